@@ -23,8 +23,6 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"parent_tell", "process_end", "signal_send", "stop_end"}): 3,
     # An interpreter has none.
     frozenset({"image_give"}): 2,
-    # Numbers of pages have 51 bits, and a table tells six of them apart, or nine.
-    frozenset({"tree_cut"}): 10,
     # Again after the one block that it needed.
     frozenset({"map_find"}): 2,
     # A socket closed by rights_settle() loses rights, that wait for the present round's end; what waits to be accepted

@@ -63,28 +63,46 @@ static inline __attribute__((always_inline)) uint64_t *tree_word(const struct tr
 	return word;
 }
 
-/* Words from `index` on go below one that stands for 2^reach of them, as many as `*left` says, and tables that are left
- * empty from their beginning. `index` is relative to what that word stands for. */
-static inline void tree_cut(const struct tree_kind *kind, struct tree *t, uint64_t *word, uint32_t reach,
-			    uint64_t index, uint64_t *left)
-{
-	uint64_t *table = (uint64_t *)*word;
-	uint32_t shift = reach - kind->bits;
+/* Of a number of 64 bits: levels of tables of 2^6 words. */
+#define TREE_LEVELS 11
 
-	if (*word == 0 || *left == 0)
+/* Words from `index` on go, as many as `*left` says, and tables that are left empty from their beginning. */
+static inline void tree_cut(const struct tree_kind *kind, struct tree *t, uint64_t index, uint64_t *left)
+{
+	/* The table at `at` whose words stand for 2^shift each, by its level; above all of them is the root. */
+	uint64_t *tables[TREE_LEVELS], *word = &t->root, at = index;
+	uint64_t mask = (1UL << kind->bits) - 1;
+	uint32_t level = 0, shift = t->reach;
+
+	if (index >> shift != 0)
 		return;
-	if (reach == 0) {
-		kind->drop(t, *word);
-		--*left;
-	} else {
-		for (uint64_t i = index >> shift; i >> kind->bits == 0 && *left > 0; i++)
-			tree_cut(kind, t, &table[i], shift, i == index >> shift ? index & ((1UL << shift) - 1) : 0,
-				 left);
-		if (index != 0 || *left == 0)
+	for (;;) {
+		if (*word != 0 && shift > 0) {
+			tables[++level] = (uint64_t *)*word;
+			shift -= kind->bits;
+			word = &tables[level][at >> shift & mask];
+			continue;
+		}
+		if (*word != 0 && *left > 0) {
+			kind->drop(t, *word);
+			*word = 0;
+			--*left;
+		}
+		/* The next word; behind a table's last one it is the next of the table above. */
+		for (at = ((at >> shift) + 1) << shift; level > 0 && (at >> shift & mask) == 0; level--) {
+			if (*left == 0)
+				return;
+			shift += kind->bits;
+			word = level == 1 ? &t->root : &tables[level - 1][(at - 1) >> shift & mask];
+			if (at - (1UL << shift) >= index) {
+				kind->give(tables[level]);
+				*word = 0;
+			}
+		}
+		if (level == 0 || *left == 0)
 			return;
-		kind->give(table);
+		word = &tables[level][at >> shift & mask];
 	}
-	*word = 0;
 }
 
 #endif

@@ -18,12 +18,22 @@ int64_t kernel_call_space_create(uint32_t space)
 	return space < TASKS && space_roots[space] == 0 ? space_create(space) : -EINVAL;
 }
 
+uint32_t space_tasks[SPACES];
+
+void space_leave(const struct task *t)
+{
+	if (t->root != kernel_root)
+		space_tasks[t->space]--;
+}
+
 int64_t kernel_call_space_use(uint32_t task, uint32_t space)
 {
 	struct task *t = task < TASKS ? tasks[task] : NULL;
 
 	if (t == NULL || (space != TASKS && !is_space(space)))
 		return -EINVAL;
+	space_leave(t);
+	space_tasks[space] += space != TASKS;
 	t->space = space;
 	t->root = space == TASKS ? kernel_root : space_roots[space];
 	if (t == current && cpu_cr3() != t->root) {

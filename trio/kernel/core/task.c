@@ -158,6 +158,7 @@ static void discard(struct task *t)
 {
 	if (COUNTING)
 		counters_add(&counters_of_others, t->counters);
+	space_leave(t);
 	tasks[t->number] = NULL;
 	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);

@@ -119,6 +119,9 @@ void task_reply(struct task *caller);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);
+/* How many tasks live in each space; of a program's task, that it leaves the one it lives in. */
+extern uint32_t space_tasks[];
+void space_leave(const struct task *t);
 /* Before the present task is in user mode again: notified services, and what stands in its `work`. */
 void task_work(void);
 

@@ -169,19 +169,11 @@ int64_t space_create(uint32_t space)
 	return 0;
 }
 
-static bool is_lived_in(uint64_t root)
-{
-	for (uint32_t i = 0; i < TASKS; i++)
-		if (tasks[i] && tasks[i]->root == root)
-			return true;
-	return false;
-}
-
 int64_t kernel_call_space_destroy(uint32_t space)
 {
 	uint64_t root = root_of(space), next;
 
-	if (root == 0 || IS_REFUSED(!is_lived_in(root)))
+	if (root == 0 || IS_REFUSED(space_tasks[space] == 0))
 		return -EINVAL;
 	if (*uses_of(physical(root)) > 1)
 		kernel_call_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);

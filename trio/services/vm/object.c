@@ -182,7 +182,7 @@ static void pages_drop(struct object *o, uint64_t index)
 
 	if (index >> o->pages.reach != 0)
 		return;
-	tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, index, &left);
+	tree_cut(&frames, &o->pages, index, &left);
 	if (left > 0)
 		return;
 	if (o->promised == 0 && vm_object_create(&number) == 0) {
@@ -192,7 +192,7 @@ static void pages_drop(struct object *o, uint64_t index)
 		reap_later(number);
 	}
 	left = UINT64_MAX;
-	tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, index, &left);
+	tree_cut(&frames, &o->pages, index, &left);
 }
 
 /* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is given back:
@@ -207,7 +207,7 @@ static bool object_free(uint32_t number, uint64_t *left)
 		return true;
 	}
 	if (o->kind == OBJECT_MEMORY)
-		tree_cut(&frames, &o->pages, &o->pages.root, o->pages.reach, 0, left);
+		tree_cut(&frames, &o->pages, 0, left);
 	if (*left == 0)
 		return false;
 	if (o->promised != 0)

@@ -149,8 +149,7 @@ static void pages_forget(struct tmpfs_node *n, uint64_t index)
 	struct tree *t = &n->data.pages;
 	uint64_t left = UINT64_MAX, pages;
 
-	if (index >> t->reach == 0)
-		tree_cut(&kind, t, &t->root, t->reach, index, &left);
+	tree_cut(&kind, t, index, &left);
 	if (t->root == 0)
 		t->reach = 0;
 	pages = UINT64_MAX - left;
