@@ -35,7 +35,7 @@ STATISTICS = (
 )
 #: Ways to take a time for a figure; waits use the monotonic clock.
 STOPWATCHES = ("perf_counter", "perf_counter_ns", "process_time", "process_time_ns", "thread_time", "timeit")
-#: What touches the world: none of it in stats/ and results/model.py.
+#: What touches the world: none of it in stats/, explain/ and results/model.py.
 WORLD = {
     *("asyncio", "ctypes", "glob", "http", "io", "logging", "multiprocessing", "os", "pathlib", "random", "resource"),
     *("selectors", "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading", "time"),
@@ -81,7 +81,7 @@ def allowed() -> dict[str, set[str]]:
     """The table of docs/architecture.md: folder → what it may use of ours."""
     rows = re.findall(r"^\| `src/kernometer/(\w+)/` \|[^|]*\| ([^|]*) \|$", DOCUMENT, flags=re.MULTILINE)
     folders = {folder for folder, _ in rows}
-    assert len(rows) == 8
+    assert len(rows) == 9
     return {
         folder: folders if uses == "everything" else {use.replace("/", ".") for use in uses.split(", ")}
         for folder, uses in rows
@@ -124,8 +124,10 @@ def test_the_front_end_takes_no_times_itself() -> None:
 # 2 -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [*modules("stats"), PACKAGE / "results/model.py"], ids=lambda path: path.stem)
-def test_statistics_and_model_touch_nothing_outside(path: Path) -> None:
+@pytest.mark.parametrize(
+    "path", [*modules("stats"), *modules("explain"), PACKAGE / "results/model.py"], ids=lambda path: path.stem
+)
+def test_statistics_explanation_and_model_touch_nothing_outside(path: Path) -> None:
     """Expected: values in, values out. Broken: a figure depends on the machine that judges."""
     outside = {name for name in imports(path) if name.split(".")[0] in WORLD}
     assert not outside

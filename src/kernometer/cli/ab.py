@@ -25,6 +25,7 @@ Examples:
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
   kernometer ab --by path qemu:trio-mono qemu:trio-micro qemu:linux-6.1 'proc/*' --counters
+  kernometer ab --by path --boundaries 'syscall/*'   what each cut of Trio costs
 
 """
     + options.TARGETS
@@ -37,8 +38,8 @@ SECONDS = 0.02
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("a", metavar="TARGET-A", shell_complete=complete.targets)
-@click.argument("b", metavar="TARGET-B", shell_complete=complete.targets)
+@click.argument("a", metavar="TARGET-A", required=False, shell_complete=complete.targets)
+@click.argument("b", metavar="TARGET-B", required=False, shell_complete=complete.targets)
 @click.argument("words", metavar="[TARGET]... [WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
 @options.profile
 @options.by
@@ -54,6 +55,7 @@ SECONDS = 0.02
 @options.whole
 @options.points
 @options.counters
+@options.boundaries
 @options.different_machines
 @options.dry_run
 @raw_option
@@ -61,8 +63,8 @@ SECONDS = 0.02
 @pass_env
 def command(
     env: Env,
-    a: str,
-    b: str,
+    a: str | None,
+    b: str | None,
     words: tuple[str, ...],
     profile: str,
     by: By,
@@ -78,6 +80,7 @@ def command(
     whole: bool,
     points: bool,
     counters: bool,
+    boundaries: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -86,6 +89,9 @@ def command(
     Drift (heat, load, neighbours) affects both targets alike, so that the ratios within blocks show what differs
     between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower. By path there
     may be more targets, each judged against A.
+
+    --boundaries takes no target, or Trio's mono: it compiles and measures all partitions that show what each boundary
+    between two of its services costs, and whether these prices add up.
     """
     from contextlib import ExitStack, closing
 
@@ -96,16 +102,28 @@ def command(
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
-    further = tuple(takewhile(is_target, words))
-    if further:
+    if boundaries:
+        from kernometer.cli.boundaries import targets as partitions
+
+        given = [word for word in (a, b, *words) if word is not None]
+        specs, rows = partitions(env, given, by, dry_run=dry_run)
+        if not specs:
+            return
+    elif a is None or b is None:
+        raise click.MissingParameter(param_type="argument", param_hint="'TARGET-A'" if a is None else "'TARGET-B'")
+    else:
+        specs = (a, b, *takewhile(is_target, words))
+        rows = words[len(specs) - 2 :]
+    if boundaries or len(specs) > 2:
         check_many(by)
-        plan_of = partial(plan_for, by=by, profile=profile, words=words[len(further) :], seed=seed)
+        plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed)
         how = many.Rounds(label or many.fresh_label("ab"), different_machines=different_machines, dry_run=dry_run)
-        columns = many.measure(env, (a, b, *further), (b, *further), by, plan_of, how, unit_costs=unit_costs)
+        columns = many.measure(env, specs, specs[1:], by, plan_of, how, unit_costs=unit_costs)
         if columns is None:
             return
-        shown = many.Shown("", delta, report_file, points=points or whole, counters=counters)
+        shown = many.Shown("", delta, report_file, points=points or whole, counters=counters, boundaries=boundaries)
         raise click.exceptions.Exit(many.judge(env, columns, shown))
+    a, b = specs
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)

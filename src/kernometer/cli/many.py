@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernometer.campaign.many import Outcome
     from kernometer.campaign.plan import Plan
     from kernometer.results.store import Store
-    from kernometer.stats.series import Column
+    from kernometer.stats.series import Column, Series
 
 #: How many lines of a dead target's output are shown: the last ones, which tell most.
 LAST_LINES = 5
@@ -50,6 +50,7 @@ class Shown:
     report_file: Path | None
     points: bool = False
     counters: bool = False
+    boundaries: bool = False  #: instead of ratios
 
 
 def fresh_label(kind: str) -> str:
@@ -113,7 +114,7 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
 
 
 def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
-    """Judges all against one, prints that, and writes the report."""
+    """Judges all against one, prints that, and writes the report. Raises UsageError if there is no boundary to show."""
     from kernometer.cli.compare import history_of_hosts
     from kernometer.cli.layouts import known_layouts
     from kernometer.stats.series import series
@@ -133,13 +134,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
         click.echo(document(judged), file=env.out)
     else:
-        from kernometer.report.counters import print_counters
-        from kernometer.report.matrix_table import print_matrix
-        from kernometer.report.matrix_view import view
-
-        print_matrix(env.console(), view(judged, points=shown.points))
-        if shown.counters:
-            print_counters(env.console(), {column.name: column.results for column in columns if column.results})
+        _print(env, judged, shown)
     if shown.report_file is not None:
         from kernometer.report.html import write
         from kernometer.report.matrix import render
@@ -148,6 +143,28 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
         env.say(f"The report is in {shown.report_file}.")
     failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
     return Status.ROWS_FAILED if failed else Status.DONE
+
+
+def _print(env: Env, judged: Series, shown: Shown) -> None:
+    from kernometer.report.counters import print_counters
+    from kernometer.report.matrix_table import print_matrix
+    from kernometer.report.matrix_view import view
+
+    if shown.boundaries:
+        from kernometer.report.boundaries import of_series
+        from kernometer.report.boundaries_table import print_boundaries
+
+        priced = of_series(judged)
+        if priced is None:
+            raise UsageError(
+                "There is no boundary: that takes sessions of Trio's mono, and of mono with one service cut out.",
+                "kernometer ab --by path --boundaries",
+            )
+        print_boundaries(env.console(), priced)
+    else:
+        print_matrix(env.console(), view(judged, points=shown.points))
+    if shown.counters:
+        print_counters(env.console(), {column.name: column.results for column in judged.columns if column.results})
 
 
 def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:

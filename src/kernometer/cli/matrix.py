@@ -59,6 +59,7 @@ BOOTS = 5
 @options.report
 @options.points
 @options.counters
+@options.boundaries
 @options.different_machines
 @options.dry_run
 @json_option
@@ -81,6 +82,7 @@ def command(
     report_file: Path | None,
     points: bool,
     counters: bool,
+    boundaries: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -109,5 +111,5 @@ def command(
     if names and not different_machines:
         machines = {column.name: {one.session.machine for one in column.results} for column in columns}
         check_machines({name: found for name, found in machines.items() if found})
-    shown = many.Shown(baseline, delta, report_file, points=points, counters=counters)
+    shown = many.Shown(baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries)
     raise click.exceptions.Exit(many.judge(env, columns, shown))

@@ -89,6 +89,11 @@ counters = click.option(
     is_flag=True,
     help="Also show what one operation is made of, where a kernel tells (Trio): messages, switches, bytes, faults.",
 )
+boundaries = click.option(
+    "--boundaries",
+    is_flag=True,
+    help="Show, instead of ratios, the price of each boundary between Trio's services (docs/trio.md).",
+)
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,

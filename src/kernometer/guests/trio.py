@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -29,6 +30,8 @@ BUILT_IN = ("bochs", "brd", "minix")
 #: The program for the unit costs: its file, and its directory in the sources of the user programs.
 PROBE = "probe-trio"
 _NEEDS = "Trio is built here"
+#: The interface of the service that makes pages present: all others may ask it for one, as its tools/idl_parse.py says.
+_PAGER = "vm"
 #: The most seconds; it takes some ten on one core.
 BUILD_SECONDS = 300.0
 #: The kernel's sources; the rest of the directory is text, tests, and programs for the guest.
@@ -72,6 +75,26 @@ def check(structure: str) -> None:
     if match is None or match["name"] not in STRUCTURES:
         there = f"There are {', '.join(STRUCTURES)}; with changes, for example micro+together=vfs,fs or mono+apart=fs."
         raise UsageError(f"Trio has no structure {structure!r}.", there)
+
+
+def current() -> frozenset[str]:
+    """The structures whose guests are stored and of these sources."""
+    digest = _digest(source_folder("trio"))
+    guests = (guest for guest in store.listed() if is_trio(guest) and guest.manifest.package_sha256 == digest)
+    return frozenset(guest.name.removeprefix("trio-") for guest in guests)
+
+
+def calls() -> dict[str, tuple[str, ...]]:
+    """Each service, from above, with those that it may call or ask for a page: config/services.toml."""
+    services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    return {
+        name: tuple(
+            each
+            for each, other in services.items()
+            if other["provides"] in of["calls"] or other["provides"] == _PAGER != of["provides"]
+        )
+        for name, of in services.items()
+    }
 
 
 def is_trio(guest: store.Guest) -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from kernometer import __version__
 from kernometer.errors import ResultError
+from kernometer.explain.boundaries import of_results
 from kernometer.report import absolute, compared, curve_plots, evidence, small
+from kernometer.report.boundaries import view as boundaries_view
 from kernometer.report.counters import counters
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
@@ -38,6 +40,7 @@ def build(
         compared.view(comparison, _system(subjects, comparison.a), _system(subjects, comparison.b), workloads, rows)
         for comparison in comparisons
     )
+    priced = of_results(results)
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
         figures=absolute.figures(subjects),
@@ -49,6 +52,7 @@ def build(
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
         tallies=counters({subject.letter: subject.results for subject in subjects}),
+        boundaries=boundaries_view(priced) if priced else None,
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),

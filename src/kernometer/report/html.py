@@ -44,7 +44,8 @@ def render(
 
 def lay_out(page: Page) -> str:
     """The view model as HTML."""
-    return fill("report.html.j2", page, "report.css")
+    heat = ("matrix.css",) if page.boundaries else ()
+    return fill("report.html.j2", page, "report.css", *heat)
 
 
 def fill(template: str, page: object, *styles: str) -> str:

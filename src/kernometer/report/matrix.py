@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
+from kernometer.report.boundaries import of_series
+from kernometer.report.boundaries_view import BoundariesView
 from kernometer.report.counters import NOTHING_TOLD, counters
 from kernometer.report.html import fill
 from kernometer.report.matrix_view import STEPS, MatrixView, view
@@ -27,16 +29,17 @@ class Page:
     lead: str
     matrix: MatrixView
     tallies: Tallies
+    boundaries: BoundariesView | None
     legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
 def render(of: Series) -> str:
     """The page of a series."""
     told = counters({column.name: column.results for column in of.columns if column.results})
-    return fill("matrix.html.j2", build(view(of), told), "report.css", "matrix.css")
+    return fill("matrix.html.j2", build(view(of), told, of_series(of)), "report.css", "matrix.css")
 
 
-def build(of: MatrixView, told: Tallies = NOTHING_TOLD) -> Page:
+def build(of: MatrixView, told: Tallies = NOTHING_TOLD, priced: BoundariesView | None = None) -> Page:
     count = len(of.heads) + 1
     lasting = [change for change in of.longer if change.verdict == Verdict.SLOWER.value]
     if of.first == of.last:  # no series: all were compared with one
@@ -53,6 +56,7 @@ def build(of: MatrixView, told: Tallies = NOTHING_TOLD) -> Page:
         lead=lead,
         matrix=of,
         tallies=told,
+        boundaries=priced,
         legend=_legend(),
     )
 

@@ -47,8 +47,13 @@ class Cell:
         """As a CSS class: s1 to s6 for slower, f1 to f6 for faster, else its kind."""
         if self.ratio is None or not (self.kind in _DECIDED and 0 < self.ratio < math.inf):
             return self.kind.replace(" ", "_")
-        away = max(self.ratio, 1 / self.ratio)
-        return f"{'s' if self.ratio > 1 else 'f'}{1 + sum(away >= edge for edge in STEPS)}"
+        return heat(self.ratio)
+
+
+def heat(ratio: float) -> str:
+    """The step of a ratio's colour: s1 to s6 above 1, f1 to f6 below, of which the last is 0 too."""
+    away = max(ratio, 1 / ratio) if ratio > 0 else math.inf
+    return f"{'s' if ratio > 1 else 'f'}{1 + sum(away >= edge for edge in STEPS)}"
 
 
 @dataclass(frozen=True, slots=True)

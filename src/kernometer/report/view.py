@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernometer.report.axis import Axis, Bar
+from kernometer.report.boundaries_view import BoundariesView
 from kernometer.stats.model import Verdict
 
 
@@ -389,6 +390,7 @@ class Page:
     counters: Counts
     events: Counts  #: by path: the plugin's counts of a timed region
     tallies: Tallies  #: by path: what the kernels count that tell
+    boundaries: BoundariesView | None  #: by path: of Trio's partitions
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]

@@ -1,0 +1,63 @@
+"""`kernometer ab --boundaries`: which partitions of Trio it measures, and their kernels, compiled where missing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from itertools import takewhile
+
+import click
+
+from kernometer.cli.env import Env
+from kernometer.cli.lists import is_target
+from kernometer.errors import UsageError
+from kernometer.explain.partitions import MONO, Plan, merged, plan, structure_of, target
+from kernometer.results.model import By
+
+EXAMPLE = "kernometer ab --by path --boundaries qemu:trio-mono"
+
+
+def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The targets, mono first, and the words that are workloads.
+
+    `words` may begin with mono, with options of the machine, which then hold for all. Kernels that are missing or of
+    other sources are compiled; a dry run prints that command instead, and there are no targets.
+    Raises UsageError by time, and for any other target; otherwise as trio.add does.
+    """
+    from kernometer.guests import trio
+
+    given = tuple(takewhile(is_target, words))
+    if by != "path":
+        raise UsageError("The price of a boundary is a count of instructions.", EXAMPLE)
+    structure, machine = structure_of(given[0]) or ("", "") if given else (MONO, "")
+    if len(given) > 1 or structure != MONO:
+        raise UsageError("--boundaries measures all partitions of one kernel: name Trio's mono, or none.", EXAMPLE)
+    wanted = plan_of_sources()
+    current = trio.current()
+    missing = [each for each in wanted.structures if each not in current]
+    if dry_run and missing:
+        click.echo(shlex.join(("kernometer", "guest", "add", "trio", *missing)), file=env.out)
+        return (), ()
+    _say(env, wanted)
+    for number, each in enumerate(missing, 1):
+        env.say(f"trio-{each}: compiling, {number} of {len(missing)} …")
+        trio.add(each)
+    return tuple(target(each, machine) for each in wanted.structures), tuple(words[len(given) :])
+
+
+def plan_of_sources() -> Plan:
+    """The plan for Trio as its sources are."""
+    from kernometer.guests import trio
+
+    calls = trio.calls()
+    return plan([*calls], ((caller, callee) for caller, callees in calls.items() for callee in callees))
+
+
+def _say(env: Env, of: Plan) -> None:
+    env.say(
+        f"{len(of.structures)} kernels: mono, {len(of.services)} with one service cut out, {len(of.pairs)} with two, "
+        f"micro, {len(of.pairs) - len(of.refused)} with two services in one process, one-server, hybrid."
+    )
+    if of.refused:
+        names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in of.refused)
+        env.say(f"Not {merged(('A', 'B'))}, for a service between the two would wait for itself: {names}.")

@@ -1,0 +1,156 @@
+"""What each boundary between services costs, operation by operation, and whether the prices add up. Pure.
+
+All figures are instructions of one operation. docs/trio.md, "The price of each boundary", defines the words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from statistics import median_low
+
+from kernometer.explain.partitions import MICRO, MONO, Pair, cut, cut_of, merged, merged_of, structure_of
+from kernometer.results.model import Result
+from kernometer.stats.figures import figures
+from kernometer.stats.order import in_registry_order
+
+#: Of one structure: by row.
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """One operation."""
+
+    row: str
+    figures: Figures  #: by structure
+    cuts: Mapping[str, float]  #: by service: more than in mono, with it alone out of the kernel
+    pairs: Mapping[Pair, float]  #: the interaction: with both out, more than their two cuts add
+    merges: Mapping[Pair, float]  #: the saving: less than in micro, with the two in one process
+    missing: tuple[str, ...]  #: structures without a figure of it
+
+    @property
+    def whole(self) -> bool:
+        """Whether mono and all cuts have a figure; without one of them nothing is predicted."""
+        return not any(each == MONO or cut_of(each) for each in self.missing)
+
+    @property
+    def predicted(self) -> float | None:
+        """What micro would cost if prices and interactions added up; None if they are not whole."""
+        if not self.whole:
+            return None
+        return self.figures[MONO] + sum(self.cuts.values()) + sum(self.pairs.values())
+
+    @property
+    def rest(self) -> float | None:
+        """What micro costs more than predicted; None without one of the two."""
+        return self._less(self.predicted)
+
+    @property
+    def shared(self) -> float:
+        """What any cut costs, also of a service to which the operation never comes: the low median of the cuts."""
+        return max(0.0, median_low(self.cuts.values())) if self.cuts else 0.0
+
+    @property
+    def own(self) -> dict[str, float]:
+        """By service what its cut costs beyond that."""
+        return {each: price - min(price, self.shared) for each, price in self.cuts.items()}
+
+    @property
+    def beyond(self) -> dict[Pair, float]:
+        """The interactions beyond what both cuts share with any other, which is paid once."""
+        return {
+            (a, b): more + max(0.0, min(self.cuts[a], self.cuts[b], self.shared)) for (a, b), more in self.pairs.items()
+        }
+
+    @property
+    def predicted_once(self) -> float | None:
+        """What micro would cost if it paid once what any cut costs, and own prices and `beyond` added up."""
+        if not self.whole:
+            return None
+        return self.figures[MONO] + self.shared + sum(self.own.values()) + sum(self.beyond.values())
+
+    @property
+    def rest_once(self) -> float | None:
+        """What micro costs more than that; None without one of the two."""
+        return self._less(self.predicted_once)
+
+    def _less(self, predicted: float | None) -> float | None:
+        return None if predicted is None or MICRO not in self.figures else self.figures[MICRO] - predicted
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """All operations, in the given order."""
+
+    services: tuple[str, ...]
+    pairs: tuple[Pair, ...]  #: caller first
+    merges: tuple[Pair, ...]
+    rows: tuple[Priced, ...]
+    missing: tuple[str, ...]  #: structures of which no row has a figure
+
+
+def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None) -> Boundaries | None:
+    """The prices, from the figures of each structure; None without a single cut, where there is no boundary to price.
+
+    `rows`: their order; without it, that of the structures. A structure whose guest failed has no figures.
+    """
+    cuts = [services for name in systems if (services := cut_of(name))]
+    merges = tuple(_pair(services) for name in systems if len(services := merged_of(name)) == 2)
+    if not any(len(services) == 1 for services in cuts):
+        return None
+    pairs = tuple(_pair(services) for services in cuts if len(services) == 2)
+    services = tuple(dict.fromkeys(chain(*(each for each in cuts if len(each) == 1), *pairs, *merges)))
+    wanted = (MONO, *map(cut, services), *(cut(*each) for each in (*pairs, *merges)), MICRO, *map(merged, merges))
+    needed = tuple(dict.fromkeys((*wanted, *systems)))
+    named = dict.fromkeys(row for of in systems.values() for row in of) if rows is None else rows
+    priced = tuple(_priced(row, systems, services, pairs, merges, needed) for row in named)
+    missing = tuple(each for each in needed if not systems.get(each))
+    return Boundaries(services, pairs, merges, priced, missing)
+
+
+def of_results(results: Iterable[Result]) -> Boundaries | None:
+    """The same of sessions by path, each of which names its structure by its target; the newest of each counts.
+
+    Sessions of other targets, and those on other machines than the first of mono, are left out.
+    """
+    counted = (one for one in results if one.session.by == "path")
+    known = [(found, one) for one in counted if (found := structure_of(one.session.target))]
+    machine = next((words for (structure, words), _ in known if structure == MONO), None)
+    same = [(structure, one) for (structure, words), one in known if words == machine]
+    systems: dict[str, Figures] = {structure: {} for structure, _ in same}
+    for structure, one in sorted(same, key=lambda each: each[1].session.started):
+        systems[structure] = {
+            row: figure.value
+            for row, figure in figures(one).items()
+            if figure.value is not None and figure.unit == "instructions"
+        }
+    rows = dict.fromkeys(row for of in systems.values() for row in of)
+    return boundaries(systems, in_registry_order([one for _, one in same], rows))
+
+
+def _pair(services: tuple[str, ...]) -> Pair:
+    caller, callee = services
+    return caller, callee
+
+
+def _priced(
+    row: str,
+    systems: Mapping[str, Figures],
+    services: tuple[str, ...],
+    pairs: tuple[Pair, ...],
+    merges: tuple[Pair, ...],
+    needed: tuple[str, ...],
+) -> Priced:
+    of = {structure: figures[row] for structure, figures in systems.items() if row in figures}
+    cuts = {each: of[cut(each)] - of[MONO] for each in services if {MONO, cut(each)} <= of.keys()}
+    both = {pair: of[cut(*pair)] for pair in pairs if cut(*pair) in of and {*pair} <= cuts.keys()}
+    return Priced(
+        row=row,
+        figures=of,
+        cuts=cuts,
+        pairs={(a, b): figure - of[MONO] - cuts[a] - cuts[b] for (a, b), figure in both.items()},
+        merges={pair: of[MICRO] - of[merged(pair)] for pair in merges if {MICRO, merged(pair)} <= of.keys()},
+        missing=tuple(each for each in needed if each not in of),
+    )
