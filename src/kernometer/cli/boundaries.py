@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 import click
@@ -14,6 +14,8 @@ from kernometer.errors import UsageError
 from kernometer.explain.partitions import MONO, Plan, merged, plan, structure_of, target
 from kernometer.results.model import By
 
+#: How many partitions are named that sessions lack.
+SHOWN = 5
 EXAMPLE = "kernometer ab --by path --boundaries qemu:trio-mono"
 
 
@@ -51,6 +53,18 @@ def plan_of_sources() -> Plan:
 
     calls = trio.calls()
     return plan([*calls], ((caller, callee) for caller, callees in calls.items() for callee in callees))
+
+
+def tell_lacking(env: Env, names: Iterable[str]) -> None:
+    """Says which partitions of the plan are not among these targets."""
+    measured = {found[0] for name in names if (found := structure_of(name))}
+    lacking = [each for each in plan_of_sources().structures if each not in measured]
+    if lacking:
+        several = len(lacking) > 1
+        env.say(
+            f"The sessions lack {len(lacking)} partition{'s' if several else ''} of Trio as its sources are, and sums "
+            f"are without {'them' if several else 'it'}: {', '.join(lacking[:SHOWN])}{', …' * (len(lacking) > SHOWN)}."
+        )
 
 
 def _say(env: Env, of: Plan) -> None:

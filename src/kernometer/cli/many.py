@@ -151,6 +151,7 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
     from kernometer.report.matrix_view import view
 
     if shown.boundaries:
+        from kernometer.cli.boundaries import tell_lacking
         from kernometer.report.boundaries import of_series
         from kernometer.report.boundaries_table import print_boundaries
 
@@ -161,6 +162,7 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
                 "kernometer ab --by path --boundaries",
             )
         print_boundaries(env.console(), priced)
+        tell_lacking(env, (column.name for column in judged.columns))
     else:
         print_matrix(env.console(), view(judged, points=shown.points))
     if shown.counters:

@@ -110,16 +110,18 @@ def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None
     return Boundaries(services, pairs, merges, priced, missing)
 
 
-def of_results(results: Iterable[Result]) -> Boundaries | None:
+def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundaries | None:
     """The same of sessions by path, each of which names its structure by its target; the newest of each counts.
 
-    Sessions of other targets, and those on other machines than the first of mono, are left out.
+    `tried`: all targets, also those whose guest failed and that have no session. Other targets than Trio's, and those
+    on other machines than the first of mono, are left out.
     """
     counted = (one for one in results if one.session.by == "path")
     known = [(found, one) for one in counted if (found := structure_of(one.session.target))]
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, one) for (structure, words), one in known if words == machine]
-    systems: dict[str, Figures] = {structure: {} for structure, _ in same}
+    named = (structure_of(name) for name in (*tried, *(one.session.target for _, one in same)))
+    systems: dict[str, Figures] = {each[0]: {} for each in named if each and each[1] == machine}
     for structure, one in sorted(same, key=lambda each: each[1].session.started):
         systems[structure] = {
             row: figure.value

@@ -20,9 +20,14 @@ NAMED = 3
 LEAST = 0.5
 
 
+def of_columns(of: Series) -> Boundaries | None:
+    """The prices of a matrix; None if its systems have no boundary."""
+    return of_results((one for column in of.columns for one in column.results), (column.name for column in of.columns))
+
+
 def of_series(of: Series) -> BoundariesView | None:
     """Of the systems of a matrix, with their failures; None if they have no boundary."""
-    priced = of_results(one for column in of.columns for one in column.results)
+    priced = of_columns(of)
     if priced is None:
         return None
     return view(priced, ((column.name, column.failure) for column in of.columns if column.failure))
@@ -43,8 +48,8 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
             of,
             "Do prices add up?",
             "sums",
-            "Sum: mono, the prices of all cuts, and the interactions of all pairs (what two cuts cost together more than "
-            "their prices). Rest: what micro costs more than that; its share of micro.",
+            "Sum: mono, the prices of all cuts, and the interactions of all pairs (what two cuts cost together more "
+            "than their prices). Rest: what micro costs more than that; its share of micro.",
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _figure(row, MONO),

@@ -83,8 +83,9 @@ def _part(table: PriceTable, of: slice, room: int) -> Table:
 
 
 def _text(cell: PriceCell) -> Text:
-    """In thousands where it is too long."""
-    text = cell.text
-    if len(text) > COLUMN and cell.value is not None:
-        text = f"{count_text(cell.value / 1000)}k"
+    """In thousands or millions where it is too long."""
+    texts = [cell.text]
+    if cell.value is not None:
+        texts += [f"{count_text(cell.value / 1e3)}k", f"{count_text(cell.value / 1e6)}M"]
+    text = next((each for each in texts if len(each) <= COLUMN), texts[-1])
     return Text(text, {"s": "red", "f": "green"}.get(cell.colour[:1], ""))

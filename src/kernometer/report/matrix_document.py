@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from kernometer.explain.boundaries import of_results
 from kernometer.report.absolute import family
 from kernometer.report.boundaries import document as boundaries_document
+from kernometer.report.boundaries import of_columns
 from kernometer.report.curves import definitions, rows_document
 from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison
@@ -38,7 +38,7 @@ def document(of: Series) -> str:
             for row in of.rows
         ],
         "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
-        "boundaries": boundaries_document(of_results(one for column in of.columns for one in column.results)),
+        "boundaries": boundaries_document(of_columns(of)),
         "changes": [_change(change) for change in of.changes],
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }
