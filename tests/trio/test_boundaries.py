@@ -1,4 +1,4 @@
-"""The price of each boundary: are the boundaries those of Trio's configuration, and do its kernels pay where they must?"""
+"""The price of each boundary: are the boundaries those of Trio's configuration, and do its kernels pay for theirs?"""
 
 from __future__ import annotations
 
