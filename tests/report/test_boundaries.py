@@ -65,7 +65,7 @@ def test_the_largest_interactions_and_savings_of_an_operation_are_named() -> Non
 def test_what_is_missing_is_a_dash_and_a_sentence() -> None:
     of = made(MODEL | {"mono+apart=b": {}})
     assert cells(of.cuts)["b"] == "–"
-    assert [cells(of.sums)[head] for head in ("sum", "rest", "share")] == ["–"] * 3
+    assert [cells(of.sums)[head] for head in ("cuts", "pairs", "sum", "rest", "share")] == ["–"] * 5
     assert "mono+apart=b" in of.notes[0]
     assert "a,c (b)" in of.notes[-1]
 

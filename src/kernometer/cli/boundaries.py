@@ -11,7 +11,7 @@ import click
 from kernometer.cli.env import Env
 from kernometer.cli.lists import is_target
 from kernometer.errors import UsageError
-from kernometer.explain.partitions import MONO, Plan, merged, plan, structure_of, target
+from kernometer.explain.partitions import MONO, Plan, plan, structure_of, target
 from kernometer.results.model import By
 
 #: How many partitions are named that sessions lack.
@@ -73,5 +73,6 @@ def _say(env: Env, of: Plan) -> None:
         f"micro, {len(of.pairs) - len(of.refused)} with two services in one process, one-server, hybrid."
     )
     if of.refused:
-        names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in of.refused)
-        env.say(f"Not {merged(('A', 'B'))}, for a service between the two would wait for itself: {names}.")
+        from kernometer.report.boundaries import refused_text
+
+        env.say(refused_text(of.refused))

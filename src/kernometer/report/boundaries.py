@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from kernometer.explain.boundaries import Boundaries, Priced, of_results
-from kernometer.explain.partitions import HYBRID, MICRO, MONO, ONE_SERVER, Pair, merged, plan
+from kernometer.explain.partitions import HYBRID, MICRO, MONO, ONE_SERVER, Pair, plan
 from kernometer.report.boundaries_view import BoundariesView, PriceCell, PriceTable
 from kernometer.report.matrix_view import STEPS, heat
 from kernometer.report.subjects import name, sentence
@@ -53,8 +53,7 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _figure(row, MONO),
-                _cell(sum(row.cuts.values())),
-                _cell(sum(row.pairs.values())),
+                *_sums(row, row.cuts, row.pairs),
                 *_result(row, row.predicted, row.rest),
             ],
         ),
@@ -62,13 +61,12 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
             of,
             "With what any cut costs counted once",
             "once",
-            "Any: what a cut costs to whose service the operation never comes (the median of all cuts). Own: what cuts "
-            "cost beyond that. Pairs: interactions beyond it. Sum: mono, any once, own, and pairs.",
+            "Any: the median of a row's prices: what it costs that some service is a process, whichever. Own: what "
+            "prices are beyond that. Pairs: interactions beyond it. Sum: mono, any once, own, and pairs.",
             ("any", "own", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _cell(row.shared),
-                _cell(sum(row.own.values())),
-                _cell(sum(row.beyond.values())),
+                *_sums(row, row.own, row.beyond),
                 *_result(row, row.predicted_once, row.rest_once),
             ],
         ),
@@ -167,6 +165,11 @@ def _price(row: Priced, price: float | None, base: str, *, more: bool = True) ->
     return _cell(price, heat(ratio if (price > 0) is more else 1 / ratio))
 
 
+def _sums(row: Priced, cuts: Mapping[str, float], pairs: Mapping[Pair, float]) -> Iterable[PriceCell]:
+    """A sum that lacks one of its parts is none."""
+    return (_cell(sum(each.values()) if row.whole else None) for each in (cuts, pairs))
+
+
 def _result(row: Priced, predicted: float | None, rest: float | None) -> list[PriceCell]:
     micro = row.figures.get(MICRO)
     share = PriceCell(None, NOTHING)
@@ -209,5 +212,10 @@ def _notes(of: Boundaries) -> Iterable[str]:
         yield f"{names[0]}{more}: no figure in {', '.join(structures)}."
     refused = [(pair, third) for pair, third in plan(of.services, of.pairs).refused if pair not in of.merges]
     if refused:
-        told = ", ".join(f"{','.join(pair)} ({third})" for pair, third in refused)
-        yield f"No {merged(('A', 'B'))}, since a service between the two would wait for itself: {told}."
+        yield refused_text(refused)
+
+
+def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
+    """Of pairs that cannot be one process, each with the service between."""
+    names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in pairs)
+    return f"Never one process, as it and the service in brackets would wait for each other: {names}."
