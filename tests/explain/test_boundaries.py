@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernometer.explain.boundaries import Boundaries, boundaries, of_results
-from kernometer.explain.partitions import Pair, cut, merged, plan, structure_of, target
+from kernometer.explain.partitions import Pair, cut, cut_of, merged, plan, structure_of, target
 from kernometer.results.model import Result
 from tests.stats.simulate import path_result
 
@@ -97,6 +97,20 @@ def test_what_any_cut_costs_is_counted_once(
     assert row.rest == beyond + of_any * (1 + len(CALLS) - len(PLAN.services))
 
 
+def test_a_cut_that_costs_less_than_any_other_shares_what_it_costs() -> None:
+    """a is called by none, so that its cut makes no other wait: 10 where any other costs 40, and 40 with both.
+    Expected: nothing of its own, no interaction, no rest. Broken: 30 too few, and 30 too much at each of its pairs."""
+    entry = {"a": 10.0, "b": 40.0, "c": 40.0, "d": 40.0}
+    own = {"a": 0.0, "b": 200.0, "c": 0.0, "d": 0.0}
+    given = systems(own, {}, beyond=40)
+    for name, of in given.items():
+        of[ROW] += max((entry[each] for each in cut_of(name)), default=0.0)
+    (row,) = priced(given).rows
+    assert (row.cuts["a"], row.shared, row.own) == (10, 40, own)
+    assert not any(row.beyond.values())
+    assert (row.predicted_once, row.rest_once) == (1240, 0)
+
+
 @pytest.mark.parametrize("gone", ["mono", cut("b"), cut("b", "c")])
 def test_without_one_of_its_guests_nothing_is_predicted_and_the_guest_is_named(gone: str) -> None:
     """Expected: the other prices, and no sum. Broken: a sum that lacks a price looks like a saving."""
@@ -143,12 +157,18 @@ def session(structure: str, count: int, machine: str = "", **changes: object) ->
 def test_sessions_are_told_apart_by_their_targets() -> None:
     """Expected: other kernels and other machines are left out; of two sessions the newer counts."""
     mono, old = session("mono", 100, started=2.0), session("mono", 50, started=1.0)
-    others = (session("mono", 7, "+memory=64"), path_result("linux", {ROW: 9}), session("micro", 300))
-    found = of_results((mono, old, session(cut("a"), 110), *others))
+    others = (session("mono", 7, "+memory=64"), session(cut("b"), 7, "+memory=64"), path_result("linux", {ROW: 9}))
+    tried = (target("micro"), target(cut("c"), "+memory=64"), "qemu:linux-6.1")
+    found = of_results((mono, old, session(cut("a"), 110), *others, session("micro", 300)), tried)
     assert found is not None
     (row,) = found.rows
     assert row.figures == {"mono": 100, cut("a"): 110, "micro": 300}
+    assert found.services == ("a",)
+    assert found.missing == ()
     assert of_results((mono, *others)) is None
+    failed = of_results((mono, session(cut("a"), 110), session("micro", 300)), (target(cut("a", "b")),))
+    assert failed is not None
+    assert set(failed.missing) == {cut("a", "b"), cut("b")}
 
 
 # Partitions ----------------------------------------------------------------------------------------------------------

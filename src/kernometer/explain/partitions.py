@@ -91,7 +91,7 @@ def _words(structure: str, before: str) -> tuple[str, ...]:
 def _between(pair: Pair, pairs: Sequence[Pair]) -> str:
     """The first service on a longer way from one to the other; "" if there is none."""
     caller, callee = pair
-    firsts = [below for above, below in pairs if above == caller and below != callee]
+    firsts = [below for above, below in pairs if above == caller]
     return next((first for first in firsts if _reaches(first, callee, pairs)), "")
 
 
