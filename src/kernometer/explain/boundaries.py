@@ -66,10 +66,11 @@ class Priced:
 
     @property
     def predicted_once(self) -> float | None:
-        """What micro would cost if it paid once what any cut costs, and own prices and `beyond` added up."""
-        if not self.whole:
+        """What micro would cost if it paid once what any cut costs, and own prices added up, without interactions;
+        None without mono or one of the single cuts."""
+        if any(each == MONO or len(cut_of(each)) == 1 for each in self.missing):
             return None
-        return self.figures[MONO] + self.shared + sum(self.own.values()) + sum(self.beyond.values())
+        return self.figures[MONO] + self.shared + sum(self.own.values())
 
     @property
     def rest_once(self) -> float | None:

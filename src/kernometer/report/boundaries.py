@@ -53,7 +53,7 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _figure(row, MONO),
-                *_sums(row, row.cuts, row.pairs),
+                *(_cell(sum(each.values()) if row.whole else None) for each in (row.cuts, row.pairs)),
                 *_result(row, row.predicted, row.rest),
             ],
         ),
@@ -62,12 +62,13 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
             "With what any cut costs counted once",
             "once",
             "Any: the median of a row's prices: what it costs that some service is a process, whichever. Own: what "
-            "prices are beyond that. Pairs: interactions beyond it. Sum: mono, any once, own, and pairs.",
-            ("any", "own", "pairs", "sum", MICRO, "rest", "share"),
+            "prices are beyond that. Sum: mono, any, and own. Pair: the largest interaction beyond any, in no sum.",
+            ("any", "own", "sum", MICRO, "rest", "share", "pair"),
             lambda row: [
                 _cell(row.shared),
-                *_sums(row, row.own, row.beyond),
+                _cell(None if row.predicted_once is None else sum(row.own.values())),
                 *_result(row, row.predicted_once, row.rest_once),
+                _cell(max(row.beyond.values(), key=abs, default=None)),
             ],
         ),
         pairs=_table(
@@ -163,11 +164,6 @@ def _price(row: Priced, price: float | None, base: str, *, more: bool = True) ->
         return _cell(price)
     ratio = 1 + abs(price) / figure
     return _cell(price, heat(ratio if (price > 0) is more else 1 / ratio))
-
-
-def _sums(row: Priced, cuts: Mapping[str, float], pairs: Mapping[Pair, float]) -> Iterable[PriceCell]:
-    """A sum that lacks one of its parts is none."""
-    return (_cell(sum(each.values()) if row.whole else None) for each in (cuts, pairs))
 
 
 def _result(row: Priced, predicted: float | None, rest: float | None) -> list[PriceCell]:
