@@ -68,11 +68,11 @@ def tell_lacking(env: Env, names: Iterable[str]) -> None:
 
 
 def _say(env: Env, of: Plan) -> None:
+    from kernometer.report.boundaries import refused_text
+
     env.say(
         f"{len(of.structures)} kernels: mono, {len(of.services)} with one service cut out, {len(of.pairs)} with two, "
         f"micro, {len(of.pairs) - len(of.refused)} with two services in one process, one-server, hybrid."
     )
-    if of.refused:
-        from kernometer.report.boundaries import refused_text
-
-        env.say(refused_text(of.refused))
+    if refused := refused_text(of.refused):
+        env.say(refused)

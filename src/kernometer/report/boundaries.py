@@ -94,6 +94,7 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
         named=tuple((name(row.row), tuple(_named(row))) for row in of.rows),
         legend=_legend(),
         notes=tuple(map(sentence, _notes(of))),
+        refused=sentence(refused_text(plan(of.services, of.pairs).refused)),
         failures=tuple((name(system), sentence(why)) for system, why in failures),
     )
 
@@ -206,12 +207,11 @@ def _notes(of: Boundaries) -> Iterable[str]:
     for structures, names in rows.items():
         more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
         yield f"{names[0]}{more}: no figure in {', '.join(structures)}."
-    refused = [(pair, third) for pair, third in plan(of.services, of.pairs).refused if pair not in of.merges]
-    if refused:
-        yield refused_text(refused)
 
 
 def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
-    """Of pairs that cannot be one process, each with the service between."""
+    """Of pairs that cannot be one process, each with the service between; "" without one."""
+    if not pairs:
+        return ""
     names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in pairs)
     return f"Never one process, as it and the service in brackets would wait for each other: {names}."

@@ -40,7 +40,7 @@ def print_boundaries(console: Console, of: BoundariesView) -> None:
         console.print(Text(row, "bold"))
         for line in named:
             console.print(Text(f"  {line}"))
-    for text in of.notes:
+    for text in filter(None, (*of.notes, of.refused)):
         console.print(Text(text, "dim"))
 
 

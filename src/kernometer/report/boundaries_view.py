@@ -36,5 +36,6 @@ class BoundariesView:
     merges: PriceTable
     named: tuple[tuple[str, tuple[str, ...]], ...]  #: by operation the largest interactions, the largest savings
     legend: tuple[tuple[str, str], ...]  #: a step's number, its shares
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  #: what is missing
+    refused: str  #: which pairs have no merge; "" if all have
     failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
