@@ -56,9 +56,10 @@ def test_a_cell_has_the_colour_of_its_share_of_the_first_column() -> None:
 
 
 def test_the_largest_interactions_and_savings_of_an_operation_are_named() -> None:
-    (row, lines) = made().named[0]
+    moved = {("a", "b"): 50.0, ("a", "c"): 1.0, ("b", "c"): -80.0, ("b", "d"): 60.0}
+    (row, lines) = made(systems(PRICES, moved, once=40)).named[0]
     assert row == ROW
-    assert lines[0].startswith("pairs: b,c −80")
+    assert lines[0] == "pairs: b,c −80, b,d 60, a,b 50, 1 more 1"
     assert lines[1] == "merging saves: a,b 5, b,c 5, b,d 5"
     assert lines[2] == "hybrid 1, one-server 2"
 
