@@ -20,13 +20,13 @@ static struct entry {
 	uint32_t owner;
 	uint16_t generation;
 	uint8_t holder, rights;
+	/* So that an index is a shift. */
+	uint64_t unused;
 } table[CALLERS][GRANTS];
 static uint8_t next_client_grant[DOMAINS];
 
-static uint64_t id_of(uint32_t caller, const struct entry *e)
+static uint64_t id_of(uint64_t index, const struct entry *e)
 {
-	uint64_t index = caller * GRANTS + (uint64_t)(e - table[caller]);
-
 	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | (uint64_t)e->generation << GRANT_GENERATION_SHIFT;
 }
 
@@ -45,7 +45,7 @@ static bool lasts(uint32_t caller, unsigned which)
 }
 
 /* NULL: there is none, it is not the holder's, or it lasts no more. */
-static const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned rights)
+static inline const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned rights)
 {
 	uint64_t index = id >> GRANT_ENTRY_SHIFT & 0x3fff;
 	uint32_t caller = (uint32_t)(index / GRANTS);
@@ -86,26 +86,40 @@ static bool resolve(struct grant g, unsigned rights, struct entry *to)
 	return !domain || !is_vector(g.id);
 }
 
+/* One more entry of the caller's for what has been noted in it. */
+static inline bool give(struct caller *c, struct entry *e, unsigned holder, uint64_t *word, unsigned rights)
+{
+	uint64_t index = task_of_caller(c)->number * GRANTS + c->grants++;
+
+	e->rights = (uint8_t)rights;
+	e->holder = (uint8_t)holder;
+	e->generation++;
+	word[0] = id_of(index, e);
+	return true;
+}
+
+static __attribute__((noinline)) bool grant_give_resolved(struct caller *c, unsigned holder, uint64_t *word,
+							   unsigned rights)
+{
+	struct entry *e = &table[task_of_caller(c)->number][c->grants];
+
+	INVARIANT(c->grants < CALL_GRANTS);
+	return resolve((struct grant){ word[0], word[1] }, rights, e) && give(c, e, holder, word, rights);
+}
+
+/* A program's own memory, as most are, needs no look. */
 bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
 {
 	uint32_t caller = task_of_caller(c)->number;
 	struct entry *e = &table[caller][c->grants];
 
+	if (caller >= TASKS || (word[0] > USER_END && !is_vector(word[0])))
+		return grant_give_resolved(c, holder, word, rights);
 	INVARIANT(c->grants < CALL_GRANTS);
-	/* A program's own memory, as most are. */
-	if (caller < TASKS && (word[0] <= USER_END || is_vector(word[0]))) {
-		e->base = word[0];
-		e->length = word[1];
-		e->owner = caller;
-	} else if (!resolve((struct grant){ word[0], word[1] }, rights, e)) {
-		return false;
-	}
-	e->rights = (uint8_t)rights;
-	e->holder = (uint8_t)holder;
-	e->generation++;
-	word[0] = id_of(caller, e);
-	c->grants++;
-	return true;
+	e->base = word[0];
+	e->length = word[1];
+	e->owner = caller;
+	return give(c, e, holder, word, rights);
 }
 
 bool grants_give(struct caller *c, const struct endpoint *e, uint16_t call, uint64_t *words)
@@ -150,7 +164,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 			     .generation = (uint16_t)(e->generation + 1),
 			     .holder = (uint8_t)domain,
 			     .rights = RIGHT_READ | RIGHT_WRITE };
-	return id_of(TASKS + domain, e);
+	return id_of((TASKS + domain) * GRANTS + which, e);
 }
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */
@@ -283,4 +297,52 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	if (c->kind != COPY_STRING)
 		return 0;
 	return end ? (int64_t)c->offset - 1 : -ENAMETOOLONG;
+}
+
+/* Where the page of a program's that has that address is in the direct map; NULL: it is not there, or not to be written. */
+static inline char *present_page(uint64_t root, uint64_t address, bool write)
+{
+	uint64_t entry = ((uint64_t *)physical(root))[ENTRY_OF(address, 3)];
+
+#pragma GCC unroll 3
+	for (int level = 2; level >= 0; level--) {
+		if (!(entry & PAGE_PRESENT))
+			return NULL;
+		entry = table_below(entry)[ENTRY_OF(address, level)];
+	}
+	if (!(entry & PAGE_PRESENT) || (write && !(entry & PAGE_WRITE)))
+		return NULL;
+	return (char *)table_below(entry);
+}
+
+/* An address that is not a program's has no page. */
+int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_t own, uint64_t n, uint64_t kind)
+{
+	const struct server *s = current->serves;
+	const struct entry *e = entry_of(id, s->domain, kind >= COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
+	uint64_t begin = (id & OFFSET_MASK) + offset, address;
+	struct task *t;
+	char *page;
+
+	COUNT(server_traps, 1);
+	if (!e || e->owner >= TASKS || kind == COPY_STRING || kind > COPY_ZEROS)
+		return -EAGAIN;
+	address = e->base + begin;
+	if (offset > length || n > length - offset || begin - offset + length > e->length || length > e->length ||
+	    address >= USER_END || address % PAGE + n > PAGE || (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
+		return -EAGAIN;
+	t = tasks[e->owner];
+	page = present_page(t->root, address, kind >= COPY_OUT);
+	if (!page)
+		return -EAGAIN;
+	page += address % PAGE;
+	if (kind == COPY_IN) {
+		COUNT_FOR(t, bytes_in, n);
+		return user_copy((void *)own, page, n) ? -EFAULT : 0;
+	}
+	COUNT_FOR(t, bytes_out, n);
+	if (kind == COPY_OUT)
+		return user_copy(page, (const void *)own, n) ? -EFAULT : 0;
+	memset(page, 0, n);
+	return 0;
 }

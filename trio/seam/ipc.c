@@ -7,6 +7,9 @@
 #include "queue.h"
 #include "x86/switch.h"
 
+/* Of a server's task. */
+#define IS_PROCESS(server) (PROCESSES && (!THREADS || (server)->user))
+
 /* To a server's process that waits for a message: whatever it was doing in the kernel is over. */
 static inline void enter_process(struct task *server)
 {
@@ -18,25 +21,25 @@ static inline void enter_process(struct task *server)
 }
 
 /* From a server to a program whose system call is over: to its registers. */
-static inline void return_to_program(struct task *program)
+static inline void return_to_program(struct task *server, struct task *program)
 {
-	struct task *server = current;
-
-	program->user->rax = (uint64_t)program->caller.result;
-	if (payer != program)
-		task_account(program);
-	if (server->user)
-		processor_to_program(server, program);
-	else
-		processor_switch(server, program);
+	processor_to_program(program);
 	current = program;
 	task_leave_for_program(&server->kernel_sp, program->user);
+}
+
+static __attribute__((noinline)) int64_t return_from_thread(struct task *thread, struct task *program)
+{
+	processor_switch(thread, program);
+	current = program;
+	task_leave_for_program(&thread->kernel_sp, program->user);
+	return queued_came();
 }
 
 /* The server, which waits for a message, has one; the caller, who runs, waits where it is. */
 static inline void enter(struct task *server, uint64_t header)
 {
-	if (PROCESSES && server->user) {
+	if (IS_PROCESS(server)) {
 		server->user->rax = header;
 		enter_process(server);
 	} else {
@@ -67,11 +70,14 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	c->waits = true;
 	c->is_plain = plain;
 	/* 1. The server waits for a message in registers, so it has nothing else to do and has not ended. 2. Nobody was
-	 * notified, who would run before. 3. The words fit. 4. The caller has not been ended. */
-	if (s->receives != IN_REGISTERS || services_notified || HEADER_WORDS(header) > REGISTER_WORDS || t->state != READY)
+	 * notified, who would run before. 3. The words fit. 4. The caller has not been ended. Of a plain call the last two are
+	 * so. */
+	if (s->receives != IN_REGISTERS || services_notified)
+		return queued_call(c);
+	if (!plain && (HEADER_WORDS(header) > REGISTER_WORDS || t->state != READY))
 		return queued_call(c);
 	/* committed */
-	if (HEADER_IS_CLIENT(header))
+	if (plain || HEADER_IS_CLIENT(header))
 		c->state = CLIENT_HELD;
 	else
 		s->present = c;
@@ -93,7 +99,7 @@ int64_t message_client_call(uint64_t header, uint64_t *words)
 int64_t message_plain_call(uint64_t header, uint64_t *words)
 {
 	/* A kernel that checks itself looks at the result. */
-	return call(header, words, !CHECKING);
+	return CHECKING ? call(header, words, false) : call(header, words, true);
 }
 
 int64_t message_call(uint64_t header, uint64_t *words)
@@ -131,28 +137,31 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	COUNT_FOR(server, server_traps, 1);
 	s->ticks = 0;
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
-	 * 3. Nobody was notified. 4. No deadline waits for the reply. */
-	if (!c || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers) ||
-	    timer_places[task_of_caller(c)->number])
+	 * 3. Nobody was notified. 4. A client's wait has no deadline, and 5. its time has not passed to another. */
+	if (!c || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
+		return queued_reply_and_wait(whom, result, outs);
+	t = task_of_caller(c);
+	if (whom != REPLY_TO_CALL && (timer_places[whom] || payer != t))
 		return queued_reply_and_wait(whom, result, outs);
 	/* committed */
-	t = task_of_caller(c);
 	COUNT_FOR(t, replies, 1);
 	s->receives = IN_REGISTERS;
 	server->state = WAITING;
 	t->state = READY;
 	c->waits = false;
 	grants_end(c);
-	if (whom != REPLY_TO_CALL) {
-		c->state = CLIENT_NONE;
-	} else {
-		words_copy(c->words, outs, shape_of_call(c)->outs);
-		s->present = NULL;
+	c->state = CLIENT_NONE;
+	if (c->is_plain && !(t->work | t->rare)) {
+		t->user->rax = (uint64_t)result;
+		if (!IS_PROCESS(server))
+			return return_from_thread(server, t);
+		return_to_program(server, t);
+		return queued_came();
 	}
+	if (whom == REPLY_TO_CALL)
+		s->present = NULL;
+	words_copy(whom == REPLY_TO_CALL ? c->words : t->request.out, outs, HEADER_OUTS(c->header));
 	c->result = result;
-	if (!c->is_plain || t->work)
-		task_reply(t);
-	else
-		return_to_program(t);
+	task_enter(t);
 	return queued_came();
 }

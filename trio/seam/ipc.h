@@ -87,6 +87,11 @@ static inline bool is_process(uint32_t domain)
 	return PROCESSES && domains[domain].image;
 }
 
+/* Generated: the kernel's calls as a server makes them, by their numbers, and those that have grants: a bit each. */
+#define KERNEL_CALLS 64
+extern int64_t (*const kernel_calls_by_words[KERNEL_CALLS])(uint64_t *words);
+extern const uint64_t kernel_calls_with_grants;
+
 /* What a server asks, of the enum of message.h; and from a process, counted, with what is to be done after it. */
 int64_t domain_trap(uint64_t number, uint64_t *a);
 int64_t process_trap(uint64_t number, uint64_t *a);
@@ -144,6 +149,8 @@ void grants_revoke(uint32_t holder, uint32_t owner);
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length);
 /* As TRAP_COPY, for the present domain. `trusted`: `own` may be the kernel's memory. */
 int64_t grants_copy(struct copying *c, bool trusted);
+/* As TRAP_COPY_DIRECTLY. */
+int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_t own, uint64_t n, uint64_t kind);
 /* Whether the grants in a message are a process's to give: its own memory, or entries. */
 bool grants_are_own(const struct shape *shape, const uint64_t *words);
 /* Whether the present domain has a request of that task's. */
@@ -153,7 +160,6 @@ bool has_client(uint32_t task);
 int64_t process_pages_take(uint64_t count);
 int64_t process_pages_give(uint64_t address, uint64_t count);
 uint64_t process_window(uint32_t domain, uint64_t frame);
-void windows_start(void);
 /* What vm, as a process, may do with frames: give windows on programs' memory; give up what it took; map that, or a
  * device's memory that is its own. */
 bool frame_is_lent(uint64_t frame);

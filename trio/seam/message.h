@@ -3,17 +3,22 @@
 #ifndef TRIO_MESSAGE_H
 #define TRIO_MESSAGE_H
 
-/* Of what a server asks of the kernel, the one that entry.S knows. In registers: (whom, result, further values of a call):
+/* Of what a server asks of the kernel, what entry.S knows. In registers: (whom, result, further values of a call):
  * the reply, and the wait for what is next, of which HEADER says what it is. A reply to one who waits for none is dropped. */
 #define TRAP_REPLY_AND_WAIT 0x8000
+/* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy, within a page
+ * of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
+#define TRAP_COPY_DIRECTLY 0x8001
 
 #ifndef __ASSEMBLER__
 #include "endpoints.h"
 #include "port.h"
 
-#define MESSAGE_WORDS 12
+#define MESSAGE_WORDS 10
 /* So many of them go in registers, in the order of struct registers: rdi, rsi, rdx, r10, r8, r9, rbx, r12. */
 #define REGISTER_WORDS 8
+/* Further values of an answer that go in registers, beside whom it is for and the result. */
+#define REPLY_WORDS 5
 
 struct message {
 	/* Number within the interface. */
@@ -24,13 +29,15 @@ struct message {
 };
 
 /* Of a call in one word, which goes to the server in a register: who asks, which call of which service, whether it is a
- * program's request or another domain's or the kernel's; and how many words it has. 0: none; what there is is to be asked
+ * program's request or another domain's or the kernel's; how many words it has, and its answer beside the result, of a
+ * program's request up to REPLY_WORDS. 0: none; what there is is to be asked
  * for. */
-#define HEADER(is_client, endpoint, call, words) \
-	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(words) << 48 | (uint64_t)(call) << 32 | \
-	 (uint64_t)(endpoint) << 16)
+#define HEADER(is_client, endpoint, call, words, outs)                                             \
+	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(outs) << 52 | (uint64_t)(words) << 48 | \
+	 (uint64_t)(call) << 32 | (uint64_t)(endpoint) << 16)
 #define HEADER_IS_CLIENT(header) ((header) >> 61 & 1)
 #define HEADER_WORDS(header) ((unsigned)((header) >> 48) & 15)
+#define HEADER_OUTS(header) ((unsigned)((header) >> 52) & 15)
 #define HEADER_CALL(header) ((uint16_t)((header) >> 32))
 #define HEADER_ENDPOINT(header) ((uint32_t)(header) >> 16)
 #define HEADER_WHO(header) ((uint32_t)(header) & 0xffff)
@@ -150,7 +157,7 @@ static inline long copy_own_string(char *to, size_t size, const char *from)
  * name, or 0 or a negative errno. */
 enum {
 	/* (address): of its struct counters. */
-	TRAP_BEGIN = TRAP_REPLY_AND_WAIT + 1,
+	TRAP_BEGIN = TRAP_COPY_DIRECTLY + 1,
 	/* (endpoint, message): a call of another service; message is the answer then. */
 	TRAP_CALL,
 	/* (message): a call of the kernel's. */
@@ -185,20 +192,17 @@ enum {
 	/* (words), of the call whose HEADER the number is, with this for who asks: as TRAP_CALL and TRAP_KERNEL. What is
 	 * returned is the result; further values are the first words then. */
 	TRAP_SEND,
-	/* (grant's id, its length, offset, own, n, kind): as TRAP_COPY. With -EAGAIN offset, own and n are what is left, the
-	 * first two words task and access (in the upper half), and the address. */
-	TRAP_COPY_DIRECTLY,
 	TRAPS_END,
 };
 
-#define SEND(endpoint, call) (HEADER(false, endpoint, call, 0) | TRAP_SEND)
+#define SEND(endpoint, call) (HEADER(false, endpoint, call, 0, 0) | TRAP_SEND)
 
 /* Of a domain: asks the kernel. */
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
-/* Replies `result`, of a call with the further values of the answer in `words`, and waits: what HEADER says, with the
+/* Replies `result`, with the further values of the answer in `words` where there are any, and waits: what HEADER says, with the
  * message's words in `words`, REGISTER_WORDS of them. */
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words);
-/* As TRAP_COPY, the first time. */
-int64_t copy_directly(struct copying *c);
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words);
+/* As TRAP_COPY_DIRECTLY. */
+int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
 #endif
 #endif

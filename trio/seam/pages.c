@@ -10,26 +10,18 @@
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
 
-/* A bit a frame: some window is on it; it is programs' memory; vm, as a process, holds it beside those who have mapped
+/* Of each frame: some window is on it; it is programs' memory; vm, as a process, holds it beside those who have mapped
  * it. */
-static uint64_t *windowed, *lent, *held;
+enum { WINDOWED = 1, LENT = 2, HELD = 4 };
 
-static bool has_bit(const uint64_t *bits, uint64_t frame)
+static bool has_mark(uint64_t frame, uint8_t mark)
 {
-	uint64_t n = frame / PAGE;
-
-	return bits && frame % PAGE == 0 && n < frame_limit && bits[n / 64] >> n % 64 & 1;
+	return frame % PAGE == 0 && frame / PAGE < frame_limit && frame_marks[frame / PAGE] & mark;
 }
 
-static void set_bit(uint64_t *bits, uint64_t frame)
+static void set_mark(uint64_t frame, uint8_t mark)
 {
-	bits[frame / PAGE / 64] |= 1UL << frame / PAGE % 64;
-}
-
-static void clear_bit(uint64_t *bits, uint64_t frame)
-{
-	if (bits)
-		bits[frame / PAGE / 64] &= ~(1UL << frame / PAGE % 64);
+	frame_marks[frame / PAGE] |= mark;
 }
 
 static bool map(uint32_t domain, uint64_t address, uint64_t physical_and_bits)
@@ -125,32 +117,31 @@ uint64_t process_window(uint32_t domain, uint64_t frame)
 {
 	if (!space_roots[TASKS + domain] || !map(domain, PROCESS_WINDOWS + frame, frame | READ_WRITE))
 		return 0;
-	set_bit(windowed, frame);
+	set_mark(frame, WINDOWED);
 	return PROCESS_WINDOWS + frame;
 }
 
 void frame_lend(uint64_t frame)
 {
-	set_bit(lent, frame);
+	set_mark(frame, LENT);
 }
 
 bool frame_is_lent(uint64_t frame)
 {
-	return has_bit(lent, frame);
+	return has_mark(frame, LENT);
 }
 
 void frame_hold_own(uint64_t frame)
 {
-	set_bit(lent, frame);
-	set_bit(held, frame);
+	set_mark(frame, LENT | HELD);
 }
 
 bool frame_drop_own(uint64_t frame)
 {
-	bool is_held = has_bit(held, frame);
+	bool is_held = has_mark(frame, HELD);
 
 	if (is_held)
-		clear_bit(held, frame);
+		frame_marks[frame / PAGE] &= (uint8_t)~HELD;
 	return is_held;
 }
 
@@ -158,18 +149,18 @@ bool process_may_map(uint64_t frame, uint64_t count)
 {
 	uint64_t i = 0;
 
-	while (i < count && has_bit(held, frame + i * PAGE))
+	while (i < count && has_mark(frame + i * PAGE, HELD))
 		i++;
 	return i == count || (frame % PAGE == 0 && process_may_memory(frame, count * PAGE));
 }
 
 void frame_return(uint64_t frame)
 {
-	clear_bit(lent, frame);
-	clear_bit(held, frame);
-	if (!has_bit(windowed, frame))
+	bool is_windowed = frame_marks[frame / PAGE] & WINDOWED;
+
+	frame_marks[frame / PAGE] = 0;
+	if (!is_windowed)
 		return;
-	clear_bit(windowed, frame);
 	for (uint32_t domain = 1; domain <= SERVERS; domain++)
 		if (is_process(domain) && space_roots[TASKS + domain])
 			unmap(domain, PROCESS_WINDOWS + frame);
@@ -233,22 +224,6 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 		n -= part;
 	}
 	return true;
-}
-
-static uint64_t *bits_take(void)
-{
-	uint64_t frame = frames_take(pages_for((frame_limit + 7) / 8));
-
-	if (!frame)
-		panic("no memory for what servers may do with frames");
-	return physical(frame);
-}
-
-void windows_start(void)
-{
-	windowed = bits_take();
-	lent = bits_take();
-	held = bits_take();
 }
 
 /* Programs -------------------------------------------------------------------------------------------------------- */

@@ -102,7 +102,7 @@ struct request {
 	bool late, again;
 	/* The seam's: what ends it before its answer, of `enum ends`. */
 	uint8_t ends;
-	/* Part of the answer: raise_signal(); where services are servers, whether there are further values. */
+	/* Part of the answer: raise_signal(); where services are servers, how many further values there are. */
 	uint8_t raises, outs;
 	/* Bytes done so far; the answer of a request that a signal ends once some are. */
 	uint64_t done;

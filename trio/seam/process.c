@@ -19,9 +19,9 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* For whatever is not compiled for processes alone. */
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words)
 {
-	return reply_and_wait_by_registers(whom, result, words);
+	return reply_and_wait_by_registers(whom, result, words, has_words);
 }
 
 int64_t message_call_long(uint64_t header, uint64_t *words)
@@ -36,25 +36,15 @@ int64_t message_call_long(uint64_t header, uint64_t *words)
 	return refused ? refused : m.result;
 }
 
-int64_t copy_directly(struct copying *c)
+int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)
 {
 	int64_t result = TRAP_COPY_DIRECTLY;
-	register uint64_t id __asm__("rdi") = c->grant.id, length __asm__("rsi") = c->grant.length;
-	register uint64_t offset __asm__("rdx") = c->offset, own __asm__("r10") = c->own;
-	register uint64_t n __asm__("r8") = c->n, kind __asm__("r9") = c->kind;
+	register uint64_t own_ __asm__("r10") = own, n_ __asm__("r8") = n, kind_ __asm__("r9") = kind;
 
 	__asm__ volatile("syscall"
-			 : "+a"(result), "+r"(id), "+r"(length), "+r"(offset), "+r"(own), "+r"(n)
-			 : "r"(kind)
+			 : "+a"(result)
+			 : "D"(g.id), "S"(g.length), "d"(offset), "r"(own_), "r"(n_), "r"(kind_)
 			 : "rcx", "r11", "memory");
-	if (result == -EAGAIN) {
-		c->task = (uint32_t)id;
-		c->access = (uint32_t)(id >> 32);
-		c->address = length;
-		c->offset = offset;
-		c->own = own;
-		c->n = n;
-	}
 	return result;
 }
 

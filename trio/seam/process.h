@@ -7,18 +7,29 @@
 /* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
  * nothing. */
 static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_registers(uint64_t whom, int64_t result,
-										   uint64_t *words)
+										   uint64_t *words, bool has_words)
 {
 	uint64_t number = TRAP_REPLY_AND_WAIT;
 	register uint64_t w0 __asm__("rdi") = whom, w1 __asm__("rsi") = (uint64_t)result;
-	register uint64_t w2 __asm__("rdx") = words[0], w3 __asm__("r10") = words[1];
-	register uint64_t w4 __asm__("r8") = words[2], w5 __asm__("r9") = words[3];
-	register uint64_t w6 __asm__("rbx") = words[4], w7 __asm__("r12");
+	register uint64_t w2 __asm__("rdx"), w3 __asm__("r10"), w4 __asm__("r8"), w5 __asm__("r9"), w6 __asm__("rbx");
+	register uint64_t w7 __asm__("r12");
 
-	__asm__ volatile("syscall"
-			 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6), "=r"(w7)
-			 :
-			 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
+	if (has_words) {
+		w2 = words[0];
+		w3 = words[1];
+		w4 = words[2];
+		w5 = words[3];
+		w6 = words[4];
+		__asm__ volatile("syscall"
+				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "=r"(w5), "+r"(w6), "=r"(w7)
+				 :
+				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
+	} else {
+		__asm__ volatile("syscall"
+				 : "+a"(number), "+r"(w0), "+r"(w1), "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6), "=r"(w7)
+				 :
+				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
+	}
 	words[0] = w0;
 	words[1] = w1;
 	words[2] = w2;

@@ -145,7 +145,7 @@ static bool next_caller(struct server *s, struct incoming *in)
 	list_remove(&c->link);
 	*in = (struct incoming){ .endpoint = HEADER_ENDPOINT(c->header), .who = task_of_caller(c)->number };
 	in->m.call = HEADER_CALL(c->header);
-	words_copy(in->m.words, c->words, shape_of_call(c)->words);
+	words_copy(in->m.words, c->words, HEADER_WORDS(c->header));
 	if (is_client(c)) {
 		in->kind = INCOMING_CLIENT;
 		c->state = CLIENT_HELD;
@@ -214,7 +214,7 @@ static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *o
 
 	if (!c)
 		return -EINVAL;
-	words_copy(c->words, outs, shape_of_call(c)->outs);
+	words_copy(c->words, outs, HEADER_OUTS(c->header));
 	s->present = NULL;
 	call_done(c, result);
 	return 0;
@@ -250,10 +250,12 @@ int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 {
 	struct server *s = &servers[PRESENT_DOMAIN];
 
-	if (whom == REPLY_TO_CALL)
+	if (whom == REPLY_TO_CALL) {
 		(void)reply_to_call(s, result, outs);
-	else if (is_held(whom))
+	} else if (is_held(whom)) {
+		words_copy(tasks[whom]->request.out, outs, HEADER_OUTS(tasks[whom]->caller.header));
 		client_reply(tasks[whom], result);
+	}
 	if (s->present || s->told_of_clients || s->notified || !queue_is_empty(&s->callers))
 		return queued_came();
 	s->receives = IN_REGISTERS;
@@ -278,8 +280,6 @@ void servers_count(struct counters *sum)
 /* The lowest services first: what they do at their start may be what the others ask for at theirs. */
 void servers_begin(void)
 {
-	if (PROCESSES)
-		windows_start();
 	for (uint32_t domain = SERVERS; domain > 0; domain--) {
 		struct server *s = &servers[domain];
 

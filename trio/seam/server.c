@@ -5,7 +5,7 @@
 #include "vm.h"
 
 /* Requests whose handlers are to run again. */
-static struct queue again;
+static struct queue again = { { &again.head, &again.head } };
 
 static struct held *held_of(struct request *r)
 {
@@ -60,24 +60,33 @@ void raise_signal(struct request *r, uint32_t signal)
 /* Of somebody else's memory. Where a page is absent vm is asked for it. */
 static long copy_by_entry(struct copying *c)
 {
-	int64_t result = copy_directly(c);
+	int64_t result;
 
-	while (result == -EAGAIN) {
+	while ((result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0)) == -EAGAIN)
 		c->why = vm_fault(c->task, c->address, c->access);
-		result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0);
-	}
 	return (long)result;
+}
+
+static __attribute__((noinline)) long copy_asked(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
+{
+	struct copying c = { g, offset, own, n, kind, .why = 0 };
+
+	return copy_by_entry(&c);
 }
 
 static inline __attribute__((always_inline)) long copy(enum copy_kind kind, struct grant g, uint64_t offset,
 						       uint64_t own, size_t n)
 {
-	struct copying c = { g, offset, own, n, kind, .why = 0 };
+	int64_t result;
 
 	if (is_beyond(g, offset, n))
 		return -EFAULT;
-	if (is_entry(g.id))
-		return n == 0 ? 0 : copy_by_entry(&c);
+	if (n == 0)
+		return 0;
+	if (is_entry(g.id)) {
+		result = copy_directly(g, offset, own, n, kind);
+		return result == -EAGAIN ? copy_asked(kind, g, offset, own, n) : (long)result;
+	}
 	if (kind == COPY_IN)
 		COUNT(bytes_in, n);
 	else
@@ -159,6 +168,7 @@ static uint64_t words[MESSAGE_WORDS];
 struct due {
 	uint64_t whom;
 	int64_t result;
+	bool has_words;
 };
 static const struct due nothing = { .whom = REPLY_TO_NOBODY };
 
@@ -170,13 +180,19 @@ static void answer_client(struct held *h)
 	trap_kernel(TRAP_ANSWER, h->request.task, (uint64_t)&a, 0);
 }
 
-/* A value alone goes with the wait. */
+/* A value, and a few further ones, go with the wait. */
 static inline struct due answer_later(struct held *h)
 {
-	if (!(h->request.raises | h->request.outs))
-		return (struct due){ h->request.task, h->request.result };
-	answer_client(h);
-	return nothing;
+	struct request *r = &h->request;
+
+	if (!(r->raises | r->outs))
+		return (struct due){ r->task, r->result, false };
+	if (r->raises || r->outs > REPLY_WORDS) {
+		answer_client(h);
+		return nothing;
+	}
+	memcpy(words, r->out, REPLY_WORDS * sizeof words[0]);
+	return (struct due){ r->task, r->result, true };
 }
 
 /* It does not wait. */
@@ -186,6 +202,7 @@ static void reply_due(struct due due)
 	struct message m = { .result = due.result };
 
 	memcpy(m.words, words, sizeof m.words);
+	memcpy(a.out, words, REPLY_WORDS * sizeof words[0]);
 	if (due.whom == REPLY_TO_CALL)
 		trap_kernel(TRAP_REPLY, (uint64_t)&m, 0, 0);
 	else if (due.whom != REPLY_TO_NOBODY)
@@ -290,7 +307,7 @@ static inline struct due come_directly(uint64_t header)
 
 	if (HEADER_IS_CLIENT(header))
 		return begin(HEADER_WHO(header), HEADER_CALL(header), words, service);
-	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words) };
+	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words), true };
 }
 
 /* Whatever there is, asked for; then a request that is to run again. */
@@ -300,9 +317,9 @@ static __attribute__((noinline)) struct due look(struct due due)
 
 	reply_due(due);
 	due = nothing;
-	if (trap_kernel(TRAP_NEXT, (uint64_t)&in, queue_is_empty(&again), 0) == 0)
+	if (trap_kernel(TRAP_NEXT, (uint64_t)&in, list_is_empty(&again.head), 0) == 0)
 		due = come(&in);
-	if (!queue_is_empty(&again)) {
+	if (!list_is_empty(&again.head)) {
 		struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
 
 		list_remove(&h->request.link);
@@ -322,8 +339,8 @@ _Noreturn void serve(void)
 	for (;;) {
 		uint64_t header = 0;
 
-		if (queue_is_empty(&again)) {
-			header = reply_and_wait(due.whom, due.result, words);
+		if (list_is_empty(&again.head)) {
+			header = reply_and_wait(due.whom, due.result, words, due.has_words);
 			due = nothing;
 		}
 		due = header ? come_directly(header) : look(due);

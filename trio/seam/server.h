@@ -13,7 +13,7 @@ struct held {
 	const struct dispatcher *service;
 	/* In a queue of the service's, waiting; in the queue of those that run again. */
 	bool is_parked, runs_again;
-};
+} __attribute__((aligned(256)));
 
 /* A service of the domain's: its table of handlers, and what unpacks messages for it. */
 struct dispatcher {
@@ -24,6 +24,8 @@ struct dispatcher {
 	void (*notified)(const void *table, uint64_t bits);
 	int64_t (*call)(const void *table, uint16_t call, uint64_t *words);
 	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
+	/* So that a place is a shift. */
+	uint64_t unused;
 };
 
 /* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and what it counts. */

@@ -48,12 +48,6 @@ static inline bool is_client(const struct caller *c)
 	return HEADER_IS_CLIENT(c->header);
 }
 
-/* What a message of the call looks like. */
-static inline const struct shape *shape_of_call(const struct caller *c)
-{
-	return &endpoints[HEADER_ENDPOINT(c->header)].shapes[HEADER_CALL(c->header)];
-}
-
 /* The first `n` words. */
 static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 {

@@ -8,7 +8,7 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 	return domain_trap(number, (uint64_t[]){ a, b, c });
 }
 
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words)
 {
 	return thread_reply_and_wait(whom, result, words);
 }
@@ -24,8 +24,7 @@ int64_t message_call_long(uint64_t header, uint64_t *words)
 	return message_call(header, words);
 }
 
-int64_t copy_directly(struct copying *c)
+int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)
 {
-	COUNT(server_traps, 1);
-	return grants_copy(c, true);
+	return grants_copy_short(g.id, g.length, offset, own, n, kind);
 }

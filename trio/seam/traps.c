@@ -3,18 +3,15 @@
 #include "kernel_calls.h"
 #include "x86/machine.h"
 
-DISPATCHER(kernel);
-
 /* The kernel's own calls, those that its services need. What else can be wrong with one is its grants. */
-static int64_t kernel_call(const struct server *s, uint16_t call, uint64_t *words)
+static inline int64_t kernel_call(const struct server *s, uint16_t call, uint64_t *words)
 {
-	const struct shape *shape = &endpoints[ENDPOINT_KERNEL].shapes[call];
-
-	if (call >= 64 || !(s->rights->kernel_calls >> call & 1))
+	if (call >= KERNEL_CALLS || !(s->rights->kernel_calls >> call & 1))
 		return -EPERM;
-	if (shape->grants && is_process(s->domain) && !grants_are_own(shape, words))
+	if (kernel_calls_with_grants >> call & 1 && is_process(s->domain) &&
+	    !grants_are_own(&endpoints[ENDPOINT_KERNEL].shapes[call], words))
 		return -EFAULT;
-	return serve_kernel_call(&kernel_service, call, words);
+	return kernel_calls_by_words[call](words);
 }
 
 /* Others', down the order alone. All who copy may ask vm for a page; what else it does is for those who manage memory. */
@@ -43,7 +40,7 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 		return -EINVAL;
 	if (e->shapes[call].grants && e->server && !grants_give(&current->caller, e, call, words))
 		return -EFAULT;
-	header = HEADER(false, to, call, e->shapes[call].words);
+	header = HEADER(false, to, call, e->shapes[call].words, e->shapes[call].outs);
 	if (e->server || !SERVICES_IN_KERNEL)
 		return message_call(header, words);
 	current->in_service = true;
@@ -55,8 +52,10 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 /* In registers there are no more. */
 static int64_t call_by_registers(uint64_t header, uint64_t *words)
 {
-	uint32_t to = HEADER_ENDPOINT(header) & 0xffff;
+	uint32_t to = HEADER_ENDPOINT(header);
 
+	if (to == ENDPOINT_KERNEL)
+		return kernel_call(current->serves, HEADER_CALL(header), words);
 	if (to < ENDPOINTS && HEADER_CALL(header) < endpoints[to].count &&
 	    endpoints[to].shapes[HEADER_CALL(header)].words > REGISTER_WORDS)
 		return -EINVAL;
@@ -73,7 +72,7 @@ static int64_t call_by_memory(uint64_t to, uint64_t message)
 		return -EFAULT;
 	if (to >= ENDPOINTS)
 		return -EPERM;
-	result = domain_call(HEADER(false, to, m.call, 0), m.words);
+	result = domain_call(HEADER(false, to, m.call, 0, 0), m.words);
 	m.result = result;
 	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
 }
@@ -120,30 +119,6 @@ static int64_t copy_asked(uint64_t from)
 	return result;
 }
 
-static int64_t copy_by_registers(uint64_t *a)
-{
-	struct copying c;
-	int64_t result;
-
-	c.grant = (struct grant){ a[0], a[1] };
-	c.offset = a[2];
-	c.own = a[3];
-	c.n = a[4];
-	c.kind = (uint32_t)a[5];
-	c.tries = 0;
-	c.address = 0;
-	c.why = 0;
-	result = grants_copy(&c, false);
-	if (result == -EAGAIN) {
-		a[0] = c.task | (uint64_t)c.access << 32;
-		a[1] = c.address;
-		a[2] = c.offset;
-		a[3] = c.own;
-		a[4] = c.n;
-	}
-	return result;
-}
-
 static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 {
 	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].endpoints >> endpoint & 1))
@@ -165,8 +140,6 @@ static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 int64_t domain_trap(uint64_t number, uint64_t *a)
 {
 	switch (number) {
-	case TRAP_COPY_DIRECTLY:
-		return copy_by_registers(a);
 	case TRAP_CALL:
 		return call_by_memory(a[0], a[1]);
 	case TRAP_KERNEL:

@@ -13,6 +13,7 @@ from structures import Domain, Structure
 Interfaces = dict[str, Interface]
 #: Of message.h.
 REGISTER_WORDS = 8
+REPLY_WORDS = 5
 
 
 def written(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
@@ -36,6 +37,7 @@ def _header(made: Structure) -> str:
             f"#define DOMAINS {len(made.domains)}",
             f"#define SERVICES_IN_KERNEL {len(made.kernel.services)}",
             f"#define SERVERS {len(made.servers)}",
+            f"#define THREADS {kinds.count('thread')}",
             f"#define PROCESSES {kinds.count('process')}",
         ],
     )
@@ -148,6 +150,19 @@ def _shapes(interface: Interface) -> list[str]:
     return [*before, *lines, "};"]
 
 
+def _header_of(member: Member, to: str) -> str:
+    """Of a message, in C. Where an answer has more than message.h's REPLY_WORDS it comes by memory."""
+    words = sum(arg.words for arg in member.args)
+    client = member.kind == "client"
+    outs = len(member.outs) if not client or len(member.outs) <= REPLY_WORDS else 0
+    return f"HEADER({str(client).lower()}, {to}, {member.number}, {words}, {outs})"
+
+
+def _is_plain(member: Member) -> bool:
+    """Its message is all that a system call does: the words go in registers, and nothing but the result comes back."""
+    return not member.outs and sum(arg.words for arg in member.args) <= REGISTER_WORDS
+
+
 class _Domain:
     """The stubs of a domain; what those of the kernel's and those of a server's have in common."""
 
@@ -188,7 +203,7 @@ class _Domain:
         """What a stub does with words that go to another domain."""
         words = pack(member.args)
         long = "_long" if len(words) > REGISTER_WORDS else ""
-        call = f"message_call{long}(HEADER(false, {to}, {member.number}, {len(words)}), words)"
+        call = f"message_call{long}({_header_of(member, to)}, words)"
         room = max(len(words), len(member.outs), 1)
         lines = [f"\tuint64_t words[{room}];", "\tint64_t result;", ""]
         lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
@@ -205,7 +220,7 @@ class _Domain:
 def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str) -> list[str]:
     """From registers to a client's call."""
     lines = [f"static int64_t {name}(struct task *t, const uint64_t *a)", "{"]
-    kind = "inline" if each.room or each.masked or each.leaving else "plain"
+    kind = "inline" if each.room or each.masked or each.leaving or not _is_plain(member) else "plain"
     call = f"client_{interface.name}_{member.name}_{kind}({', '.join(['&t->request', *each.args])})"
     lines += ["\tnanoseconds deadline;"] if each.time else []
     lines += ["\tstruct grant vector;"] if each.vector else []
@@ -323,7 +338,7 @@ class _Kernel(_Domain):
         if of not in self.domain.services:
             words = pack(member.args)
             to = f"ENDPOINT_{of.name.upper()}"
-            call = f"message_client_call(HEADER(true, {to}, {member.number}, {len(words)}), words)"
+            call = f"message_client_call({_header_of(member, to)}, words)"
             lines += [f"\tuint64_t words[{len(words) or 1}];", "", f"\tcount_call({counter(interface, member)});"]
             lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
             lines += self.give(member, to)

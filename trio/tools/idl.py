@@ -75,6 +75,7 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
         files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}
         files |= {f"{name}_table.h": headers.table(interface)}
         files |= {f"{name}_client.h": headers.client(interface), f"{name}_dispatch.c": functions.dispatcher(interface)}
+    files["kernel_dispatch.c"] = functions.kernel_by_words(known["kernel"])
     return {out / name: text for name, text in files.items()}
 
 

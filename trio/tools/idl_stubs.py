@@ -51,6 +51,26 @@ def _case(member: Member) -> list[str]:
     return [*lines, "\t\treturn result;", "\t}"]
 
 
+def kernel_by_words(interface: Interface) -> str:
+    """The kernel's calls as a server makes them, by their numbers: from words to words, and the result."""
+    lines = ['#include "kernel_calls.h"', '#include "ipc.h"', ""]
+    table = ["int64_t (*const kernel_calls_by_words[KERNEL_CALLS])(uint64_t *words) = {"]
+    for member in interface.of("call"):
+        given = [_word(arg, at, "words") for at, arg in packed(member.args)]
+        inner = ", ".join([*given, *(f"&out_{out.name}" for out in member.outs)])
+        lines += [f"static int64_t by_words_{member.name}(uint64_t *words)", "{"]
+        if member.outs:
+            lines += [f"\t{out.c} out_{out.name} = 0;" for out in member.outs]
+            lines += [f"\tint64_t result = kernel_call_{member.name}({inner});", ""]
+            lines += [f"\twords[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
+            lines += ["\treturn result;", "}", ""]
+        else:
+            lines += [f"\treturn kernel_call_{member.name}({inner});", "}", ""]
+        table.append(f"\t[{member.number}] = by_words_{member.name},")
+    grants = " | ".join(f"1UL << {each.number}" for each in interface.of("call") if any(a.is_grant for a in each.args))
+    return "\n".join([*lines, *table, "};", f"const uint64_t kernel_calls_with_grants = {grants};", ""])
+
+
 def dispatcher(interface: Interface) -> str:
     """What unpacks messages and calls the handlers of `struct NAME_service`."""
     lines = ['#include "message.h"', f'#include "{interface.name}_table.h"', ""]
@@ -69,7 +89,7 @@ def dispatcher(interface: Interface) -> str:
     lines += ["{", f"\t{name};", "", "\tswitch (r->call) {"]
     for member in interface.of("client"):
         words = [_word(arg, at, "words") for at, arg in packed(member.args)]
-        lines += [f"\tcase {member.number}:", *(["\t\tr->outs = 1;"] if member.outs else [])]
+        lines += [f"\tcase {member.number}:", *([f"\t\tr->outs = {len(member.outs)};"] if member.outs else [])]
         lines += [f"\t\treturn service->{member.name}({', '.join(['r', *words])});"]
     lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn refuse(r, ENOSYS);", "}", ""]
     return "\n".join(lines)

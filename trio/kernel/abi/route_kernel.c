@@ -1,4 +1,5 @@
-/* route_kernel.c: calls that the kernel answers itself, since they are about the processor. */
+/* route_kernel.c: calls that the kernel answers itself, since they are about the processor; and one whose masks go to pm
+ * and back as values, since each fork makes six of it. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "pm_client.h"
@@ -36,11 +37,26 @@ static int64_t run_rt_sigreturn(struct task *t, const uint64_t *a)
 	return (int64_t)t->user->rax;
 }
 
+static int64_t run_rt_sigprocmask(struct task *t, const uint64_t *a)
+{
+	uint64_t set = 0;
+	int64_t result;
+
+	if (a[3] != sizeof set)
+		return -EINVAL;
+	if (a[1] && user_get(&set, a[1], sizeof set) != 0)
+		return -EFAULT;
+	result = client_pm_sigmask(&t->request, (uint32_t)a[0], a[1] != 0, set);
+	if (result == 0 && a[2] && user_put(a[2], &t->request.out[OUT_PM_SIGMASK_OLD], sizeof set) != 0)
+		return -EFAULT;
+	return result;
+}
+
 /* Trio's own, for the unit costs: into the kernel and out of it. */
 static int64_t run_trio_null(struct task *t, const uint64_t *a)
 {
 	return 0;
 }
 
-ROUTE_TABLE(kernel, { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
+ROUTE_TABLE(kernel, { 14, false, "rt_sigprocmask", run_rt_sigprocmask }, { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
 	    { 158, false, "arch_prctl", run_arch_prctl }, { 1000, false, "trio_null", run_trio_null });

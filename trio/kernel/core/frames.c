@@ -16,6 +16,7 @@
 #define BOOT_END (1UL << 30)
 
 uint32_t *frame_table;
+uint8_t *frame_marks;
 uint64_t frame_limit;
 uint32_t frame_beyond = FRAME_DEVICE;
 
@@ -114,9 +115,10 @@ void frames_start(const struct memory_range *ranges, size_t count, uint64_t firs
 
 	for (size_t i = 0; i < count; i++)
 		frame_limit = MAX(frame_limit, MIN(ranges[i].base + ranges[i].length, MEMORY_END) / PAGE);
-	bytes = frame_limit * sizeof *frame_table;
+	bytes = frame_limit * (sizeof *frame_table + DISTRUST_BYTES);
 	place = table_place(ranges, count, first_free, taken, bytes);
 	frame_table = physical(place);
+	frame_marks = (uint8_t *)(frame_table + frame_limit);
 	memset(frame_table, 0, bytes);
 	for (size_t i = 0; i < count; i++)
 		mark(frames_for(ranges[i].base), (ranges[i].base + ranges[i].length) / PAGE, FRAME_FREE);

@@ -23,6 +23,9 @@ static inline uint32_t *frame_word(uint64_t frame)
 
 /* Some servers are processes, whose word about memory is not enough. */
 #define DISTRUST PROCESSES
+#define DISTRUST_BYTES (DISTRUST ? 1 : 0)
+/* Then: of each frame, a byte of pages.c's. */
+extern uint8_t *frame_marks;
 
 /* pages.c, with DISTRUST: a frame becomes programs' memory, on which vm may give windows; nobody holds it any
  * more, and it is neither that nor in any window. */

@@ -228,13 +228,6 @@ void task_enter(struct task *next)
 	task_switched();
 }
 
-void task_reply(struct task *caller)
-{
-	if (payer != caller)
-		task_account(caller);
-	task_enter(caller);
-}
-
 static struct task *first_ready(void)
 {
 	struct link *first = ready.head.next;

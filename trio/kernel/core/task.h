@@ -114,8 +114,7 @@ void schedule(void);
 /* That one at once, the present one staying as it is; on its return others have run. */
 void task_run(struct task *next);
 /* The same to a server and back to its caller, on whose account the processor's time stays. */
-void task_enter(struct task *server);
-void task_reply(struct task *caller);
+void task_enter(struct task *next);
 bool others_ready(void);
 /* What the kernel does when all is set up, for good: waits where nobody can run. */
 _Noreturn void idle_loop(void);

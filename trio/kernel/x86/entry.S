@@ -108,14 +108,19 @@ process:
 	pushq %rsi
 	pushq %rdi
 	cmpq $TRAP_REPLY_AND_WAIT, %rax
-	jne 1f
-	leaq 16(%rsp), %rdx
-	call server_reply_and_wait
-	jmp 2f
-1:	movq %rax, %rdi
+	je 1f
+	cmpq $TRAP_COPY_DIRECTLY, %rax
+	je 2f
+	movq %rax, %rdi
 	movq %rsp, %rsi
 	call process_trap
-2:	popq %rdi
+	jmp 3f
+1:	leaq 16(%rsp), %rdx
+	call server_reply_and_wait
+	jmp 3f
+2:	movq %r10, %rcx
+	call grants_copy_short
+3:	popq %rdi
 	popq %rsi
 	popq %rdx
 	popq %r10

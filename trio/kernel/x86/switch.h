@@ -101,12 +101,10 @@ static inline void processor_to_server(struct task *from, struct task *server)
 	COUNT_FOR(server, space_switches, 1);
 }
 
-/* And back. Selectors that a server has loaded, which none does, stay: they mean nothing but where a processor has no
- * instructions for thread pointers, and there processor_load_bases_slowly takes them out. */
-static inline void processor_to_program(struct task *server, struct task *program)
+/* And back, to one that has nothing rare. Selectors that a server has loaded, which none does, stay: they mean nothing but
+ * where a processor has no instructions for thread pointers, and there processor_load_bases_slowly takes them out. */
+static inline void processor_to_program(struct task *program)
 {
-	if (program->rare)
-		processor_switch_rare(server, program);
 	processor_load_bases(program);
 	processor_fpu_load(program);
 	processor_state.rsp[0] = (uint64_t)(program->user + 1);

@@ -24,13 +24,13 @@ void mask_set(struct thread *t, uint64_t mask)
 		hand_over(t, newly);
 }
 
-verdict pm_sigmask(struct request *r, uint32_t how, struct grant set, struct grant old)
+verdict pm_sigmask(struct request *r, uint32_t how, uint32_t sets, uint64_t set)
 {
 	struct thread *t = asking(r);
-	uint64_t before = t->blocked, mask;
+	uint64_t before = t->blocked, mask = set;
 
-	if (set.length) {
-		TRY_ANSWER(r, copy_in(&mask, set, 0, sizeof mask));
+	r->out[OUT_PM_SIGMASK_OLD] = before;
+	if (sets) {
 		if (how > SIG_SETMASK)
 			return refuse(r, EINVAL);
 		if (how == SIG_BLOCK)
@@ -40,7 +40,7 @@ verdict pm_sigmask(struct request *r, uint32_t how, struct grant set, struct gra
 		t->restore = false;
 		mask_set(t, mask);
 	}
-	return answer_with(r, 0, old, &before, sizeof before);
+	return answer(r, 0);
 }
 
 verdict pm_sigpending(struct request *r, struct grant to)

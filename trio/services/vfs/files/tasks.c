@@ -166,15 +166,15 @@ int64_t vfs_leave(uint32_t task)
 	return 0;
 }
 
-int64_t vfs_identify(uint32_t task, uint32_t thread, uint32_t process, uint32_t group, uint32_t session,
-		     uint32_t parent, int32_t nice, uint32_t state, struct grant name)
+int64_t vfs_identify(uint32_t task, uint64_t thread, uint64_t group, uint32_t parent, int32_t nice, uint32_t state,
+		     struct grant name)
 {
 	struct task_files *t = &vfs.tasks[task];
 
-	t->thread = thread;
-	t->process = process;
-	t->process_group = group;
-	t->session = session;
+	t->thread = (uint32_t)thread;
+	t->process = (uint32_t)(thread >> 32);
+	t->process_group = (uint32_t)group;
+	t->session = (uint32_t)(group >> 32);
 	t->parent = parent;
 	t->nice = (int8_t)nice;
 	t->state = (char)state;
