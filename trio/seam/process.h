@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_register
 		w5 = words[3];
 		w6 = words[4];
 		__asm__ volatile("syscall"
-				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "=r"(w5), "+r"(w6), "=r"(w7)
+				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6), "=r"(w7)
 				 :
 				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
 	} else {
