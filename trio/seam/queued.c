@@ -71,7 +71,7 @@ int64_t queued_call(struct caller *c)
 		s->receives = NOTHING;
 		s->task->state = READY;
 		COUNT(switches_direct, 1);
-		task_run(s->task);
+		task_enter(s->task);
 	}
 	(void)queued_wait(c);
 	task_goes_on(before);

@@ -322,6 +322,9 @@ static __attribute__((noinline)) struct due look(struct due due)
 	if (!list_is_empty(&again.head)) {
 		struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
 
+		/* Whoever asked goes on before those whom that woke. */
+		reply_due(due);
+		due = nothing;
 		list_remove(&h->request.link);
 		h->runs_again = false;
 		handle(h);
