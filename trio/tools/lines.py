@@ -23,12 +23,13 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Linux's system calls (`kernel/abi`)": ("kernel/abi/*", STRUCTURES),
     _DEFINITIONS: ("", STRUCTURES),
     "the seam: in all": (
-        "seam/port.h seam/text.* seam/queue.h seam/structure.* seam/kernel_port.c seam/numbers.h seam/freestanding.c",
+        "seam/port.h seam/text.* seam/queue.h seam/caller.h seam/structure.* seam/kernel_port.c seam/numbers.h"
+        " seam/freestanding.c",
         STRUCTURES,
     ),
     "the seam: services in the kernel": ("seam/local.* seam/queues.c", ("mono",)),
     "the seam: messages, grants, rights": (
-        "seam/ipc.* seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
+        "seam/ipc.* seam/queued.c seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
         STRUCTURES[1:],
     ),
     "the seam: in a thread": ("seam/server.* seam/thread.c seam/queues.c", ("hybrid",)),
@@ -37,7 +38,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "drivers": ("drivers/*/*", STRUCTURES[:2]),
 }
 #: What is linked into processes alone, and what a kernel has with TRIO_CHECKED alone.
-NOT_PRIVILEGED = {"seam/process.c", "kernel/core/checked.c"}
+NOT_PRIVILEGED = {"seam/process.c", "seam/process.h", "kernel/core/checked.c"}
 _INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)
