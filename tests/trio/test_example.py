@@ -38,7 +38,7 @@ def test_an_example_that_is_not_current_is_found(tmp_path: Path) -> None:
 def test_a_place_that_is_not_generated_any_more_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Expected: which, status 1, nothing written. Broken: a page with a hole."""
     monkeypatch.setattr(example, "_PARTS", (("A title", (("mono", "domain_kernel.c", "int64_t fs_gone", True),)),))
-    with pytest.raises(example.Missing, match="fs_gone"):
+    with pytest.raises(example.MissingError, match="fs_gone"):
         example.page()
     assert example.main([str(tmp_path / "page.md")]) == 1
     assert not (tmp_path / "page.md").exists()

@@ -17,9 +17,9 @@ TRIO = Path(__file__).parents[1]
 _HEAD = """\
 # What is generated of a call
 
-Written by `python3 trio/tools/example.py trio/interfaces/example.md`; `tests/trio/test_example.py` checks that it is what
-[tools/idl.py](../tools/idl.py) makes today. A read of a file on a disk is two calls: a program's, `vfs.read`, and one
-between services, `fs.read`: two entries of the interfaces, a line of Linux's; the rest is generated.
+Written by `python3 trio/tools/example.py trio/interfaces/example.md`; `tests/trio/test_example.py` checks that it is
+what [tools/idl.py](../tools/idl.py) makes today. A read of a file on a disk is two calls: a program's, `vfs.read`, and
+one between services, `fs.read`. Written by hand are these lines of the interfaces, with the errors that each lists:
 """
 
 #: A heading, then excerpts: the structure ("" what all have in common), the file, where in it the excerpt begins, and
@@ -31,7 +31,8 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str, bool], ...]], ...] = (
         (("", "vfs_table.h", r"\tverdict \(\*read\)\(", False),),
     ),
     (
-        "The system call\n\nFrom the line `linux 0 read`: registers become arguments, an address with its length a grant.",
+        "The system call\n\nFrom the line `linux 0 read`: registers become arguments, an address with\n"
+        "its length a grant.",
         (("mono", "domain_kernel.c", r"static int64_t linux_read\(", True),),
     ),
     (
@@ -39,8 +40,8 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str, bool], ...]], ...] = (
         (("mono", "domain_kernel.c", r"static inline \S+ int64_t client_vfs_read_inline\(", True),),
     ),
     (
-        "Where vfs is a thread or a process (hybrid, micro)\n\nThe kernel gives vfs an entry of its table of grants, and\n"
-        "sends a message. From a table it knows what a message of each call looks like: words, results, grants.",
+        "Where vfs is a thread or a process (hybrid, micro)\n\nThe kernel gives vfs an entry of its table of\n"
+        "grants, and sends a message. A table tells it what a message of each call looks like: words, results, grants.",
         (
             ("micro", "domain_kernel.c", r"static inline \S+ int64_t client_vfs_read_plain\(", True),
             ("micro", "domains.c", r"static const struct shape_grant grants_vfs_read\[\]", False),
@@ -71,7 +72,7 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str, bool], ...]], ...] = (
 )
 
 
-class Missing(Exception):
+class MissingError(Exception):
     """The generated files have no such place any more."""
 
 
@@ -79,7 +80,7 @@ def _excerpt(text: str, begin: str, is_function: bool) -> str:
     """From a line that `begin` matches; a function as a whole, else as many lines as `begin` has."""
     match = re.search(rf"^{begin}", text, re.MULTILINE)
     if match is None:
-        raise Missing(begin)
+        raise MissingError(begin)
     rest = text[match.start() :]
     if is_function:
         return rest[: rest.index("\n}\n") + 3]
@@ -99,7 +100,7 @@ def _block(language: str, text: str) -> str:
 
 
 def page() -> str:
-    """Raises Missing; idl_parse.Wrong."""
+    """Raises MissingError; idl_parse.Wrong."""
     made: dict[str, dict[str, str]] = {}
     for words in ("", "mono", "hybrid", "micro"):
         files = idl.written(Path(), TRIO / "interfaces", TRIO / "config" / "services.toml", words)
@@ -124,7 +125,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         Path(arguments[0]).write_text(page())
-    except (Missing, idl_parse.Wrong, OSError) as error:
+    except (MissingError, idl_parse.Wrong, OSError) as error:
         print(f"example.py: {error}", file=sys.stderr)
         return 1
     return 0
