@@ -1,5 +1,5 @@
 /* serial.c: the console on COM1, a 16550. Output goes out at once, a transmitter's queue at a time; only where the line
- * is slower does an interrupt say when to go on. Input comes by interrupts into a ring. */
+ * is slower does an interrupt say when to continue. Input comes by interrupts into a ring. */
 #include "console_serve.h"
 #include "kernel.h"
 #include "vfs.h"

@@ -2,10 +2,10 @@
  * power of two of frames and aligned to its size; a larger one is split where there is none of a size, and all that is
  * free is gathered into blocks anew where that does not help.
  *
- * Memory can be promised before it is taken. `frames.unpromised` is how many of the free frames nobody has been
- * promised; what is taken without a promise is of those. A frame that is taken from a promise leaves that number
- * alone, and so does its coming back: the free frames beyond it are always as many as can still be taken from
- * promises. */
+ * Memory can be promised before it is allocated. `frames.unpromised` is how many of the free frames nobody has been
+ * promised; what is allocated without a promise is of those. A frame allocated from a promise leaves that number
+ * alone, and so does its coming back: the free frames beyond it are always as many as can still be allocated
+ * from promises. */
 #include "kernel_calls.h"
 #include "core/frames.h"
 #include "core/checked.h"

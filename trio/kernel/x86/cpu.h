@@ -88,7 +88,7 @@ static inline void cpu_wait(void)
 	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
 }
 
-/* Interrupts that wait are taken, and it goes on. */
+/* Interrupts that wait are taken, and it continues. */
 static inline void cpu_look(void)
 {
 	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");

@@ -21,7 +21,7 @@ void entry_system_call(void);
 extern uint8_t entry_vectors[][16];
 /* A new task's first words in the kernel: calls what is in rbx, if anything, and goes to user mode. */
 void task_first(void);
-/* The present stack's pointer into *from; goes on where `to` was left. */
+/* The present stack's pointer into *from; continues where `to` was left. */
 void task_switch_stacks(uint64_t *from, uint64_t to);
 
 /* The same, but on in user mode with the registers of a program, or of a server that waits for a message. */
@@ -33,7 +33,7 @@ long user_copy(void *to, const void *from, size_t n);
 long user_zero(void *to, size_t n);
 /* A string of at most `n` bytes: its length, `n` where it has no NUL by then, negative after a fault. */
 long user_copy_string(char *to, const char *from, size_t n);
-/* Where those three may fault, and where they go on then. */
+/* Where those three may fault, and where they continue then. */
 extern const uint8_t user_access_begin[], user_access_end[], user_access_failed[];
 /* Instructions that a processor without SMAP does not have. */
 extern uint8_t *const smap_places_begin[], *const smap_places_end[];

@@ -35,7 +35,7 @@ static inline uint32_t *uses_of(const uint64_t *table)
 /* spaces.c: the lowest table's entry for an address; with `make` tables on the way are made. NULL: there is none, or no
  * memory. */
 uint64_t *entry_at(uint64_t root, uint64_t address, bool make);
-/* It is 0 from now on; tables that this leaves empty are given back. */
+/* It is 0 from now on; tables that this leaves empty are freed. */
 void entry_clear(uint64_t root, uint64_t address, uint64_t *entry);
 
 /* mmu.c: the kernel's entries of a root table that is all zeros; and zeros again. */

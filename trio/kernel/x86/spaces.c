@@ -1,8 +1,8 @@
 /* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once
  * by itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it.
  *
- * Every frame that is taken here, but a root, was promised before, so that taking it cannot fail; every frame whose
- * last hold is dropped here was so taken, for an object's are held by the object for as long as they are mapped. */
+ * Every frame that is allocated here, but a root, was promised before, so that it cannot fail; every frame whose
+ * last hold is dropped here was so allocated, for an object's are held by the object for as long as they are mapped. */
 #include "kernel_calls.h"
 #include "structure.h"
 #include "core/task.h"
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) uint64_t *entries_find(uint64_t roo
 	return &table[ENTRY_OF(address, 0)];
 }
 
-/* Tables on the way to an address that are empty are given back. */
+/* Tables on the way to an address that are empty are freed. */
 static void prune(uint64_t root, uint64_t address)
 {
 	uint64_t *path[4] = { [3] = physical(root) };

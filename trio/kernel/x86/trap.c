@@ -41,7 +41,7 @@ static void force_for_fault(int64_t why, uint64_t address)
 		force(SIGBUS, BUS_ADRERR, address);
 }
 
-/* A page that has to be brought: the program waits, and touches it again. A signal ends the wait too. */
+/* A page that has to be read first: the program waits, and touches it again. A signal ends the wait too. */
 static __attribute__((noinline)) int64_t fault_awaits(uint64_t address, uint64_t access)
 {
 	int64_t why = client_vm_await(&current->request, address, (uint32_t)access);

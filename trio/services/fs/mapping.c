@@ -35,7 +35,7 @@ static void path_of(const struct mount *m, uint32_t index, struct path *path)
 		path->at[level] = (uint32_t)(rest >> ((levels - level) * shift)) & ((1U << shift) - 1);
 }
 
-/* As far as there are zones. On a damaged disk one may be named again and again: what was given back already is not
+/* As far as there are zones. On a damaged disk one may be named again and again: what is freed already is not
  * gone through. 0, -EWAIT, -EIO. */
 static int64_t follow(struct mount *m, struct inode *i, struct path *path)
 {

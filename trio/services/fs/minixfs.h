@@ -95,7 +95,7 @@ struct inode {
 			INODE_FIELDS
 		};
 	};
-	/* Found last; true until blocks are given back. */
+	/* Found last; true until blocks are freed. */
 	struct run run;
 	/* The mount's batch in which it was changed last. */
 	uint64_t batch;
@@ -111,7 +111,7 @@ struct map {
 	uint32_t block, bits, base;
 	/* No free bit is below; free ones, those included that are free only after the next write-back. */
 	uint32_t hint, free;
-	/* Taken since the last write-back: free at once when given back. Given back, in use on the disk till then. */
+	/* Allocated since the last write-back: free at once when freed. Freed, and in use on the disk till then. */
 	uint64_t *fresh, *freed;
 	uint32_t freed_count;
 	size_t pages;
@@ -289,12 +289,12 @@ static inline bool is_fresh(const struct map *map, uint32_t number)
 {
 	return bit_of(map->fresh, number - map->base);
 }
-/* Whether it was given back and the disk has it in use. */
+/* Whether it was freed and the disk has it in use. */
 static inline bool is_freed(const struct map *map, uint32_t number)
 {
 	return bit_of(map->freed, number - map->base);
 }
-/* Clears what was given back, in the bitmap and the inode table. 0, -EWAIT, -EIO. */
+/* Clears what was freed, in the bitmap and the inode table. 0, -EWAIT, -EIO. */
 int64_t map_settle(struct mount *m, struct map *map);
 static inline bool is_zone(const struct mount *m, uint32_t zone)
 {
@@ -314,7 +314,7 @@ static inline int64_t block_zone(struct mount *m, struct inode *i, uint32_t inde
 /* A block for a hole, with the zones that it takes: its buffer (with `clear` zeros), which is to be marked dirty. 0,
  * -EWAIT, -EIO, -ENOSPC. */
 int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear, struct buffer **fresh);
-/* Gives back all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it goes on. */
+/* Frees all blocks from `index` on, by pieces. 0, -EWAIT, -EIO; begun anew it continues. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);
 uint64_t blocks_512(const struct mount *m, const struct inode *i);
 

@@ -1,5 +1,5 @@
 /* super.c: mounting and unmounting. All that a superblock says is held against the device and against the rest of it
- * before it is believed. A mount that must wait goes on where it was when it is asked again. */
+ * before it is believed. A mount that must wait continues where it was when it is asked again. */
 #include "minixfs.h"
 
 /* Superblock as read; -EINVAL: not a MINIX file system of version 3, or not one that can be. */
@@ -119,7 +119,7 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 	if (result == -EWAIT)
 		return wait_for(ANYTHING);
 	if (result < 0) {
-		/* A buffer that the device may still write to must not be given back. */
+		/* A buffer that the device may still write to must not be freed. */
 		if (m->transfer_count > 0)
 			return wait_for(ANYTHING);
 		forget(m);

@@ -1,19 +1,19 @@
 /* write_back.c: in which order changes reach the disk.
  *
  * Between two write-backs (a batch) the disk keeps the state of the first: only buffers change. What was in use on the
- * disk and is given back within the batch (zones, inodes, slots of directories) is not used again before the batch's
+ * disk and is freed within the batch (zones, inodes, slots of directories) is not used again before the batch's
  * end, so at every moment the disk holds, block by block, either the old state or the new one, and no zone has two
  * owners.
  * A write-back goes by phases, each on the medium (flush) before the next begins; changes wait until it has ended:
  *
  * GATHER    (no write) inodes in memory go into the blocks of the inode table
- * NEW       bitmaps with what was taken (nothing refers to it yet); files' content; blocks of new directories and new
- *           indirect blocks; new blocks of old directories, empty
+ * NEW       bitmaps with what was allocated (nothing refers to it yet); files' content; blocks of new directories and
+ *           new indirect blocks; new blocks of old directories, empty
  * TABLE     inodes and old indirect blocks: they refer to nothing that NEW has not written
  * ENTRIES   directories with new entries, the removed ones still in them: a file that was renamed has two names
  *           rather than none
  * REMOVALS  directories as they are
- * FREES     inodes without a name are cleared, and what was given back is free in the bitmaps
+ * FREES     inodes without a name are cleared, and what was freed is free in the bitmaps
  *
  * After a power cut there may be: things marked in use without an owner, link counts too high or too low, a file with
  * its old and its new name. fsck.minix finds all of these. (Its own repairs of a version 3 are not to be used:

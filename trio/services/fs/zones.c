@@ -1,5 +1,5 @@
-/* zones.c: the bitmaps of inodes and zones. What was taken is marked at once; what is given back is marked free only at
- * the end of a write-back, if the disk knew it as taken: until then it must not be used again (write_back.c). */
+/* zones.c: the bitmaps of inodes and zones. What was allocated is marked at once; what is freed is marked free only at
+ * the end of a write-back, if the disk has it in use: until then it must not be used again (write_back.c). */
 #include "minixfs.h"
 
 /* Zones or inodes of one map: the sets `fresh` and `freed` are as large as one run of pages may be. */
@@ -96,7 +96,7 @@ void map_give(struct mount *m, struct map *map, uint32_t number)
 	map->free++;
 }
 
-/* One bit that was given back. A damaged disk may have had it free all the time. */
+/* One bit that was freed. A damaged disk may have had it free all the time. */
 static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 {
 	struct buffer *b, *table = NULL;

@@ -105,7 +105,7 @@ struct process {
 	bool dumpable;
 	/* Its memory is used by another process too. */
 	bool shares_space;
-	/* Children that were stopped or went on, not yet told to a waiting parent. */
+	/* Children that were stopped or continued, which a waiting parent has not been told. */
 	bool tell_stopped, tell_continued;
 	/* The signal that stopped it, 0: it runs. Threads that have come to a halt since; a number for this stop. */
 	uint32_t stop;

@@ -195,7 +195,7 @@ static void pages_drop(struct object *o, uint64_t index)
 	tree_cut(&frames, &o->pages, index, &left);
 }
 
-/* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is given back:
+/* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is freed:
  * nothing stays behind of what has been. */
 static bool object_free(uint32_t number, uint64_t *left)
 {

@@ -1,9 +1,9 @@
-/* paged.c: objects whose pages the service above brings when they are touched: of a file on a disk. vm calls nobody
- * there. It notes what is wanted and notifies; the service asks what there is to do, brings the page, and says so. The
+/* paged.c: objects whose pages the service above reads when they are touched: of a file on a disk. vm calls nobody
+ * there. It notes what is wanted and notifies; the service asks what there is to do, reads the page, and says so. The
  * one who touched waits meanwhile, by vm.await, and then touches again.
  *
  * A page on its way has a frame in the object's tree already, whose word says by its lowest bits that nobody is to see
- * it. Nobody is sure to bring it: whoever finds it so asks for it again. */
+ * it. Nobody is sure to read it: whoever finds it so asks for it again. */
 #include "vm.h"
 #include "endpoints.h"
 #include "vfs.h"
@@ -18,7 +18,7 @@ enum news { NOTHING, WANTED, UNHELD };
 /* As much as one madvise() asks for. */
 #define NEED_MOST 512UL
 
-/* What a task wants brought, and it waits for one page at a time. */
+/* What a task wants read, and it waits for one page at a time. */
 struct want {
 	struct link link;
 	uint32_t object;

@@ -24,7 +24,7 @@ void change_end(struct space *s)
 	}
 }
 
-/* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to go on. */
+/* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to continue. */
 static int64_t drop_pages(struct space *s, uint64_t begin, uint64_t end, uint64_t most, uint64_t *next)
 {
 	int64_t dropped = kernel_space_unmap(s->number, begin, (end - begin) / PAGE, most, next);
@@ -62,7 +62,7 @@ int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act 
 	return result;
 }
 
-/* A request's work goes on where its last share ended; false: this is the first. */
+/* A request's work continues where its last share ended; false: this is the first. */
 static inline bool resume(const struct request *r, struct share *share)
 {
 	if (!r->again || r->scratch[SHARES] == SHARES_NONE)
@@ -126,7 +126,7 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 	result = next_share(s, r, &share, end, act);
 	if (result == UNDER_WAY)
 		return give_way(r, ends);
-	/* Where a page has to be brought it goes on from there, as after a share. */
+	/* Where a page has to be read first it continues from there, as after a share. */
 	r->again = true;
 	return paged_settle(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
 }

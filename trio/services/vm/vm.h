@@ -75,7 +75,7 @@ struct space {
 	struct region own[REGIONS_OWN];
 };
 
-/* What an object is: memory, a device's memory, or pages that the service above brings. */
+/* What an object is: memory, a device's memory, or pages that the service above reads. */
 enum object_kind { OBJECT_MEMORY, OBJECT_DEVICE, OBJECT_PAGED };
 
 struct object {
@@ -280,7 +280,7 @@ verdict keep_from_child(struct space *s, struct request *r, uint64_t begin, uint
 #define ACCESS_FETCH 16
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Where vm itself reads or writes what is at a user's address, up to the end of its page: in the frame, since a copy
- * that met an absent page would ask vm for it. -EWAIT: it has to be brought; -EFAULT: not mapped, or not allowed. */
+ * that met an absent page would ask vm for it. -EWAIT: it has to be read first; -EFAULT: not mapped, or not allowed. */
 int64_t user_place(struct space *s, uint64_t address, bool write, void **place);
 
 /* object.c */

@@ -80,7 +80,7 @@ static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, si
 }
 
 /* Strings of a vector of pointers that ends with NULL, from `next` on; no vector at all is an empty one. 0: they are
- * all there, GIVES_WAY: it goes on in another run, after so many strings as a share has pages. */
+ * all there, GIVES_WAY: it continues in another run, after so many strings as a share has pages. */
 static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 {
 	uint64_t pointers[8];

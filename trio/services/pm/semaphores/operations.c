@@ -86,7 +86,7 @@ static void update_constant(struct semaphore_set *s)
 		(void)attempt_waiting(s, r);
 }
 
-/* The first that can go on; then all are to be looked at again from the first, for whom it may have made room. Where
+/* The first that can proceed; then all are to be looked at again from the first, for whom it may have made room. Where
  * nobody before it has several operations, and it itself has one, it has not: that was a decrement. */
 bool set_update(struct semaphore_set *s)
 {

@@ -23,7 +23,7 @@ struct semaphore {
 	int32_t process;
 };
 
-/* What one process has to give back to one set when it ends. */
+/* What is undone in one set when one process ends. */
 struct undo {
 	struct undo *next_of_process;
 	struct link of_set;
@@ -67,10 +67,10 @@ void set_remove(struct semaphore_set *s);
 
 /* operations.c: a thread leaves. */
 void operations_drop(uint32_t slot);
-/* A value has changed: whoever can go on does. False: some may still be able to; it is to be called
+/* A value has changed: whoever can proceed does. False: some may still be able to; it is to be called
  * again. */
 bool set_update(struct semaphore_set *s);
-/* The same for a request that changed it, until nobody can go on any more. `s` is NULL once the set is gone. */
+/* The same for a request that changed it, until nobody can proceed any more. `s` is NULL once the set is gone. */
 verdict update_share(struct request *r, struct semaphore_set *s);
 /* All that wait are answered -EIDRM. */
 void set_refuse(struct semaphore_set *s);

@@ -2,7 +2,7 @@
  * are signals that are not left to their default, so that fork copies next to nothing. */
 #include "signals/signals.h"
 
-/* Those that were given back. */
+/* Those that were freed. */
 static struct handlers *free_handlers;
 
 /* There are as many as processes. */

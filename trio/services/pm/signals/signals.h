@@ -10,12 +10,12 @@
  *	   ^  |                                 | was stopped                      |
  *	   |  | SIGCONT                         v                                  |
  *	   |  +-----------------------------> stop_end                             |
- *	   |                                    | went on, and is not ending       |
+ *	   |                                    | continues, and is not ending     |
  *	   +------------ parent_tell <----------+<---------------------------------+
  *	     SIGCHLD, or at the end what clone said
  *
- * It ends: parent_tell goes to a parent, and what it sends there is SIGCHLD, by which nothing is ended or goes on; but
- * for the end of a process, whose signal clone may have made SIGCONT or SIGKILL. By SIGCONT the parent goes on, whose
+ * It ends: parent_tell goes to a parent, and what it sends there is SIGCHLD, by which nothing ends or continues; but
+ * for the end of a process, whose signal clone may have made SIGCONT or SIGKILL. By SIGCONT the parent continues, whose
  * own parent hears it by SIGCHLD; by SIGKILL it is ending, and stop_end tells nobody. An end goes no further at once:
  * process_end marks threads, and each leaves by a request of its own. So no chain has more than three rounds. */
 #ifndef TRIO_PM_SIGNALS_H
