@@ -12,8 +12,8 @@ from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
     *("alloc", "files/descriptors", "files/tasks", "files/io", "files/locks"),
-    *("names/walk", "names/open", "names/attributes", "names/names", "names/folders", "names/mounts"),
-    *("tmpfs/tmpfs", "tmpfs/folder", "tmpfs/data", "tmpfs/mount"),
+    *("names/walk", "names/open", "names/attributes", "names/names", "names/directories", "names/mounts"),
+    *("tmpfs/tmpfs", "tmpfs/directory", "tmpfs/data", "tmpfs/mount"),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")

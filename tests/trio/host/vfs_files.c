@@ -31,9 +31,9 @@ struct inode {
 	long size;
 	uint8_t *bytes;
 	int links, parent;
-	/* Of a folder: what stands at each name; 0: nothing. */
+	/* Of a directory: what stands at each name; 0: nothing. */
 	int at[NAMES];
-	bool used, folder;
+	bool used, directory;
 };
 static struct inode inodes[INODES];
 #define TOP 1
@@ -47,43 +47,43 @@ static unsigned some(unsigned below)
 	return (unsigned)(seed >> 33) % below;
 }
 
-static int some_folder(void)
+static int some_directory(void)
 {
-	int folder = TOP;
+	int directory = TOP;
 
 	while (some(3) != 0) {
-		int next = inodes[folder].at[some(NAMES)];
+		int next = inodes[directory].at[some(NAMES)];
 
-		if (next != 0 && inodes[next].folder)
-			folder = next;
+		if (next != 0 && inodes[next].directory)
+			directory = next;
 	}
-	return folder;
+	return directory;
 }
 
-static size_t folder_path(int folder, char *to)
+static size_t directory_path(int directory, char *to)
 {
 	size_t length;
 
-	if (folder == TOP)
+	if (directory == TOP)
 		return (size_t)sprintf(to, "/t");
-	length = folder_path(inodes[folder].parent, to);
+	length = directory_path(inodes[directory].parent, to);
 	for (int i = 0; i < NAMES; i++)
-		if (inodes[inodes[folder].parent].at[i] == folder)
+		if (inodes[inodes[directory].parent].at[i] == directory)
 			return length + (size_t)sprintf(to + length, "/%s", names[i]);
 	exit(1);
 }
 
 struct spot {
-	int folder, name, inode;
+	int directory, name, inode;
 	char path[4096];
 };
 
 static struct spot some_spot(void)
 {
-	struct spot s = { .folder = some_folder(), .name = (int)some(NAMES) };
-	size_t length = folder_path(s.folder, s.path);
+	struct spot s = { .directory = some_directory(), .name = (int)some(NAMES) };
+	size_t length = directory_path(s.directory, s.path);
 
-	s.inode = inodes[s.folder].at[s.name];
+	s.inode = inodes[s.directory].at[s.name];
 	sprintf(s.path + length, "/%s", names[s.name]);
 	return s;
 }
@@ -93,13 +93,15 @@ static struct grant text(const char *s)
 	return grant_read(s, 4096);
 }
 
-static int model_new(const struct spot *s, bool folder)
+static int model_new(const struct spot *s, bool directory)
 {
 	for (int i = TOP + 1; i < INODES; i++)
 		if (!inodes[i].used) {
-			inodes[i] = (struct inode){ .used = true, .folder = folder, .links = 1, .parent = s->folder };
+			inodes[i] = (struct inode){
+				.used = true, .directory = directory, .links = 1, .parent = s->directory
+			};
 			inodes[i].bytes = calloc(1, BYTES);
-			inodes[s->folder].at[s->name] = i;
+			inodes[s->directory].at[s->name] = i;
 			return i;
 		}
 	return 0;
@@ -113,10 +115,10 @@ static void model_drop(int i)
 	inodes[i] = (struct inode){ .used = false };
 }
 
-static bool is_empty(int folder)
+static bool is_empty(int directory)
 {
 	for (int i = 0; i < NAMES; i++)
-		if (inodes[folder].at[i] != 0)
+		if (inodes[directory].at[i] != 0)
 			return false;
 	return true;
 }
@@ -140,34 +142,34 @@ static int free_inodes(void)
 static void do_make(void)
 {
 	struct spot s = some_spot();
-	bool folder = some(2) == 0;
+	bool directory = some(2) == 0;
 
 	if (free_inodes() == 0)
 		return;
-	vfs_make(&r, AT_FDCWD, text(s.path), (folder ? S_IFDIR : S_IFREG) | 0755, 0);
+	vfs_make(&r, AT_FDCWD, text(s.path), (directory ? S_IFDIR : S_IFREG) | 0755, 0);
 	if (s.inode != 0)
 		HOLDS(r.result == -EEXIST);
 	else if (!no_room())
-		HOLDS(r.result == 0 && model_new(&s, folder) != 0);
+		HOLDS(r.result == 0 && model_new(&s, directory) != 0);
 }
 
 static void do_remove(void)
 {
 	struct spot s = some_spot();
-	bool folder = some(2) == 0;
+	bool directory = some(2) == 0;
 	const struct inode *i = &inodes[s.inode];
 	int64_t wanted = 0;
 
-	vfs_remove(&r, AT_FDCWD, text(s.path), folder ? AT_REMOVEDIR : 0);
+	vfs_remove(&r, AT_FDCWD, text(s.path), directory ? AT_REMOVEDIR : 0);
 	if (s.inode == 0)
 		wanted = -ENOENT;
-	else if (folder != i->folder)
-		wanted = folder ? -ENOTDIR : -EISDIR;
-	else if (folder && !is_empty(s.inode))
+	else if (directory != i->directory)
+		wanted = directory ? -ENOTDIR : -EISDIR;
+	else if (directory && !is_empty(s.inode))
 		wanted = -ENOTEMPTY;
 	HOLDS(r.result == wanted);
 	if (wanted == 0) {
-		inodes[s.folder].at[s.name] = 0;
+		inodes[s.directory].at[s.name] = 0;
 		model_drop(s.inode);
 	}
 }
@@ -175,14 +177,17 @@ static void do_remove(void)
 static void do_link(void)
 {
 	struct spot from = some_spot(), to = some_spot();
-	int64_t wanted = from.inode == 0 ? -ENOENT : to.inode != 0 ? -EEXIST : inodes[from.inode].folder ? -EPERM : 0;
+	int64_t wanted = from.inode == 0                ? -ENOENT
+			 : to.inode != 0                ? -EEXIST
+			 : inodes[from.inode].directory ? -EPERM
+							: 0;
 
 	vfs_link(&r, AT_FDCWD, text(from.path), AT_FDCWD, text(to.path), 0);
 	if (wanted == 0 && no_room())
 		return;
 	HOLDS(r.result == wanted);
 	if (wanted == 0) {
-		inodes[to.folder].at[to.name] = from.inode;
+		inodes[to.directory].at[to.name] = from.inode;
 		inodes[from.inode].links++;
 	}
 }
@@ -200,15 +205,15 @@ static int64_t rename_wanted(const struct spot *from, const struct spot *to)
 
 	if (from->inode == 0)
 		return -ENOENT;
-	if (to->inode != 0 && a->folder && !b->folder)
+	if (to->inode != 0 && a->directory && !b->directory)
 		return -ENOTDIR;
-	if (to->inode != 0 && !a->folder && b->folder)
+	if (to->inode != 0 && !a->directory && b->directory)
 		return -EISDIR;
 	if (from->inode == to->inode)
 		return 0;
-	if (a->folder && lies_in(to->folder, from->inode))
+	if (a->directory && lies_in(to->directory, from->inode))
 		return -EINVAL;
-	return to->inode != 0 && b->folder && !is_empty(to->inode) ? -ENOTEMPTY : 0;
+	return to->inode != 0 && b->directory && !is_empty(to->inode) ? -ENOTEMPTY : 0;
 }
 
 static void do_rename(void)
@@ -222,11 +227,11 @@ static void do_rename(void)
 	HOLDS(r.result == wanted);
 	if (wanted != 0 || from.inode == to.inode)
 		return;
-	inodes[from.folder].at[from.name] = 0;
+	inodes[from.directory].at[from.name] = 0;
 	if (to.inode != 0)
 		model_drop(to.inode);
-	inodes[to.folder].at[to.name] = from.inode;
-	inodes[from.inode].parent = to.folder;
+	inodes[to.directory].at[to.name] = from.inode;
+	inodes[from.inode].parent = to.directory;
 }
 
 static int32_t opened(const struct spot *s)
@@ -247,7 +252,7 @@ static void do_write(void)
 	size_t n = 1 + some(BYTES / 2), at = some(BYTES / 2);
 	int32_t fd;
 
-	if (s.inode == 0 || i->folder || (fd = opened(&s)) < 0)
+	if (s.inode == 0 || i->directory || (fd = opened(&s)) < 0)
 		return;
 	for (size_t k = 0; k < n; k++)
 		bytes[k] = (uint8_t)some(256);
@@ -266,7 +271,7 @@ static void do_truncate(void)
 	struct inode *i = &inodes[s.inode];
 	long size = some(BYTES);
 
-	if (s.inode == 0 || i->folder)
+	if (s.inode == 0 || i->directory)
 		return;
 	vfs_truncate(&r, text(s.path), size);
 	HOLDS(r.result == 0);
@@ -287,8 +292,8 @@ static void do_look(void)
 	HOLDS(r.result == (s.inode == 0 ? -ENOENT : 0));
 	if (s.inode == 0)
 		return;
-	HOLDS(S_ISDIR(st.mode) == i->folder && (i->folder || (st.size == i->size && (int)st.links == i->links)));
-	if (i->folder || (fd = opened(&s)) < 0)
+	HOLDS(S_ISDIR(st.mode) == i->directory && (i->directory || (st.size == i->size && (int)st.links == i->links)));
+	if (i->directory || (fd = opened(&s)) < 0)
 		return;
 	vfs_read(&r, fd, grant_write(bytes, sizeof bytes));
 	HOLDS(r.result == i->size && memcmp(bytes, i->bytes, (size_t)i->size) == 0);
@@ -298,10 +303,10 @@ static void do_look(void)
 static void do_list(void)
 {
 	char path[4096], bytes[200];
-	int folder = some_folder(), seen = 0, wanted = 0;
+	int directory = some_directory(), seen = 0, wanted = 0;
 	int32_t fd;
 
-	folder_path(folder, path);
+	directory_path(directory, path);
 	vfs_open(&r, AT_FDCWD, text(path), O_RDONLY | O_DIRECTORY, 0);
 	if (no_room())
 		return;
@@ -313,12 +318,12 @@ static void do_list(void)
 
 			at += d->length;
 			for (int i = 0; i < NAMES; i++)
-				if (inodes[folder].at[i] != 0 && strcmp(names[i], d->name) == 0)
+				if (inodes[directory].at[i] != 0 && strcmp(names[i], d->name) == 0)
 					seen += 1 << i;
 		}
 	HOLDS(r.result == 0);
 	for (int i = 0; i < NAMES; i++)
-		wanted += inodes[folder].at[i] != 0 ? 1 << i : 0;
+		wanted += inodes[directory].at[i] != 0 ? 1 << i : 0;
 	HOLDS(seen == wanted);
 	vfs_close(&r, fd);
 }
@@ -328,12 +333,12 @@ static void do_list(void)
 static void begin(void)
 {
 	struct task_files *own = &vfs.tasks[VFS_TASK];
-	static struct folders folders;
+	static struct directories directories;
 
 	allocator_start();
 	HOLDS(mount_root() == 0);
-	folders = (struct folders){ .root = vfs.root, .current = vfs.root, .references = 1 };
-	own->folders = &folders;
+	directories = (struct directories){ .root = vfs.root, .current = vfs.root, .references = 1 };
+	own->directories = &directories;
 	HOLDS(vfs_begin(TASK) == 0);
 	r.task = TASK;
 	vfs_make(&r, AT_FDCWD, text("/t"), S_IFDIR | 0755, 0);
@@ -345,7 +350,7 @@ static void run(unsigned calls)
 	static void (*const all[])(void) = { do_make,  do_make,  do_make,     do_remove, do_link, do_rename, do_rename,
 					     do_write, do_write, do_truncate, do_look,   do_look, do_list };
 
-	inodes[TOP] = (struct inode){ .used = true, .folder = true, .links = 1, .parent = TOP };
+	inodes[TOP] = (struct inode){ .used = true, .directory = true, .links = 1, .parent = TOP };
 	vfs_mount(&r, text("x"), text("/t"), text("tmpfs"), 0, text("mode=755"));
 	HOLDS(r.result == 0);
 	for (unsigned i = 0; i < calls; i++) {

@@ -126,7 +126,7 @@ int64_t clock_random(struct grant to)
 
 /* The rest of vfs ------------------------------------------------------------------------------------------------- */
 
-void *vfs_take(size_t size)
+void *heap_allocate(size_t size)
 {
 	if (fails())
 		return NULL;
@@ -134,7 +134,7 @@ void *vfs_take(size_t size)
 	return calloc(1, size);
 }
 
-void vfs_give(void *p, size_t size)
+void heap_free(void *p, size_t size)
 {
 	objects_out--;
 	free(p);

@@ -1,5 +1,5 @@
 /* pm_internal.h: the process service's state, which all its parts share. What one part offers the others is in the
- * header of its folder. */
+ * header of its directory. */
 #ifndef TRIO_PM_INTERNAL_H
 #define TRIO_PM_INTERNAL_H
 

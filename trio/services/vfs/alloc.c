@@ -28,7 +28,7 @@ static struct slab *spare[COUNT_OF(class_sizes)];
 /* At the beginning of the page. */
 struct slab {
 	struct link link;
-	/* Places given back, through their first word; `fresh` have never been used. */
+	/* Places freed, through their first word; `fresh` have never been used. */
 	void *free;
 	uint32_t used, fresh, places;
 };
@@ -65,7 +65,7 @@ void allocator_start(void)
 		list_start(&partial[i]);
 }
 
-void *vfs_take(size_t size)
+void *heap_allocate(size_t size)
 {
 	unsigned class;
 	struct link *head;
@@ -90,7 +90,7 @@ void *vfs_take(size_t size)
 	return memset(p, 0, size);
 }
 
-void vfs_give(void *p, size_t size)
+void heap_free(void *p, size_t size)
 {
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
 	unsigned class;

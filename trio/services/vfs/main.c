@@ -10,7 +10,7 @@
 void vfs_start(void)
 {
 	struct task_files *own = &vfs.tasks[VFS_TASK];
-	static struct folders folders;
+	static struct directories directories;
 	uint64_t epoch = 0;
 
 	allocator_start();
@@ -18,8 +18,8 @@ void vfs_start(void)
 	vfs.epoch = (int64_t)epoch;
 	if (mount_root() != 0)
 		panic("vfs: no memory for the root");
-	folders = (struct folders){ .root = vfs.root, .current = vfs.root, .references = 1 };
-	own->folders = &folders;
+	directories = (struct directories){ .root = vfs.root, .current = vfs.root, .references = 1 };
+	own->directories = &directories;
 	own->size_most = UINT64_MAX;
 	names_start();
 	io_start();

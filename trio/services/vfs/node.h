@@ -13,10 +13,10 @@ struct mount;
 
 /* Nodes ------------------------------------------------------------------------------------------------------------ */
 
-/* Where a name is to be made or removed: the folder (held), the last component of a path, not NUL-terminated and at
+/* Where a name is to be made or removed: the directory (held), the last component of a path, not NUL-terminated and at
  * most NAME_MAX long, and what stands there (held; NULL: nothing). Zeros are none. */
 struct place {
-	struct node *folder, *node;
+	struct node *directory, *node;
 	const char *name;
 	uint32_t length;
 	/* The path ended in a slash; in `.`, `..` or nothing at all. */
@@ -24,23 +24,23 @@ struct place {
 };
 
 /* Permissions have been checked. Results: 0 or more, or -errno (-EWAIT: ask again when the disk has answered). A node
- * that comes back in `out` is held for the caller. NULL: what stands with each; a folder without `create` changes by
+ * that comes back in `out` is held for the caller. NULL: what stands with each; a directory without `create` changes by
  * none of the calls that change one. */
 struct node_operations {
-	int64_t (*lookup)(struct node *folder, const char *name, size_t length, struct node **out);
+	int64_t (*lookup)(struct node *directory, const char *name, size_t length, struct node **out);
 	/* Of any type; `device` for special files, `target` of `size` bytes for a link. It stands at the place then,
 	 * where it is not a link. */
 	int64_t (*create)(struct place *p, const struct file_attributes *as, const char *target);
 	int64_t (*link)(const struct place *p, struct node *to);
-	/* Of an empty folder, or anything else. */
+	/* Of an empty directory, or anything else. */
 	int64_t (*unlink)(const struct place *p);
 	/* What stands at `to` goes. Types have been checked. */
 	int64_t (*rename)(const struct place *from, const struct place *to);
-	/* Of a folder that is not its mount's root. NULL: the root. */
-	int64_t (*parent)(struct node *folder, struct node **out);
-	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the folder. -ENOENT: under none.
-	 * Returns its length. */
-	int64_t (*name)(struct node *node, char *to, struct node **folder);
+	/* Of a directory that is not its mount's root. NULL: the root. */
+	int64_t (*parent)(struct node *directory, struct node **out);
+	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the directory. Returns its
+	 * length; -ENOENT: it stands under none. */
+	int64_t (*name)(struct node *node, char *to, struct node **directory);
 	/* A link's target, without NUL. Returns its length. */
 	int64_t (*readlink)(struct node *link, char *to, size_t size);
 	/* For a link that stands for a node and not for a path (/proc/PID/fd/N). NULL: by readlink. */
@@ -58,21 +58,21 @@ struct node_operations {
 	int64_t (*open)(struct node *node, struct file *file);
 	/* The vm object of the file's pages, for mmap and execve, held for the caller. NULL: -ENODEV. */
 	int64_t (*object)(struct node *node, uint32_t *object);
-	/* Makes the pages of such an object be there, which else come when they are touched. They are copies, so that a
+	/* Reads the pages of such an object, which else is done when they are touched. They are copies, so that a
 	 * shared mapping cannot be written through. NULL: they always are there, and the file's own. */
 	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
 	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
 	int64_t (*read)(struct node *node, uint64_t offset, struct grant to);
 	/* NULL: there is nothing to be done. */
 	int64_t (*sync)(struct node *node);
-	/* Nobody holds it any more: gives back its memory, and the file where it has no link. */
+	/* Nobody holds it any more: frees its memory, and the file where it has no link. */
 	void (*forget)(struct node *node);
 };
 
 /* A file system's own node begins with this. */
 struct node {
 	const struct node_operations *operations;
-	/* What a regular file or a folder does when it is open. */
+	/* What a regular file or a directory does when it is open. */
 	const struct file_operations *files;
 	struct mount *mount;
 	/* What is mounted on it. */
@@ -135,7 +135,7 @@ struct file_operations {
 	int64_t (*readable)(struct file *f);
 	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
 	verdict (*ioctl)(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
-	/* Entries of a folder from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
+	/* Entries of a directory from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
 	int64_t (*entries)(struct file *f, struct grant to);
 	/* The same where it is not the node's: with pages from `offset` on. NULL: the node's. */
 	int64_t (*object)(struct file *f, uint64_t offset, uint64_t length, uint32_t *object);

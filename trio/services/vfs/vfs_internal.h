@@ -1,5 +1,5 @@
 /* vfs_internal.h: what all parts of the file service share beside nodes and files (node.h): its state, what it knows of
- * each task, mounts. What one part offers the others is in the header of its folder.
+ * each task, mounts. What one part offers the others is in the header of its directory.
  *
  * A handler runs to completion. Operations that may have to wait get the request and return a verdict (park it and
  * return); the handler then runs again from its start, so nothing may have been changed that the second run would do
@@ -23,8 +23,8 @@ struct descriptors {
 	uint64_t close_on_exec[DESCRIPTORS_MOST / 64];
 };
 
-/* Root, working folder, umask. Shared with CLONE_FS. */
-struct folders {
+/* Root, working directory, umask. Shared with CLONE_FS. */
+struct directories {
 	struct node *root, *current;
 	uint32_t umask, references;
 };
@@ -53,7 +53,7 @@ struct task_files {
 	char state;
 	uint16_t group_count;
 	struct descriptors *descriptors;
-	struct folders *folders;
+	struct directories *directories;
 	/* For access(2). */
 	uint32_t real_user, real_group;
 	uint32_t groups[GROUPS_MOST];
@@ -137,9 +137,9 @@ struct vfs {
 extern struct vfs vfs;
 
 void allocator_start(void);
-/* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Given back with the same size. */
-void *vfs_take(size_t size);
-void vfs_give(void *p, size_t size);
+/* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Freed with the same size. */
+void *heap_allocate(size_t size);
+void heap_free(void *p, size_t size);
 
 /* Now, in nanoseconds since 1970. */
 static inline int64_t vfs_time(void)

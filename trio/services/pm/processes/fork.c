@@ -16,7 +16,7 @@ enum { CHILD, SLOT };
 
 /* Of vfs.fork. */
 #define SHARE_FILES 1
-#define SHARE_FOLDERS 2
+#define SHARE_DIRECTORIES 2
 
 /* Namespaces and file descriptors of processes there are none. */
 static bool is_possible(const struct process *p, uint64_t flags)
@@ -33,7 +33,7 @@ static bool is_possible(const struct process *p, uint64_t flags)
 /* Kernel and files of `child`. Returns 0, or what was refused, with nothing left behind. */
 static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t stack, uint64_t tls)
 {
-	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_FOLDERS : 0);
+	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_DIRECTORIES : 0);
 	int64_t result;
 
 	TRY(kernel_task_create(parent, child, stack, (flags & CLONE_SETTLS) != 0, tls));

@@ -34,7 +34,7 @@ int64_t disk_open(uint32_t task, struct file *f)
 
 	if (block_capacity(endpoint, &sectors) < 0)
 		return -ENXIO;
-	d = vfs_take(sizeof *d);
+	d = heap_allocate(sizeof *d);
 	if (d == NULL)
 		return -ENOMEM;
 	d->endpoint = endpoint;
@@ -46,7 +46,7 @@ int64_t disk_open(uint32_t task, struct file *f)
 
 static void disk_release(struct file *f)
 {
-	vfs_give(f->state, sizeof(struct disk));
+	heap_free(f->state, sizeof(struct disk));
 }
 
 /* How much one step does at `offset`: part of a sector, or whole ones. */

@@ -83,7 +83,7 @@ static int64_t remote_entries(struct file *f, struct grant to)
 const struct file_operations remote_files = {
 	.read = remote_read, .write = remote_write, .by_shares = true, .seek = seek_by_size
 };
-const struct file_operations remote_folder_files = { .entries = remote_entries, .seek = seek_by_size };
+const struct file_operations remote_directory_files = { .entries = remote_entries, .seek = seek_by_size };
 
 int64_t remote_truncate(struct node *n, uint64_t size)
 {

@@ -1,5 +1,5 @@
 /* pages.c: files of the disk's file system in memory, for mappings and programs: an object of vm's for each,
- * whose pages are read when they are touched. vm says which are wanted; what must wait for the disk is gone on with
+ * whose pages are read when they are touched. vm says which are wanted; what must wait for the disk continues
  * when the disk has answered. Mappings show what is written to the file, and cannot be written through. */
 #include "disk/remote.h"
 #include "fs.h"
@@ -12,7 +12,7 @@
 /* What object_wanted returns; else there is nothing. */
 enum news { WANTED = 1, UNHELD };
 
-/* Pages that are being brought: from `index` on those that somebody waits for, then from `begin` on what else is
+/* Pages that are being read: from `index` on those that somebody waits for, then from `begin` on what else is
  * wanted. */
 struct load {
 	struct link link;
@@ -88,7 +88,7 @@ static void load_end(struct load *l)
 {
 	list_remove(&l->link);
 	node_drop(&l->node->node);
-	vfs_give(l, sizeof *l);
+	heap_free(l, sizeof *l);
 }
 
 static void load_begin(struct load *l, struct remote_node *n, uint64_t index, uint64_t count)
@@ -112,7 +112,7 @@ void remote_pages_wanted(void)
 	uint64_t name, index, count;
 	struct load *l;
 
-	while ((l = vfs_take(sizeof *l)) != NULL) {
+	while ((l = heap_allocate(sizeof *l)) != NULL) {
 		int64_t news = vm_object_wanted(&name, &index, &count);
 		struct remote_node *n = (struct remote_node *)name;
 
@@ -120,7 +120,7 @@ void remote_pages_wanted(void)
 			load_begin(l, n, index, count);
 			continue;
 		}
-		vfs_give(l, sizeof *l);
+		heap_free(l, sizeof *l);
 		if (news != UNHELD)
 			return;
 		n->mapped = false;

@@ -7,7 +7,7 @@
 
 #define IDLE_MOST 64
 
-extern const struct file_operations remote_folder_files;
+extern const struct file_operations remote_directory_files;
 static const struct node_operations operations;
 
 static struct remote_node **place_of(struct remote_mount *m, uint32_t inode)
@@ -62,26 +62,26 @@ int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out)
 	struct remote_node *n;
 
 	TRY(fs_attributes(state->number, inode, grant_write(&a, sizeof a)));
-	n = vfs_take(sizeof *n);
+	n = heap_allocate(sizeof *n);
 	if (n == NULL)
 		return -ENOMEM;
 	node_begin(&n->node, m, &a);
 	n->node.inode = inode;
 	take_over(&n->node, &a);
 	n->node.operations = &operations;
-	n->node.files = S_ISDIR(a.mode) ? &remote_folder_files : &remote_files;
+	n->node.files = S_ISDIR(a.mode) ? &remote_directory_files : &remote_files;
 	*place_of(state, inode) = n;
 	*out = &n->node;
 	return 0;
 }
 
-static void found_as(struct remote_node *n, struct node *folder, const char *name, size_t length)
+static void found_as(struct remote_node *n, struct node *directory, const char *name, size_t length)
 {
 	struct remote_node *old = n->parent;
 
 	if (&n->node == n->node.mount->root)
 		return;
-	n->parent = remote_of(node_hold(folder));
+	n->parent = remote_of(node_hold(directory));
 	n->length = (uint8_t)MIN(length, REMOTE_NAME);
 	memcpy(n->name, name, n->length);
 	if (old != NULL)
@@ -89,14 +89,14 @@ static void found_as(struct remote_node *n, struct node *folder, const char *nam
 }
 
 /* The node of an inode that fs has just held for us, as what stands at that name: that hold is the node's, or goes. */
-static int64_t node_found(struct node *folder, uint32_t inode, const char *name, size_t length, struct node **out)
+static int64_t node_found(struct node *directory, uint32_t inode, const char *name, size_t length, struct node **out)
 {
-	struct remote_mount *m = remote_mount_of(folder);
+	struct remote_mount *m = remote_mount_of(directory);
 	struct remote_node *n = *place_of(m, inode);
 	int64_t result;
 
 	if (n == NULL) {
-		result = remote_node_new(folder->mount, inode, out);
+		result = remote_node_new(directory->mount, inode, out);
 		if (result != 0) {
 			fs_release(m->number, inode);
 			return result;
@@ -110,23 +110,23 @@ static int64_t node_found(struct node *folder, uint32_t inode, const char *name,
 		if (n->node.references++ == 0)
 			idle_leave(m, n);
 	}
-	if (n->parent != remote_of(folder) || n->length != length || memcmp(n->name, name, length) != 0)
-		found_as(n, folder, name, length);
+	if (n->parent != remote_of(directory) || n->length != length || memcmp(n->name, name, length) != 0)
+		found_as(n, directory, name, length);
 	*out = &n->node;
 	return 0;
 }
 
-static int64_t remote_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t remote_lookup(struct node *directory, const char *name, size_t length, struct node **out)
 {
 	uint32_t inode;
 
-	TRY(fs_lookup(remote_number(folder), remote_inode(folder), grant_read(name, length), &inode));
-	return node_found(folder, inode, name, length, out);
+	TRY(fs_lookup(remote_number(directory), remote_inode(directory), grant_read(name, length), &inode));
+	return node_found(directory, inode, name, length, out);
 }
 
 static int64_t remote_create(struct place *p, const struct file_attributes *as, const char *target)
 {
-	const struct node *f = p->folder;
+	const struct node *f = p->directory;
 	struct grant name = grant_read(p->name, p->length);
 	uint32_t inode;
 
@@ -136,15 +136,15 @@ static int64_t remote_create(struct place *p, const struct file_attributes *as, 
 	} else {
 		TRY(fs_create(remote_number(f), remote_inode(f), as->mode, as->owner, as->group, as->device, name,
 			      &inode));
-		TRY(node_found(p->folder, inode, p->name, p->length, &p->node));
+		TRY(node_found(p->directory, inode, p->name, p->length, &p->node));
 	}
-	refresh_or_later(p->folder);
+	refresh_or_later(p->directory);
 	return 0;
 }
 
 static int64_t remote_link(const struct place *p, struct node *to)
 {
-	TRY(fs_link(remote_number(to), remote_inode(p->folder), remote_inode(to), grant_read(p->name, p->length)));
+	TRY(fs_link(remote_number(to), remote_inode(p->directory), remote_inode(to), grant_read(p->name, p->length)));
 	refresh_or_later(to);
 	return 0;
 }
@@ -163,28 +163,29 @@ static void name_gone(struct remote_node *n)
 
 static int64_t remote_unlink(const struct place *p)
 {
-	TRY(fs_unlink(remote_number(p->folder), remote_inode(p->folder), S_ISDIR(p->node->mode),
+	TRY(fs_unlink(remote_number(p->directory), remote_inode(p->directory), S_ISDIR(p->node->mode),
 		      grant_read(p->name, p->length)));
 	name_gone(remote_of(p->node));
-	refresh_or_later(p->folder);
+	refresh_or_later(p->directory);
 	return 0;
 }
 
 static int64_t remote_rename(const struct place *from, const struct place *to)
 {
-	TRY(fs_rename(remote_number(from->folder), remote_inode(from->folder), grant_read(from->name, from->length),
-		      remote_inode(to->folder), grant_read(to->name, to->length)));
+	TRY(fs_rename(remote_number(from->directory), remote_inode(from->directory),
+		      grant_read(from->name, from->length), remote_inode(to->directory),
+		      grant_read(to->name, to->length)));
 	if (to->node != NULL)
 		name_gone(remote_of(to->node));
-	found_as(remote_of(from->node), to->folder, to->name, to->length);
-	refresh_or_later(from->folder);
-	refresh_or_later(to->folder);
+	found_as(remote_of(from->node), to->directory, to->name, to->length);
+	refresh_or_later(from->directory);
+	refresh_or_later(to->directory);
 	return 0;
 }
 
-static int64_t remote_parent(struct node *folder, struct node **out)
+static int64_t remote_parent(struct node *directory, struct node **out)
 {
-	struct remote_node *parent = remote_of(folder)->parent;
+	struct remote_node *parent = remote_of(directory)->parent;
 
 	if (parent == NULL)
 		return -ENOENT;
@@ -192,14 +193,14 @@ static int64_t remote_parent(struct node *folder, struct node **out)
 	return 0;
 }
 
-static int64_t remote_name(struct node *node, char *to, struct node **folder)
+static int64_t remote_name(struct node *node, char *to, struct node **directory)
 {
 	struct remote_node *n = remote_of(node);
 
 	if (n->parent == NULL || n->length == 0)
 		return -ENOENT;
 	memcpy(to, n->name, n->length);
-	*folder = node_hold(&n->parent->node);
+	*directory = node_hold(&n->parent->node);
 	return n->length;
 }
 
@@ -227,7 +228,7 @@ static struct remote_node *node_end(struct remote_node *n)
 	*place_of(m, remote_inode(&n->node)) = n->next;
 	if (&n->node != n->node.mount->root)
 		fs_release(m->number, remote_inode(&n->node));
-	vfs_give(n, sizeof *n);
+	heap_free(n, sizeof *n);
 	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
 }
 
@@ -239,7 +240,7 @@ static struct remote_node *idle_oldest_end(struct remote_mount *m)
 	return node_end(n);
 }
 
-/* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as folders lie in one another. */
+/* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as directories lie in one another. */
 static void nodes_forget(struct remote_mount *m, struct remote_node *n)
 {
 	while (n != NULL) {

@@ -13,7 +13,7 @@ struct remote_node {
 	struct link idle;
 	/* Where it was found, held; NULL for the root. Its name there. */
 	struct remote_node *parent;
-	/* Pages for mappings and programs, brought as they are touched: the object, 0 without. `mapped`: it is told of
+	/* Pages for mappings and programs, read as they are touched: the object, 0 without. `mapped`: it is told of
 	 * when nobody holds that any more, and until then the node is held for it. */
 	uint32_t object;
 	bool mapped;

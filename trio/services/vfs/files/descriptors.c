@@ -8,13 +8,13 @@
 
 struct descriptors *descriptors_make(uint32_t size)
 {
-	struct descriptors *d = vfs_take(sizeof *d);
+	struct descriptors *d = heap_allocate(sizeof *d);
 
 	if (d == NULL)
 		return NULL;
-	d->files = vfs_take(size * sizeof(void *));
+	d->files = heap_allocate(size * sizeof(void *));
 	if (d->files == NULL) {
-		vfs_give(d, sizeof *d);
+		heap_free(d, sizeof *d);
 		return NULL;
 	}
 	d->size = size;
@@ -26,12 +26,12 @@ struct descriptors *descriptors_make(uint32_t size)
 static __attribute__((noinline)) int64_t descriptors_grow(struct descriptors *d, uint32_t wanted)
 {
 	uint32_t size = wanted < 512 ? 512 : DESCRIPTORS_MOST;
-	struct file **files = vfs_take(size * sizeof(void *));
+	struct file **files = heap_allocate(size * sizeof(void *));
 
 	if (files == NULL)
 		return -ENOMEM;
 	memcpy(files, d->files, d->size * sizeof(void *));
-	vfs_give(d->files, d->size * sizeof(void *));
+	heap_free(d->files, d->size * sizeof(void *));
 	d->files = files;
 	d->size = size;
 	return 0;
@@ -81,8 +81,8 @@ bool descriptors_drop(uint32_t task)
 	vfs.tasks[task].descriptors = NULL;
 	if (--d->references > 0)
 		return true;
-	vfs_give(d->files, d->size * sizeof(void *));
-	vfs_give(d, sizeof *d);
+	heap_free(d->files, d->size * sizeof(void *));
+	heap_free(d, sizeof *d);
 	return true;
 }
 
@@ -151,14 +151,14 @@ static __attribute__((noinline)) struct file *file_take_again(void)
 
 	while (f == NULL && lost_recover(true))
 		if (vfs.files < FILES_MOST)
-			f = vfs_take(sizeof *f);
+			f = heap_allocate(sizeof *f);
 	return f;
 }
 
 int64_t file_make(const struct file_operations *operations, void *state, uint32_t flags, struct node *node,
 		  struct file **out)
 {
-	struct file *f = vfs.files < FILES_MOST ? vfs_take(sizeof *f) : NULL;
+	struct file *f = vfs.files < FILES_MOST ? heap_allocate(sizeof *f) : NULL;
 
 	if (f == NULL)
 		f = file_take_again();
@@ -251,7 +251,7 @@ void file_released(struct file *f)
 		node_drop(n);
 	}
 	vfs.files--;
-	vfs_give(f, sizeof *f);
+	heap_free(f, sizeof *f);
 }
 
 struct file *file_at(struct request *r, int32_t fd)

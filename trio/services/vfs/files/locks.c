@@ -56,7 +56,7 @@ static struct lock *clear(struct node *n, const struct lock *range, struct lock 
 			at = &l->next;
 		} else {
 			*at = l->next;
-			vfs_give(l, sizeof *l);
+			heap_free(l, sizeof *l);
 		}
 	}
 	return spare;
@@ -65,17 +65,17 @@ static struct lock *clear(struct node *n, const struct lock *range, struct lock 
 /* 0 or -ENOMEM. `unlock`: the range is only cleared. */
 static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 {
-	struct lock *spare = vfs_take(sizeof *spare), *new = unlock ? spare : vfs_take(sizeof *new);
+	struct lock *spare = heap_allocate(sizeof *spare), *new = unlock ? spare : heap_allocate(sizeof *new);
 
 	if (spare == NULL || new == NULL) {
 		if (spare != NULL || new != NULL)
-			vfs_give(spare != NULL ? spare : new, sizeof *new);
+			heap_free(spare != NULL ? spare : new, sizeof *new);
 		return -ENOMEM;
 	}
 	/* committed */
 	spare = clear(n, wanted, spare);
 	if (spare != NULL)
-		vfs_give(spare, sizeof *spare);
+		heap_free(spare, sizeof *spare);
 	if (!unlock) {
 		*new = *wanted;
 		new->next = n->locks;

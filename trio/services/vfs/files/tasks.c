@@ -1,5 +1,5 @@
 /* tasks.c: what vfs keeps of each task, and the calls by which pm and the kernel tell of a task's birth, new
- * program and end. A fork reserves first; what it has reserved is given back where a later step fails. And what pm
+ * program and end. A fork reserves first; what it has reserved is freed where a later step fails. And what pm
  * needs of a program's file: may it be executed, its bytes, its pages. */
 #include "abi/mman.h"
 #include "devices/devices.h"
@@ -12,7 +12,7 @@
 #include "vm.h"
 
 #define SHARES_DESCRIPTORS 1
-#define SHARES_FOLDERS 2
+#define SHARES_DIRECTORIES 2
 
 /* A program that is executed counts in its node's `writers` as -1: nobody opens it for writing. */
 static void program_drop(struct node *n)
@@ -35,9 +35,9 @@ static void program_set(uint32_t task, struct node *n)
 		program_drop(old);
 }
 
-static struct folders *folders_copy(const struct folders *from)
+static struct directories *directories_copy(const struct directories *from)
 {
-	struct folders *f = vfs_take(sizeof *f);
+	struct directories *f = heap_allocate(sizeof *f);
 
 	if (f == NULL)
 		return NULL;
@@ -48,13 +48,13 @@ static struct folders *folders_copy(const struct folders *from)
 	return f;
 }
 
-static void folders_drop(struct folders *f)
+static void directories_drop(struct directories *f)
 {
 	if (--f->references > 0)
 		return;
 	node_drop(f->root);
 	node_drop(f->current);
-	vfs_give(f, sizeof *f);
+	heap_free(f, sizeof *f);
 }
 
 /* It is cut to a page. */
@@ -64,22 +64,22 @@ static void command_drop(struct command *c)
 {
 	if (c == NULL || --c->references > 0)
 		return;
-	vfs_give(c, sizeof *c + c->length);
+	heap_free(c, sizeof *c + c->length);
 }
 
 int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 {
 	struct task_files *from = &vfs.tasks[parent], *to = &vfs.tasks[child];
 	struct descriptors *descriptors = from->descriptors;
-	struct folders *folders = from->folders;
+	struct directories *directories = from->directories;
 
 	if ((share & SHARES_DESCRIPTORS) != 0)
 		descriptors->references++;
 	else if ((descriptors = descriptors_copy(descriptors)) == NULL)
 		return -ENOMEM;
-	if ((share & SHARES_FOLDERS) != 0) {
-		folders->references++;
-	} else if ((folders = folders_copy(folders)) == NULL) {
+	if ((share & SHARES_DIRECTORIES) != 0) {
+		directories->references++;
+	} else if ((directories = directories_copy(directories)) == NULL) {
 		to->descriptors = descriptors;
 		while (!descriptors_drop(child))
 			continue;
@@ -88,7 +88,7 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 	/* committed */
 	*to = *from;
 	to->descriptors = descriptors;
-	to->folders = folders;
+	to->directories = directories;
 	to->program = NULL;
 	to->opening = NULL;
 	to->reads = to->writes = 0;
@@ -121,7 +121,7 @@ int64_t vfs_executed(uint32_t task, struct grant arguments)
 	}
 	if (!descriptors_close_marked(task))
 		return ask_again();
-	command = vfs_take(sizeof *command + length);
+	command = heap_allocate(sizeof *command + length);
 	if (command == NULL)
 		return -ENOMEM;
 	*command = (struct command){ .references = 1, .length = length };
@@ -153,7 +153,7 @@ int64_t vfs_leave(uint32_t task)
 		return 0;
 	if (!descriptors_drop(task))
 		return ask_again();
-	folders_drop(t->folders);
+	directories_drop(t->directories);
 	program_set(task, NULL);
 	fifo_waited_drop(task);
 	command_drop(t->command);
@@ -230,11 +230,11 @@ int64_t vfs_begin(uint32_t task)
 {
 	struct task_files *t = &vfs.tasks[task];
 
-	t->folders = folders_copy(vfs.tasks[VFS_TASK].folders);
+	t->directories = directories_copy(vfs.tasks[VFS_TASK].directories);
 	t->descriptors = descriptors_make(64);
-	if (t->folders == NULL || t->descriptors == NULL)
+	if (t->directories == NULL || t->descriptors == NULL)
 		return -ENOMEM;
-	t->folders->umask = 022;
+	t->directories->umask = 022;
 	t->files_most = 1024;
 	t->size_most = UINT64_MAX;
 	open_console(task);

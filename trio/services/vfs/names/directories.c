@@ -1,4 +1,4 @@
-/* folders.c: reading folders, where a task stands, and what concerns a file system as a whole. */
+/* directories.c: reading directories, where a task stands, and what concerns a file system as a whole. */
 #include "files/files.h"
 #include "names/names.h"
 
@@ -18,7 +18,7 @@ static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 	if (!S_ISDIR(n->mode))
 		return -ENOTDIR;
 	TRY(permitted(task, n, MAY_EXECUTE));
-	if (place == &vfs.tasks[task].folders->root && vfs.tasks[task].user != 0)
+	if (place == &vfs.tasks[task].directories->root && vfs.tasks[task].user != 0)
 		return -EPERM;
 	node_hold(n);
 	node_drop(*place);
@@ -26,7 +26,7 @@ static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 	return 0;
 }
 
-verdict vfs_change_folder(struct request *r, int32_t directory, struct grant path)
+verdict vfs_chdir(struct request *r, int32_t directory, struct grant path)
 {
 	const struct file *f = file_of(r->task, directory);
 	HELD struct node *n = NULL;
@@ -37,7 +37,7 @@ verdict vfs_change_folder(struct request *r, int32_t directory, struct grant pat
 		return refuse(r, f == NULL ? EBADF : ENOTDIR);
 	else
 		n = node_hold(f->node);
-	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].folders->current));
+	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->current));
 }
 
 verdict vfs_chroot(struct request *r, struct grant path)
@@ -45,12 +45,12 @@ verdict vfs_chroot(struct request *r, struct grant path)
 	HELD struct node *n = NULL;
 
 	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
-	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].folders->root));
+	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->root));
 }
 
 verdict vfs_getcwd(struct request *r, struct grant to)
 {
-	const struct folders *f = vfs.tasks[r->task].folders;
+	const struct directories *f = vfs.tasks[r->task].directories;
 	int64_t length = path_of(f->root, f->current, "(unreachable)", vfs.path, PATH_MAX);
 
 	if (length < 0)
@@ -63,7 +63,7 @@ verdict vfs_getcwd(struct request *r, struct grant to)
 
 verdict vfs_umask(struct request *r, uint32_t mask)
 {
-	struct folders *f = vfs.tasks[r->task].folders;
+	struct directories *f = vfs.tasks[r->task].directories;
 	uint32_t old = f->umask;
 
 	f->umask = mask & 0777;

@@ -1,6 +1,6 @@
-/* mounts.c: which file system stands where. A mount covers a folder; as long as it does it holds that folder and
- * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its folders, its
- * program or the fifo that it waits for, a program that is being loaded, another mount. */
+/* mounts.c: which file system stands where. A mount covers a directory; as long as it does it holds that directory and
+ * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its directories,
+ * its program or the fifo that it waits for, a program that is being loaded, another mount. */
 #include "names/names.h"
 #include "pipes/pipe.h"
 #include "proc/procfs.h"
@@ -46,7 +46,7 @@ static bool is_busy(const struct mount *m)
 	for (uint32_t i = 0; i < TASKS; i++) {
 		const struct task_files *t = &vfs.tasks[i];
 
-		if (t->folders != NULL && (t->folders->root->mount == m || t->folders->current->mount == m))
+		if (t->directories != NULL && (t->directories->root->mount == m || t->directories->current->mount == m))
 			return true;
 		if (t->program != NULL && t->program->mount == m)
 			return true;

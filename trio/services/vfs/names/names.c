@@ -1,30 +1,30 @@
 /* names.c: names made, removed and moved. Each handler finds its places, checks, and then has the file system do it. */
 #include "names/names.h"
 
-/* May `task` change what is in the folder? -EPERM: nobody may. */
-static int64_t may_change(uint32_t task, const struct node *folder)
+/* May `task` change what is in the directory? -EPERM: nobody may. */
+static int64_t may_change(uint32_t task, const struct node *directory)
 {
-	TRY(permitted(task, folder, MAY_WRITE | MAY_EXECUTE));
-	return folder->operations->create == NULL ? -EPERM : 0;
+	TRY(permitted(task, directory, MAY_WRITE | MAY_EXECUTE));
+	return directory->operations->create == NULL ? -EPERM : 0;
 }
 
-/* May `task` take the entry `n` from the folder: write there, and with the sticky bit own one of the two. */
-static int64_t may_remove(uint32_t task, const struct node *folder, const struct node *n)
+/* May `task` take the entry `n` from the directory: write there, and with the sticky bit own one of the two. */
+static int64_t may_remove(uint32_t task, const struct node *directory, const struct node *n)
 {
-	TRY(may_change(task, folder));
-	if ((folder->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, folder))
+	TRY(may_change(task, directory));
+	if ((directory->mode & S_ISVTX) != 0 && !is_owner(task, n) && !is_owner(task, directory))
 		return -EPERM;
 	return n->covered_by != NULL ? -EBUSY : 0;
 }
 
 /* There is to be a new entry: nothing may stand there yet. */
-static int64_t may_make(uint32_t task, const struct place *p, bool folder)
+static int64_t may_make(uint32_t task, const struct place *p, bool directory)
 {
 	if (p->special || p->node != NULL)
 		return -EEXIST;
-	if (p->slash && !folder)
+	if (p->slash && !directory)
 		return -ENOENT;
-	return may_change(task, p->folder);
+	return may_change(task, p->directory);
 }
 
 int64_t create_in(uint32_t task, struct place *p, struct file_attributes *as, const char *target)
@@ -33,14 +33,14 @@ int64_t create_in(uint32_t task, struct place *p, struct file_attributes *as, co
 
 	TRY(may_make(task, p, S_ISDIR(as->mode)));
 	if (target == NULL)
-		as->mode &= ~t->folders->umask;
+		as->mode &= ~t->directories->umask;
 	as->owner = t->user;
 	as->group = t->group;
-	if ((p->folder->mode & S_ISGID) != 0) {
-		as->group = p->folder->group;
+	if ((p->directory->mode & S_ISGID) != 0) {
+		as->group = p->directory->group;
 		as->mode |= S_ISDIR(as->mode) ? S_ISGID : 0;
 	}
-	return p->folder->operations->create(p, as, target);
+	return p->directory->operations->create(p, as, target);
 }
 
 int64_t make_at(uint32_t task, int32_t directory, const char *path, uint32_t mode, uint32_t device, struct node **out)
@@ -71,11 +71,11 @@ verdict vfs_make(struct request *r, int32_t directory, struct grant path, uint32
 }
 
 /* rmdir and unlink of what has no name of its own: `.`, `..` and `/`. */
-static int64_t remove_special(bool folder)
+static int64_t remove_special(bool directory)
 {
 	size_t length = strlen(vfs.path);
 
-	if (!folder)
+	if (!directory)
 		return -EISDIR;
 	while (length > 1 && vfs.path[length - 1] == '/')
 		length--;
@@ -86,47 +86,47 @@ static int64_t remove_special(bool folder)
 
 verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint32_t flags)
 {
-	bool folder = (flags & AT_REMOVEDIR) != 0;
+	bool is_rmdir = (flags & AT_REMOVEDIR) != 0;
 	HELD_PLACE struct place p = { 0 };
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
 	TRY_ANSWER(r, find_place(r, directory, path, &p));
 	if (p.special)
-		return settle(r, remove_special(folder));
+		return settle(r, remove_special(is_rmdir));
 	if (p.node == NULL)
 		return refuse(r, ENOENT);
-	TRY_ANSWER(r, may_remove(r->task, p.folder, p.node));
-	if (folder && !S_ISDIR(p.node->mode))
+	TRY_ANSWER(r, may_remove(r->task, p.directory, p.node));
+	if (is_rmdir && !S_ISDIR(p.node->mode))
 		return refuse(r, ENOTDIR);
-	if (!folder && S_ISDIR(p.node->mode))
+	if (!is_rmdir && S_ISDIR(p.node->mode))
 		return refuse(r, EISDIR);
-	if (!folder && p.slash)
+	if (!is_rmdir && p.slash)
 		return refuse(r, ENOTDIR);
-	return vfs_settle(r, p.folder->operations->unlink(&p));
+	return vfs_settle(r, p.directory->operations->unlink(&p));
 }
 
 static int64_t may_rename(uint32_t task, const struct place *from, const struct place *to, uint32_t flags)
 {
-	bool folder, replaces = to->node != NULL;
+	bool directory, replaces = to->node != NULL;
 
 	if (from->special || to->special)
 		return (flags & RENAME_NOREPLACE) != 0 && !from->special ? -EEXIST : -EBUSY;
 	if (from->node == NULL)
 		return -ENOENT;
-	if (from->folder->mount != to->folder->mount)
+	if (from->directory->mount != to->directory->mount)
 		return -EXDEV;
-	folder = S_ISDIR(from->node->mode);
-	if (!folder && (from->slash || to->slash))
+	directory = S_ISDIR(from->node->mode);
+	if (!directory && (from->slash || to->slash))
 		return -ENOTDIR;
 	if (replaces && (flags & RENAME_NOREPLACE) != 0)
 		return -EEXIST;
-	if (replaces && folder != S_ISDIR(to->node->mode))
-		return folder ? -ENOTDIR : -EISDIR;
-	TRY(may_remove(task, from->folder, from->node));
-	TRY(replaces ? may_remove(task, to->folder, to->node) : may_change(task, to->folder));
+	if (replaces && directory != S_ISDIR(to->node->mode))
+		return directory ? -ENOTDIR : -EISDIR;
+	TRY(may_remove(task, from->directory, from->node));
+	TRY(replaces ? may_remove(task, to->directory, to->node) : may_change(task, to->directory));
 	/* Its `..` is to change. */
-	return folder && from->folder != to->folder ? permitted(task, from->node, MAY_WRITE) : 0;
+	return directory && from->directory != to->directory ? permitted(task, from->node, MAY_WRITE) : 0;
 }
 
 verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path,
@@ -139,7 +139,7 @@ verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t t
 	TRY_ANSWER(r, find_place(r, from, path, &old));
 	TRY_ANSWER(r, find_place(r, to, new_path, &new));
 	TRY_ANSWER(r, may_rename(r->task, &old, &new, flags));
-	return vfs_settle(r, old.node == new.node ? 0 : old.folder->operations->rename(&old, &new));
+	return vfs_settle(r, old.node == new.node ? 0 : old.directory->operations->rename(&old, &new));
 }
 
 verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path, uint32_t flags)
@@ -153,11 +153,11 @@ verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to,
 	TRY_ANSWER(r, node_at(r, from, path, flags, &n));
 	TRY_ANSWER(r, find_place(r, to, new_path, &p));
 	TRY_ANSWER(r, may_make(r->task, &p, false));
-	if (n->mount != p.folder->mount)
+	if (n->mount != p.directory->mount)
 		return refuse(r, EXDEV);
 	if (S_ISDIR(n->mode))
 		return refuse(r, EPERM);
-	return vfs_settle(r, p.folder->operations->link(&p, n));
+	return vfs_settle(r, p.directory->operations->link(&p, n));
 }
 
 verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, struct grant path)

@@ -52,7 +52,7 @@ static int64_t open_device(uint32_t task, struct file *f)
 	return 0;
 }
 
-/* A file or a folder of the file system itself. */
+/* A file or a directory of the file system itself. */
 static int64_t open_plain(struct file *f)
 {
 	struct node *n = f->node;

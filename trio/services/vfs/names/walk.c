@@ -6,7 +6,7 @@
 
 struct walker {
 	uint32_t task, flags, links;
-	/* Root may pass any folder. */
+	/* Root may pass any directory. */
 	bool passes;
 	struct node *root, *at;
 	/* What is left of the path. */
@@ -137,12 +137,12 @@ static int64_t go_by_link(struct walker *w, struct node *link)
 /* Where a walk begins: held. An empty path is allowed with AT_EMPTY_PATH. */
 static inline __attribute__((always_inline)) int64_t start(struct walker *w, int32_t directory)
 {
-	struct folders *folders = vfs.tasks[w->task].folders;
+	struct directories *directories = vfs.tasks[w->task].directories;
 	struct file *f;
 
 	vfs.walker = w->task;
 	w->links = 0;
-	w->root = folders->root;
+	w->root = directories->root;
 	w->passes = vfs.tasks[w->task].user == 0;
 	if (w->path[0] == '\0' && (w->flags & AT_EMPTY_PATH) == 0)
 		return -ENOENT;
@@ -151,7 +151,7 @@ static inline __attribute__((always_inline)) int64_t start(struct walker *w, int
 		return 0;
 	}
 	if (directory == AT_FDCWD) {
-		w->at = node_hold(folders->current);
+		w->at = node_hold(directories->current);
 		return 0;
 	}
 	f = file_of(w->task, directory);
@@ -227,7 +227,7 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
 }
 
-/* To the end of the path; or 1, and the walk is at the place's folder. */
+/* To the end of the path; or 1, and the walk is at the place's directory. */
 static inline __attribute__((always_inline)) int64_t go(struct walker *w, int32_t directory, struct place *place)
 {
 	int64_t result = start(w, directory);
@@ -261,7 +261,7 @@ int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t 
 	int64_t result;
 
 	TRY(result = go(&w, directory, out));
-	out->folder = w.at;
+	out->directory = w.at;
 	/* `/`, or something that ends in dots, or a link that stands for a node. */
 	out->special = result == 0;
 	if (out->special)
@@ -272,7 +272,7 @@ int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t 
 void place_drop(struct place *p)
 {
 	node_leave(&p->node);
-	node_leave(&p->folder);
+	node_leave(&p->directory);
 }
 
 int64_t path_of(const struct node *root, struct node *n, const char *beyond, char *to, size_t size)
@@ -280,18 +280,18 @@ int64_t path_of(const struct node *root, struct node *n, const char *beyond, cha
 	HELD struct node *here = node_hold(n);
 	char name[NAME_MAX + 1];
 	size_t at = size - 1;
-	struct node *folder;
+	struct node *directory;
 	int64_t length;
 
 	to[at] = '\0';
 	while (here != root && (here != here->mount->root || here->mount->covers != NULL)) {
 		length = 0;
 		if (here == here->mount->root)
-			folder = node_hold(here->mount->covers);
+			directory = node_hold(here->mount->covers);
 		else
-			TRY(length = here->operations->name(here, name, &folder));
+			TRY(length = here->operations->name(here, name, &directory));
 		node_drop(here);
-		here = folder;
+		here = directory;
 		if (length == 0)
 			continue;
 		if ((size_t)length >= at)

@@ -33,7 +33,7 @@ struct pipe {
 /* Without readers and writers yet; NULL without memory. */
 static struct pipe *pipe_make(uint32_t task)
 {
-	struct pipe *p = vfs_take(sizeof *p);
+	struct pipe *p = heap_allocate(sizeof *p);
 
 	if (p == NULL)
 		return NULL;
@@ -46,7 +46,7 @@ static struct pipe *pipe_make(uint32_t task)
 static void pipe_end(struct pipe *p)
 {
 	ring_end(&p->ring);
-	vfs_give(p, sizeof *p);
+	heap_free(p, sizeof *p);
 }
 
 static verdict pipe_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
@@ -62,7 +62,7 @@ static verdict pipe_read(struct request *r, struct file *f, struct grant to, uin
 	if (ring_look(&p->ring, to, 0, n) != 0)
 		return refuse(r, EFAULT);
 	ring_drop(&p->ring, n);
-	/* With less room no write that must be made whole is sure to go on; a long one would go on by crumbs. */
+	/* With less room no write that must be made whole is sure to succeed; a long one would proceed by crumbs. */
 	if (ring_room(&p->ring) >= PIPE_BUF)
 		watch_changed(&p->writable);
 	return answer(r, n);

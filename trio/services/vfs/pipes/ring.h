@@ -4,7 +4,7 @@
 
 #include "vfs_internal.h"
 
-/* Pages are taken when first written to and kept until the ring goes. */
+/* Pages are allocated when first written to and kept until the ring is freed. */
 #define RING_PAGES 16
 #define RING_PAGES_MOST 256
 struct ring {

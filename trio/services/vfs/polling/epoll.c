@@ -67,7 +67,7 @@ static void interest_end(struct interest *i)
 {
 	i->file->named--;
 	list_remove(&i->link);
-	vfs_give(i, sizeof *i);
+	heap_free(i, sizeof *i);
 }
 
 void epoll_forget(struct file *f)
@@ -89,7 +89,7 @@ static void epoll_release(struct file *f)
 	while (!list_is_empty(&e->interests))
 		interest_end(CONTAINER(e->interests.next, struct interest, link));
 	list_remove(&e->all);
-	vfs_give(e, sizeof *e);
+	heap_free(e, sizeof *e);
 }
 
 static const struct file_operations epoll_files = {
@@ -105,13 +105,13 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 
 	if (flags & ~(uint32_t)EPOLL_CLOEXEC)
 		return refuse(r, EINVAL);
-	e = vfs_take(sizeof *e);
+	e = heap_allocate(sizeof *e);
 	if (e == NULL)
 		return refuse(r, ENOMEM);
 	list_start(&e->interests);
 	fd = place_one(r->task, &epoll_files, e, O_RDWR, flags & EPOLL_CLOEXEC ? O_CLOEXEC : 0);
 	if (fd < 0)
-		vfs_give(e, sizeof *e);
+		heap_free(e, sizeof *e);
 	else
 		list_add(&io.epolls, &e->all);
 	return settle(r, fd);
@@ -153,7 +153,7 @@ static struct interest *interest_of(const struct epoll *e, const struct file *f,
 
 static int64_t interest_make(struct epoll *e, struct file *f, int32_t fd, struct interest **out)
 {
-	struct interest *i = vfs_take(sizeof *i);
+	struct interest *i = heap_allocate(sizeof *i);
 
 	if (i == NULL)
 		return -ENOMEM;

@@ -56,7 +56,7 @@ static void event_release(struct file *f)
 	struct event *e = f->state;
 
 	watch_changed(&e->watch);
-	vfs_give(e, sizeof *e);
+	heap_free(e, sizeof *e);
 }
 
 static const struct file_operations event_files = {
@@ -74,13 +74,13 @@ verdict vfs_eventfd(struct request *r, uint32_t value, uint32_t flags)
 
 	if (flags & ~(uint32_t)(EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK))
 		return refuse(r, EINVAL);
-	e = vfs_take(sizeof *e);
+	e = heap_allocate(sizeof *e);
 	if (e == NULL)
 		return refuse(r, ENOMEM);
 	e->value = value;
 	e->semaphore = flags & EFD_SEMAPHORE;
 	error = place_one(r->task, &event_files, e, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
 	if (error < 0)
-		vfs_give(e, sizeof *e);
+		heap_free(e, sizeof *e);
 	return settle(r, error);
 }

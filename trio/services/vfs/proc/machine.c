@@ -165,7 +165,7 @@ _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / siz
 /* A text is as long as another with the same names: reading it moves `bytes.out` by as much each time. */
 void machine_counters(const struct proc_thing *n, struct text *t)
 {
-	const struct counters *c = counters_of(n->entry->folder == PROC_TRIO ? TASKS : n->task);
+	const struct counters *c = counters_of(n->entry->directory == PROC_TRIO ? TASKS : n->task);
 	struct machine_numbers m = machine();
 
 	text_add(t, "free_pages %12lu\npromised_pages %12lu\ntotal_pages %12lu\ncounting %u\n", m.free, m.promised,

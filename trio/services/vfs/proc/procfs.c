@@ -1,5 +1,5 @@
-/* procfs.c: /proc as folders and links: to the reader's own folder, and those that stand for a node: a process's
- * program, folders and descriptors. A node lives while it is held; every lookup makes one. */
+/* procfs.c: /proc as directories and links: to the reader's own directory, and those that stand for a node: a process's
+ * program, directories and descriptors. A node lives while it is held; every lookup makes one. */
 #include "files/files.h"
 #include "names/names.h"
 #include "pipes/pipe.h"
@@ -13,12 +13,12 @@
 struct proc_node {
 	struct node node;
 	struct proc_thing is;
-	/* Its folder, held; NULL for the root. */
-	struct node *folder;
+	/* Its directory, held; NULL for the root. */
+	struct node *directory;
 };
 
 static const struct node_operations proc_nodes;
-static const struct file_operations proc_folder_files, proc_text_files;
+static const struct file_operations proc_directory_files, proc_text_files;
 
 static const struct proc_thing *thing_of(struct node *n)
 {
@@ -60,11 +60,11 @@ static size_t name_of(const struct proc_thing *n, char *to)
 }
 
 /* A node, held once. */
-static int64_t proc_make(struct mount *m, struct node *folder, const struct proc_thing *is, struct node **out)
+static int64_t proc_make(struct mount *m, struct node *directory, const struct proc_thing *is, struct node **out)
 {
 	const struct task_files *t = &vfs.tasks[is->task];
 	struct file_attributes as = { .mode = is->entry->mode };
-	struct proc_node *n = vfs_take(sizeof *n);
+	struct proc_node *n = heap_allocate(sizeof *n);
 
 	if (n == NULL)
 		return -ENOMEM;
@@ -74,86 +74,86 @@ static int64_t proc_make(struct mount *m, struct node *folder, const struct proc
 	}
 	node_begin(&n->node, m, &as);
 	n->node.operations = &proc_nodes;
-	n->node.files = S_ISDIR(as.mode) ? &proc_folder_files : &proc_text_files;
+	n->node.files = S_ISDIR(as.mode) ? &proc_directory_files : &proc_text_files;
 	n->node.inode = inode_of(is);
 	n->is = *is;
-	n->folder = folder == NULL ? NULL : node_hold(folder);
+	n->directory = directory == NULL ? NULL : node_hold(directory);
 	*out = &n->node;
 	return 0;
 }
 
-/* With its folders, where nobody else holds them. */
+/* With its directories, where nobody else holds them. */
 static void proc_forget(struct node *node)
 {
 	do {
 		struct proc_node *n = CONTAINER(node, struct proc_node, node);
 
-		node = n->folder;
-		vfs_give(n, sizeof *n);
+		node = n->directory;
+		heap_free(n, sizeof *n);
 	} while (node != NULL && --node->references == 0);
 }
 
-/* Folders ---------------------------------------------------------------------------------------------------------- */
+/* Directories ------------------------------------------------------------------------------------------------------ */
 
-/* Of a folder: `.` and `..`, the table's entries, then tasks or descriptors by number. */
+/* Of a directory: `.` and `..`, the table's entries, then tasks or descriptors by number. */
 #define DOTS 2
 #define PLACES (DOTS + proc_entry_count + DESCRIPTORS_MOST)
 
-/* A thread's folder has the texts of its process's. */
-static bool is_in(const struct proc_entry *e, const struct proc_entry *folder)
+/* A thread's directory has the texts of its process's. */
+static bool is_in(const struct proc_entry *e, const struct proc_entry *directory)
 {
-	if (folder == &proc_entries[PROC_THREAD])
-		return e->folder == PROC_PROCESS && S_ISREG(e->mode);
-	return e->name[0] != '\0' && &proc_entries[e->folder] == folder;
+	if (directory == &proc_entries[PROC_THREAD])
+		return e->directory == PROC_PROCESS && S_ISREG(e->mode);
+	return e->name[0] != '\0' && &proc_entries[e->directory] == directory;
 }
 
-/* What is at that place of the folder, behind the dots. False: nothing. */
-static bool thing_at(const struct proc_thing *folder, uint64_t place, struct proc_thing *out)
+/* What is at that place of the directory, behind the dots. False: nothing. */
+static bool thing_at(const struct proc_thing *directory, uint64_t place, struct proc_thing *out)
 {
 	uint32_t number = (uint32_t)(place - DOTS - proc_entry_count);
 	const struct task_files *t = &vfs.tasks[MIN(number, TASKS)];
 
-	*out = *folder;
+	*out = *directory;
 	if (place < DOTS + proc_entry_count) {
 		out->entry = &proc_entries[place - DOTS];
-		return is_in(out->entry, folder->entry);
+		return is_in(out->entry, directory->entry);
 	}
-	if (folder->entry == &proc_entries[PROC_FDS]) {
+	if (directory->entry == &proc_entries[PROC_FDS]) {
 		out->entry = &proc_entries[PROC_FD];
 		out->fd = (int32_t)number;
-		return file_in(folder, out->fd) != NULL;
+		return file_in(directory, out->fd) != NULL;
 	}
 	out->task = number;
 	out->number = t->thread;
-	if (folder->entry == &proc_entries[PROC_TASKS]) {
+	if (directory->entry == &proc_entries[PROC_TASKS]) {
 		out->entry = &proc_entries[PROC_THREAD];
-		return t->process == folder->number;
+		return t->process == directory->number;
 	}
 	out->entry = &proc_entries[PROC_PROCESS];
-	return folder->entry == &proc_entries[PROC_ROOT] && t->process != 0 && t->thread == t->process;
+	return directory->entry == &proc_entries[PROC_ROOT] && t->process != 0 && t->thread == t->process;
 }
 
-static int64_t proc_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t proc_lookup(struct node *directory, const char *name, size_t length, struct node **out)
 {
-	const struct proc_thing *in = thing_of(folder);
+	const struct proc_thing *in = thing_of(directory);
 	struct proc_thing is;
 	char here[NAME_MAX];
 
 	for (uint64_t place = DOTS; is_alive(in) && place < PLACES; place++)
 		if (thing_at(in, place, &is) && name_of(&is, here) == length && memcmp(here, name, length) == 0)
-			return proc_make(folder->mount, folder, &is, out);
+			return proc_make(directory->mount, directory, &is, out);
 	return -ENOENT;
 }
 
 static int64_t proc_parent(struct node *node, struct node **out)
 {
-	*out = node_hold(CONTAINER(node, struct proc_node, node)->folder);
+	*out = node_hold(CONTAINER(node, struct proc_node, node)->directory);
 	return 0;
 }
 
-static int64_t proc_name(struct node *node, char *to, struct node **folder)
+static int64_t proc_name(struct node *node, char *to, struct node **directory)
 {
-	TRY(proc_parent(node, folder));
+	TRY(proc_parent(node, directory));
 	return (int64_t)name_of(thing_of(node), to);
 }
 
@@ -202,7 +202,7 @@ static int64_t link_target(const struct proc_thing *n, struct node **out)
 	if (n->entry->name[0] == 'e')
 		*out = t->program;
 	else
-		*out = n->entry->name[0] == 'c' ? t->folders->current : t->folders->root;
+		*out = n->entry->name[0] == 'c' ? t->directories->current : t->directories->root;
 	return *out == NULL ? -ENOENT : 0;
 }
 
@@ -212,7 +212,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	const struct file *f;
 
 	/* self: the process's first thread has its number, even as a zombie. */
-	if (is.entry->folder == PROC_ROOT) {
+	if (is.entry->directory == PROC_ROOT) {
 		is.entry = &proc_entries[PROC_PROCESS];
 		is.number = vfs.tasks[vfs.walker].process;
 		for (is.task = 0; is.task < TASKS; is.task++)
@@ -231,7 +231,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	if (!is_pipe(f))
 		return -ENXIO;
 	/* A pipe can be opened again: by a node that looks for it there then. */
-	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->folder, &is, out));
+	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->directory, &is, out));
 	(*out)->mode = S_IFIFO | 0600;
 	return 0;
 }
@@ -244,13 +244,13 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 	struct node *target;
 	struct file *f;
 
-	if (n->entry->folder == PROC_ROOT) {
+	if (n->entry->directory == PROC_ROOT) {
 		text_add(&t, "%u", vfs.tasks[vfs.walker].process);
 		return (int64_t)t.length;
 	}
 	TRY(link_target(n, &target));
 	if (target != NULL)
-		return path_of(vfs.tasks[vfs.walker].folders->root, target, "", to, size);
+		return path_of(vfs.tasks[vfs.walker].directories->root, target, "", to, size);
 	f = file_of(n->task, n->fd);
 	if (f->operations->stat != NULL)
 		f->operations->stat(f, &is);
@@ -279,7 +279,7 @@ static int64_t proc_open(struct node *node, struct file *f)
 	}
 	if (file_writes(f))
 		return -EACCES;
-	t = vfs_take(bytes);
+	t = heap_allocate(bytes);
 	if (t == NULL)
 		return -ENOMEM;
 	*t = (struct text){ (char *)(t + 1), bytes - sizeof *t, 0 };
@@ -311,7 +311,7 @@ static verdict proc_read(struct request *r, struct file *f, struct grant to, uin
 
 static void proc_release(struct file *f)
 {
-	vfs_give(f->state, thing_of(f->node)->entry->pages * PAGE);
+	heap_free(f->state, thing_of(f->node)->entry->pages * PAGE);
 }
 
 /* The mount -------------------------------------------------------------------------------------------------------- */
@@ -332,7 +332,7 @@ static void proc_numbers(struct mount *m, struct file_system_numbers *to)
 	*to = (struct file_system_numbers){ .type = PROC_MAGIC, .block_size = PAGE, .name_length = NAME_MAX };
 }
 
-static const struct file_operations proc_folder_files = { .entries = proc_list, .seek = seek_by_size };
+static const struct file_operations proc_directory_files = { .entries = proc_list, .seek = seek_by_size };
 static const struct file_operations proc_text_files = { .read = proc_read,
 							.seek = seek_by_size,
 							.release = proc_release };

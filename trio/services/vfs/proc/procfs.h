@@ -1,4 +1,4 @@
-/* procfs.h: what the folders and the texts of /proc share. */
+/* procfs.h: what the directories and the texts of /proc share. */
 #ifndef TRIO_VFS_PROCFS_H
 #define TRIO_VFS_PROCFS_H
 
@@ -9,11 +9,11 @@ struct proc_thing;
 /* Makes the text of a file. */
 typedef void proc_maker(const struct proc_thing *n, struct text *t);
 
-/* What stands in /proc, or in each process's folder. */
+/* What stands in /proc, or in each process's directory. */
 struct proc_entry {
 	const char *name;
-	/* Of the entry that is its folder. */
-	uint16_t folder;
+	/* Of the entry that is its directory. */
+	uint16_t directory;
 	/* Pages that the text may have: a power of two. */
 	uint16_t pages;
 	uint32_t mode;
@@ -25,8 +25,8 @@ struct proc_entry {
 /* What a node of /proc stands for. */
 struct proc_thing {
 	const struct proc_entry *entry;
-	/* In a process's or a thread's folder: the task, and its number (a process's is its first thread's), by which
-	 * it is known that it is still the same; else 0. */
+	/* In a process's or a thread's directory: the task, and its number (a process's is its first thread's), by
+	 * which it is known that it is still the same; else 0. */
 	uint32_t task, number;
 	/* A descriptor's link. */
 	int32_t fd;
@@ -49,7 +49,7 @@ proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, mach
 /* names/mounts.c */
 proc_maker mounts_text;
 
-/* text.c: the folders first, these. */
+/* text.c: the directories first, these. */
 enum {
 	PROC_ROOT,
 	PROC_PROCESS,

@@ -114,7 +114,7 @@ static int64_t bind_automatically(struct socket *s)
 
 static int64_t bind_path(uint32_t task, struct socket *s, uint64_t length)
 {
-	uint32_t mode = S_IFSOCK | (0777 & ~vfs.tasks[task].folders->umask);
+	uint32_t mode = S_IFSOCK | (0777 & ~vfs.tasks[task].directories->umask);
 	int64_t error = make_at(task, AT_FDCWD, path, mode, 0, &s->node);
 
 	if (error != 0)

@@ -141,7 +141,7 @@ static inline void take_out(struct socket *s, uint64_t n, struct packet *p)
 	ring_drop(&s->ring, (uint32_t)n);
 	if (p != NULL)
 		packet_remove(s, p);
-	/* Not for every byte of a stream: a sender goes on when it can send much. */
+	/* Not for every byte of a stream: a sender is woken when it can send much. */
 	if (s->type == SOCK_STREAM && ring_room(&s->ring) < s->ring.size / 2)
 		return;
 	unpark(&s->watch.waiters);

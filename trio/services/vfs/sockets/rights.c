@@ -137,7 +137,7 @@ static void part_end(void)
 		}
 		io.lost = p->next;
 		list_remove(&p->rights);
-		vfs_give(p, sizeof *p + p->count * sizeof p->files[0]);
+		heap_free(p, sizeof *p + p->count * sizeof p->files[0]);
 	}
 	io.settling = false;
 }
@@ -154,7 +154,7 @@ void rights_settle(void)
 void packet_end(struct packet *p)
 {
 	if (p->count == 0) {
-		vfs_give(p, sizeof *p);
+		heap_free(p, sizeof *p);
 		return;
 	}
 	p->next = io.lost;
@@ -253,7 +253,7 @@ int64_t packet_make(uint32_t task, struct grant control, struct packet **out)
 			return -EBADF;
 	if (count > 0 && rights_are_too_many(task))
 		return -ETOOMANYREFS;
-	p = vfs_take(sizeof *p + count * sizeof p->files[0]);
+	p = heap_allocate(sizeof *p + count * sizeof p->files[0]);
 	if (p == NULL)
 		return -ENOMEM;
 

@@ -9,7 +9,7 @@ struct socket *socket_make(uint32_t task, uint32_t type)
 {
 	struct socket *s;
 
-	while ((s = vfs_take(sizeof *s)) == NULL)
+	while ((s = heap_allocate(sizeof *s)) == NULL)
 		if (!lost_recover(true))
 			return NULL;
 	s->references = 1;
@@ -25,7 +25,7 @@ void socket_drop(struct socket *s)
 {
 	if (--s->references > 0)
 		return;
-	vfs_give(s, sizeof *s);
+	heap_free(s, sizeof *s);
 }
 
 void socket_join(struct socket *a, struct socket *b)

@@ -76,10 +76,10 @@ static int64_t data(struct unpacking *u, struct node *n)
 	return 0;
 }
 
-/* What stands at a place is made anew, unless it is a folder and stays one. */
+/* What stands at a place is made anew, unless it is a directory and stays one. */
 static int64_t make(struct unpacking *u, struct place *p)
 {
-	const struct node_operations *o = p->folder->operations;
+	const struct node_operations *o = p->directory->operations;
 	struct file_attributes as = { .mode = u->field[MODE] & (S_IFMT | 07777),
 				      .owner = u->field[OWNER],
 				      .group = u->field[GROUP],

@@ -6,7 +6,7 @@
 #include "tmpfs/tmpfs.h"
 #include "vm.h"
 
-/* Left free whatever files want: programs are to be able to go on. */
+/* Left free whatever files want: programs are to be able to continue. */
 #define FLOOR_PAGES 256
 #define BLOCKS_A_PAGE (PAGE / 512)
 
@@ -16,12 +16,12 @@
 
 static uint64_t *table_take(struct tree *t)
 {
-	return vfs_take(TABLE_BYTES);
+	return heap_allocate(TABLE_BYTES);
 }
 
 static void table_give(uint64_t *table)
 {
-	vfs_give(table, TABLE_BYTES);
+	heap_free(table, TABLE_BYTES);
 }
 
 /* Pages are the object's. */

@@ -1,10 +1,11 @@
-/* folder.c: a folder's entries. One table finds them all by folder and name; each folder has a list of its own, in the
- * order in which they came, by which getdents shows them: a place in it stays as it is while others come and go. */
+/* directory.c: a directory's entries. One table finds them all by directory and name; each directory has a list of its
+ * own, in the order in which they came, by which getdents shows them: a place in it stays as it is while others come
+ * and go. */
 #include "tmpfs/tmpfs.h"
 
 #define DOTS 2UL
 
-/* A folder of 100,000 names is nearly as quick as one of ten. */
+/* A directory of 100,000 names is nearly as quick as one of ten. */
 #define BUCKETS 16384U
 static struct entry *table[BUCKETS];
 
@@ -33,9 +34,9 @@ static inline uint64_t short_name(const char *name, size_t length)
 }
 
 /* Eight bytes at a time, the last of which may overlap the ones before. */
-static struct entry **bucket_of(const struct tmpfs_node *folder, const char *name, size_t length)
+static struct entry **bucket_of(const struct tmpfs_node *directory, const char *name, size_t length)
 {
-	uint64_t h = (uint64_t)folder + length;
+	uint64_t h = (uint64_t)directory + length;
 
 	if (length < 8) {
 		h ^= short_name(name, length) << 4;
@@ -67,57 +68,57 @@ static size_t entry_size(size_t length)
 	return sizeof(struct entry) + length;
 }
 
-struct entry *folder_find(const struct tmpfs_node *folder, const char *name, size_t length)
+struct entry *directory_find(const struct tmpfs_node *directory, const char *name, size_t length)
 {
-	const struct link *head = &folder->folder.entries;
+	const struct link *head = &directory->directory.entries;
 	struct entry *e = CONTAINER(head->next, struct entry, link);
 
 	/* One alone needs no hash. */
 	if (e->link.next == head)
 		return &e->link != head && is_named(e, name, length) ? e : NULL;
-	e = *bucket_of(folder, name, length);
-	while (e != NULL && (e->folder != folder || !is_named(e, name, length)))
+	e = *bucket_of(directory, name, length);
+	while (e != NULL && (e->directory != directory || !is_named(e, name, length)))
 		e = e->next;
 	return e;
 }
 
-int64_t folder_add(const struct place *p, struct tmpfs_node *node)
+int64_t directory_add(const struct place *p, struct tmpfs_node *node)
 {
-	struct tmpfs_node *folder = tmpfs_node_of(p->folder);
-	struct entry **at = bucket_of(folder, p->name, p->length), *e;
+	struct tmpfs_node *directory = tmpfs_node_of(p->directory);
+	struct entry **at = bucket_of(directory, p->name, p->length), *e;
 
-	if (folder->node.links == 0)
+	if (directory->node.links == 0)
 		return -ENOENT;
-	e = vfs_take(entry_size(p->length));
+	e = heap_allocate(entry_size(p->length));
 	if (e == NULL)
 		return -ENOSPC;
 	/* committed */
-	e->folder = folder;
+	e->directory = directory;
 	e->node = node;
 	e->length = (uint8_t)p->length;
 	memcpy(e->name, p->name, p->length);
-	e->position = DOTS + folder->folder.added++;
+	e->position = DOTS + directory->directory.added++;
 	e->next = *at;
 	*at = e;
-	list_add(&folder->folder.entries, &e->link);
-	folder->node.size += 20;
+	list_add(&directory->directory.entries, &e->link);
+	directory->node.size += 20;
 	if (node->entry == NULL)
 		node->entry = e;
 	return 0;
 }
 
-void folder_remove(struct entry *e)
+void directory_remove(struct entry *e)
 {
-	struct entry **at = bucket_of(e->folder, e->name, e->length);
+	struct entry **at = bucket_of(e->directory, e->name, e->length);
 
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
 	list_remove(&e->link);
-	e->folder->node.size -= 20;
+	e->directory->node.size -= 20;
 	if (e->node->entry == e)
 		e->node->entry = NULL;
-	vfs_give(e, entry_size(e->length));
+	heap_free(e, entry_size(e->length));
 }
 
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
@@ -138,7 +139,7 @@ int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, u
 	return copy_out(to, at, buffer, whole) != 0 ? -EFAULT : (int64_t)whole;
 }
 
-/* Shows `n` at the file's position, and the file goes on behind it. */
+/* Shows `n` at the file's position, and the file continues behind it. */
 static int64_t show(struct file *file, struct grant to, uint64_t *at, const struct node *n, const char *name,
 		    size_t length)
 {
@@ -155,7 +156,7 @@ static int64_t show(struct file *file, struct grant to, uint64_t *at, const stru
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
-	const struct node *dots[DOTS] = { &n->node, &n->folder.parent->node };
+	const struct node *dots[DOTS] = { &n->node, &n->directory.parent->node };
 	int64_t result = 0;
 	uint64_t at = 0;
 
@@ -163,7 +164,7 @@ int64_t tmpfs_entries(struct file *file, struct grant to)
 		return -ENOENT;
 	while (result == 0 && file->position < DOTS)
 		result = show(file, to, &at, dots[file->position], "..", file->position + 1);
-	LIST_EACH (struct entry, e, &n->folder.entries, link) {
+	LIST_EACH (struct entry, e, &n->directory.entries, link) {
 		if (e->position < file->position)
 			continue;
 		if (result != 0)

@@ -14,7 +14,7 @@ int64_t tmpfs_root(struct mount *m, uint32_t mode)
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target)
 {
 	struct file_attributes as = { .mode = mode, .device = device, .size = target == NULL ? 0 : strlen(target) };
-	struct place p = { .folder = m->root, .name = name, .length = (uint32_t)strlen(name) };
+	struct place p = { .directory = m->root, .name = name, .length = (uint32_t)strlen(name) };
 
 	TRY(m->root->operations->create(&p, &as, target));
 	node_leave(&p.node);
@@ -26,12 +26,12 @@ static void empty(struct tmpfs_node *root)
 {
 	struct tmpfs_node *n = root;
 
-	while (n != root || !list_is_empty(&n->folder.entries)) {
-		struct entry *e = CONTAINER(n->folder.entries.next, struct entry, link);
-		struct place p = { .folder = &n->node, .name = e->name, .length = e->length };
+	while (n != root || !list_is_empty(&n->directory.entries)) {
+		struct entry *e = CONTAINER(n->directory.entries.next, struct entry, link);
+		struct place p = { .directory = &n->node, .name = e->name, .length = e->length };
 
-		if (list_is_empty(&n->folder.entries)) {
-			n = n->folder.parent;
+		if (list_is_empty(&n->directory.entries)) {
+			n = n->directory.parent;
 			continue;
 		}
 		p.node = node_hold(&e->node->node);

@@ -1,5 +1,5 @@
-/* tmpfs.c: names and nodes in memory. A node lives while it has a name or is held. The number of a folder's links is 2
- * and one for each folder in it. */
+/* tmpfs.c: names and nodes in memory. A node lives while it has a name or is held. The number of a directory's links is
+ * 2 and one for each directory in it. */
 #include "files/files.h"
 #include "kernel.h"
 #include "names/names.h"
@@ -8,7 +8,7 @@
 #define LINKS_MOST 65000
 
 static const struct node_operations operations;
-static const struct file_operations folder_files = { .entries = tmpfs_entries, .seek = seek_by_size };
+static const struct file_operations directory_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out)
 {
@@ -17,13 +17,13 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char
 
 	if (state->nodes_most != 0 && state->nodes >= state->nodes_most)
 		return -ENOSPC;
-	n = vfs_take(sizeof *n);
+	n = heap_allocate(sizeof *n);
 	if (n == NULL)
 		return -ENOSPC;
 	if (target != NULL) {
-		n->data.target = vfs_take(as->size);
+		n->data.target = heap_allocate(as->size);
 		if (n->data.target == NULL) {
-			vfs_give(n, sizeof *n);
+			heap_free(n, sizeof *n);
 			return -ENOSPC;
 		}
 		memcpy(n->data.target, target, as->size);
@@ -34,16 +34,16 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char
 	n->node.operations = &operations;
 	n->node.files = &tmpfs_files;
 	if (S_ISDIR(as->mode)) {
-		n->node.files = &folder_files;
+		n->node.files = &directory_files;
 		n->node.links = 2;
-		n->folder.parent = n;
-		list_start(&n->folder.entries);
+		n->directory.parent = n;
+		list_start(&n->directory.entries);
 	}
 	*out = &n->node;
 	return 0;
 }
 
-/* Returns what the node has held: the folder above a removed one. */
+/* Returns what the node has held: the directory above a removed one. */
 static struct tmpfs_node *node_end(struct tmpfs_node *n)
 {
 	struct tmpfs_node *parent = NULL;
@@ -51,15 +51,15 @@ static struct tmpfs_node *node_end(struct tmpfs_node *n)
 	if (S_ISREG(n->node.mode))
 		data_drop(n);
 	else if (S_ISLNK(n->node.mode))
-		vfs_give(n->data.target, n->node.size);
-	else if (S_ISDIR(n->node.mode) && n->folder.parent != n)
-		parent = n->folder.parent;
+		heap_free(n->data.target, n->node.size);
+	else if (S_ISDIR(n->node.mode) && n->directory.parent != n)
+		parent = n->directory.parent;
 	tmpfs_mount_of(n)->nodes--;
-	vfs_give(n, sizeof *n);
+	heap_free(n, sizeof *n);
 	return parent;
 }
 
-/* Removed folders may hold each other in a long row: not by recursion. */
+/* Removed directories may hold each other in a long row: not by recursion. */
 static void nameless_forget(struct tmpfs_node *n)
 {
 	while (n != NULL && n->node.links == 0) {
@@ -76,9 +76,9 @@ static void tmpfs_forget(struct node *node)
 		nameless_forget(tmpfs_node_of(node));
 }
 
-static int64_t tmpfs_lookup(struct node *folder, const char *name, size_t length, struct node **out)
+static int64_t tmpfs_lookup(struct node *directory, const char *name, size_t length, struct node **out)
 {
-	struct entry *e = folder_find(tmpfs_node_of(folder), name, length);
+	struct entry *e = directory_find(tmpfs_node_of(directory), name, length);
 
 	if (e == NULL)
 		return -ENOENT;
@@ -86,21 +86,21 @@ static int64_t tmpfs_lookup(struct node *folder, const char *name, size_t length
 	return 0;
 }
 
-static void touch(struct node *folder)
+static void touch(struct node *directory)
 {
-	folder->modified = folder->changed = vfs_time();
+	directory->modified = directory->changed = vfs_time();
 }
 
 /* The node has its name once it is made, or goes again. */
 static int64_t tmpfs_create(struct place *p, const struct file_attributes *as, const char *target)
 {
-	struct node *folder = p->folder, *n;
+	struct node *directory = p->directory, *n;
 	int64_t result;
 
-	if (S_ISDIR(as->mode) && folder->links >= LINKS_MOST)
+	if (S_ISDIR(as->mode) && directory->links >= LINKS_MOST)
 		return -EMLINK;
-	TRY(tmpfs_make(folder->mount, as, target, &n));
-	result = folder_add(p, tmpfs_node_of(n));
+	TRY(tmpfs_make(directory->mount, as, target, &n));
+	result = directory_add(p, tmpfs_node_of(n));
 	if (result != 0) {
 		n->links = 0;
 		node_drop(n);
@@ -108,10 +108,10 @@ static int64_t tmpfs_create(struct place *p, const struct file_attributes *as, c
 	}
 	p->node = n;
 	if (S_ISDIR(n->mode)) {
-		tmpfs_node_of(n)->folder.parent = tmpfs_node_of(folder);
-		folder->links++;
+		tmpfs_node_of(n)->directory.parent = tmpfs_node_of(directory);
+		directory->links++;
 	}
-	touch(folder);
+	touch(directory);
 	return 0;
 }
 
@@ -121,52 +121,52 @@ static int64_t tmpfs_link(const struct place *p, struct node *to)
 		return -EMLINK;
 	if (to->links == 0)
 		return -ENOENT;
-	TRY(folder_add(p, tmpfs_node_of(to)));
+	TRY(directory_add(p, tmpfs_node_of(to)));
 	to->links++;
-	touch(p->folder);
-	to->changed = p->folder->changed;
+	touch(p->directory);
+	to->changed = p->directory->changed;
 	return 0;
 }
 
-/* `n` has one name fewer; a folder none. */
-static void unnamed(struct tmpfs_node *n, struct node *folder)
+/* `n` has one name fewer; a directory none. */
+static void unnamed(struct tmpfs_node *n, struct node *directory)
 {
 	if (S_ISDIR(n->node.mode)) {
-		n->folder.parent = tmpfs_node_of(folder);
+		n->directory.parent = tmpfs_node_of(directory);
 		n->node.links = 0;
-		node_hold(folder);
-		folder->links--;
+		node_hold(directory);
+		directory->links--;
 	} else {
 		n->node.links--;
 	}
-	n->node.changed = folder->changed;
+	n->node.changed = directory->changed;
 }
 
 static struct entry *entry_at(const struct place *p)
 {
-	return folder_find(tmpfs_node_of(p->folder), p->name, p->length);
+	return directory_find(tmpfs_node_of(p->directory), p->name, p->length);
 }
 
-static bool is_full_folder(struct node *n)
+static bool is_full_directory(struct node *n)
 {
-	return S_ISDIR(n->mode) && !list_is_empty(&tmpfs_node_of(n)->folder.entries);
+	return S_ISDIR(n->mode) && !list_is_empty(&tmpfs_node_of(n)->directory.entries);
 }
 
 int64_t tmpfs_unlink(const struct place *p)
 {
-	if (is_full_folder(p->node))
+	if (is_full_directory(p->node))
 		return -ENOTEMPTY;
 	/* committed */
-	folder_remove(entry_at(p));
-	touch(p->folder);
-	unnamed(tmpfs_node_of(p->node), p->folder);
+	directory_remove(entry_at(p));
+	touch(p->directory);
+	unnamed(tmpfs_node_of(p->node), p->directory);
 	return 0;
 }
 
 static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *outer)
 {
-	while (inner != outer && inner->folder.parent != inner)
-		inner = inner->folder.parent;
+	while (inner != outer && inner->directory.parent != inner)
+		inner = inner->directory.parent;
 	return inner == outer;
 }
 
@@ -176,48 +176,48 @@ static int64_t tmpfs_rename(const struct place *from, const struct place *to)
 	struct tmpfs_node *n = tmpfs_node_of(from->node), *old;
 	struct entry *e = entry_at(from), *new;
 
-	if (S_ISDIR(n->node.mode) && lies_in(tmpfs_node_of(to->folder), n))
+	if (S_ISDIR(n->node.mode) && lies_in(tmpfs_node_of(to->directory), n))
 		return -EINVAL;
 	if (to->node == NULL)
-		TRY(folder_add(to, n));
-	else if (is_full_folder(to->node))
+		TRY(directory_add(to, n));
+	else if (is_full_directory(to->node))
 		return -ENOTEMPTY;
 	/* committed */
-	touch(to->folder);
-	touch(from->folder);
+	touch(to->directory);
+	touch(from->directory);
 	new = entry_at(to);
 	if (to->node != NULL) {
 		old = tmpfs_node_of(to->node);
 		if (old->entry == new)
 			old->entry = NULL;
 		new->node = n;
-		unnamed(old, to->folder);
+		unnamed(old, to->directory);
 	}
 	n->entry = new;
-	folder_remove(e);
+	directory_remove(e);
 	if (S_ISDIR(n->node.mode)) {
-		n->folder.parent = tmpfs_node_of(to->folder);
-		from->folder->links--;
-		to->folder->links++;
+		n->directory.parent = tmpfs_node_of(to->directory);
+		from->directory->links--;
+		to->directory->links++;
 	}
-	n->node.changed = from->folder->changed;
+	n->node.changed = from->directory->changed;
 	return 0;
 }
 
-static int64_t tmpfs_parent(struct node *folder, struct node **out)
+static int64_t tmpfs_parent(struct node *directory, struct node **out)
 {
-	*out = node_hold(&tmpfs_node_of(folder)->folder.parent->node);
+	*out = node_hold(&tmpfs_node_of(directory)->directory.parent->node);
 	return 0;
 }
 
-static int64_t tmpfs_name(struct node *node, char *to, struct node **folder)
+static int64_t tmpfs_name(struct node *node, char *to, struct node **directory)
 {
 	struct entry *e = tmpfs_node_of(node)->entry;
 
 	if (e == NULL)
 		return -ENOENT;
 	memcpy(to, e->name, e->length);
-	*folder = node_hold(&e->folder->node);
+	*directory = node_hold(&e->directory->node);
 	return e->length;
 }
 

@@ -8,12 +8,12 @@
 /* statfs's type, also of /dev (Linux's number). */
 #define TMPFS_MAGIC 0x01021994
 
-/* A name in a folder; memory of entry_size() bytes. */
+/* A name in a directory; memory of entry_size() bytes. */
 struct entry {
-	/* In its folder; the next of its bucket. */
+	/* In its directory; the next of its bucket. */
 	struct link link;
 	struct entry *next;
-	struct tmpfs_node *folder, *node;
+	struct tmpfs_node *directory, *node;
 	/* The place at which getdents shows it. */
 	uint64_t position;
 	uint8_t length;
@@ -31,7 +31,7 @@ struct tmpfs_node {
 			uint64_t added;
 			/* The root's is itself. Once removed (no links), it is held for what `..` still is. */
 			struct tmpfs_node *parent;
-		} folder;
+		} directory;
 		struct {
 			/* Where this service reads and writes each page that there is. */
 			struct tree pages;
@@ -64,16 +64,16 @@ static inline struct tmpfs_mount *tmpfs_mount_of(struct tmpfs_node *n)
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out);
 int64_t tmpfs_unlink(const struct place *p);
 int64_t tmpfs_root(struct mount *m, uint32_t mode);
-/* A device's node, a link or a folder in the root of a mount, at its making. */
+/* A device's node, a link or a directory in the root of a mount, at its making. */
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
 int64_t tmpfs_unmount(struct mount *m);
 void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
 
-/* folder.c */
-struct entry *folder_find(const struct tmpfs_node *folder, const char *name, size_t length);
-/* `node` gets one more name, in a folder that has not been removed. */
-int64_t folder_add(const struct place *p, struct tmpfs_node *node);
-void folder_remove(struct entry *e);
+/* directory.c */
+struct entry *directory_find(const struct tmpfs_node *directory, const char *name, size_t length);
+/* `node` gets one more name, in a directory that has not been removed. */
+int64_t directory_add(const struct place *p, struct tmpfs_node *node);
+void directory_remove(struct entry *e);
 int64_t tmpfs_entries(struct file *file, struct grant to);
 /* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
 int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
