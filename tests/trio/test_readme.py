@@ -70,6 +70,8 @@ def test_what_readme_should_not_name_is_found(text: str, found: list[str]) -> No
 WALK_FILES = 8
 OWN_WORDS = 20
 WALKS = 4
+#: In the text of a walk: an operation of a table, structures.
+NO_FUNCTIONS = {"lookup", "micro", "mono", "read"}
 
 
 def walks(text: str) -> dict[str, str]:
@@ -78,12 +80,16 @@ def walks(text: str) -> dict[str, str]:
     return {title: rest for title, _, rest in (part.partition("\n") for part in parts)}
 
 
-def not_a_walk(walk: str) -> list[str]:
-    """What is wrong with one: too many files, a step that names no function of a file."""
+def not_a_walk(walk: str, root: Path = ROOT) -> list[str]:
+    """What is wrong with one: too many files, a step that names no function of a file, a name that none of its files
+    defines."""
     files = {path for path, _ in _LINK.findall(walk)}
     found = [f"{len(files)} files"] if len(files) > WALK_FILES else []
     steps = re.findall(r"^\| \d+ \|.*", walk, re.MULTILINE)
-    return found + [step for step in steps or ["no step"] if not any(names for _, names in _LINK.findall(step))]
+    found += [step for step in steps or ["no step"] if not any(names for _, names in _LINK.findall(step))]
+    named = set(re.findall(r"`([a-z]\w*)`", walk)) - NO_FUNCTIONS
+    there = [root / path for path in files if (root / path).is_file()]
+    return found + sorted(f"whose is {each}?" for each in named if not any(defines(path, each) for path in there))
 
 
 def test_a_walk_has_few_files_and_each_step_a_function() -> None:
@@ -93,13 +99,16 @@ def test_a_walk_has_few_files_and_each_step_a_function() -> None:
     assert {title: wrong for title, walk in found.items() if (wrong := not_a_walk(walk))} == {}
 
 
-def test_a_walk_that_is_too_long_or_vague_is_found() -> None:
-    """Expected: nine files, a step without a function, a walk without a step."""
+def test_a_walk_that_is_too_long_or_vague_is_found(tmp_path: Path) -> None:
+    """Expected: nine files, a step without a function, a walk without a step, a function of none of its files."""
+    for at in range(9):
+        (tmp_path / f"{at}.c").write_text("int f(void)\n{\n}\n")
     steps = [f"| {at} | [{at}.c]({at}.c) `f` | it runs |" for at in range(9)]
-    assert not_a_walk("\n".join(steps[1:])) == []
-    assert not_a_walk("\n".join(steps)) == ["9 files"]
-    assert not_a_walk("| 1 | [1.c](1.c) | it runs |") == ["| 1 | [1.c](1.c) | it runs |"]
-    assert not_a_walk("It runs.") == ["no step"]
+    assert not_a_walk("\n".join(steps[1:]), tmp_path) == []
+    assert not_a_walk("\n".join(steps), tmp_path) == ["9 files"]
+    assert not_a_walk("| 1 | [1.c](1.c) | it runs |", tmp_path) == ["| 1 | [1.c](1.c) | it runs |"]
+    assert not_a_walk("It runs.", tmp_path) == ["no step"]
+    assert not_a_walk(steps[0] + "\n\nThen `g` runs, as in `micro`.", tmp_path) == ["whose is g?"]
 
 
 def not_words(text: str) -> list[str]:
