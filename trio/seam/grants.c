@@ -99,7 +99,7 @@ static inline bool give(struct caller *c, struct entry *e, unsigned holder, uint
 }
 
 static __attribute__((noinline)) bool grant_give_resolved(struct caller *c, unsigned holder, uint64_t *word,
-							   unsigned rights)
+							  unsigned rights)
 {
 	struct entry *e = &table[task_of_caller(c)->number][c->grants];
 
@@ -329,7 +329,8 @@ int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_
 		return -EAGAIN;
 	address = e->base + begin;
 	if (offset > length || n > length - offset || begin - offset + length > e->length || length > e->length ||
-	    address >= USER_END || address % PAGE + n > PAGE || (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
+	    address >= USER_END || address % PAGE + n > PAGE ||
+	    (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
 		return -EAGAIN;
 	t = tasks[e->owner];
 	page = present_page(t->root, address, kind >= COPY_OUT);

@@ -32,7 +32,7 @@ struct message {
  * program's request or another domain's or the kernel's; how many words it has, and its answer beside the result, of a
  * program's request up to REPLY_WORDS. 0: none; what there is is to be asked
  * for. */
-#define HEADER(is_client, endpoint, call, words, outs)                                             \
+#define HEADER(is_client, endpoint, call, words, outs)                                                \
 	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(outs) << 52 | (uint64_t)(words) << 48 | \
 	 (uint64_t)(call) << 32 | (uint64_t)(endpoint) << 16)
 #define HEADER_IS_CLIENT(header) ((header) >> 61 & 1)
@@ -53,9 +53,9 @@ int64_t message_client_call(uint64_t header, uint64_t *words);
 int64_t message_plain_call(uint64_t header, uint64_t *words);
 
 /* Generated for each interface: what unpacks messages for a service's table of handlers. */
-#define DISPATCHER(interface)                                                \
-	void serve_##interface##_start(const void *table);                   \
-	void serve_##interface##_notified(const void *table, uint64_t bits); \
+#define DISPATCHER(interface)                                                                \
+	void serve_##interface##_start(const void *table);                                   \
+	void serve_##interface##_notified(const void *table, uint64_t bits);                 \
 	int64_t serve_##interface##_call(const void *table, uint16_t call, uint64_t *words); \
 	verdict serve_##interface##_client(const void *table, struct request *r, const uint64_t *words)
 

@@ -7,7 +7,7 @@
 /* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
  * nothing. */
 static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_registers(uint64_t whom, int64_t result,
-										   uint64_t *words, bool has_words)
+										  uint64_t *words, bool has_words)
 {
 	uint64_t number = TRAP_REPLY_AND_WAIT;
 	register uint64_t w0 __asm__("rdi") = whom, w1 __asm__("rsi") = (uint64_t)result;
@@ -21,12 +21,14 @@ static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_register
 		w5 = words[3];
 		w6 = words[4];
 		__asm__ volatile("syscall"
-				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6), "=r"(w7)
+				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6),
+				   "=r"(w7)
 				 :
 				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
 	} else {
 		__asm__ volatile("syscall"
-				 : "+a"(number), "+r"(w0), "+r"(w1), "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6), "=r"(w7)
+				 : "+a"(number), "+r"(w0), "+r"(w1), "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6),
+				   "=r"(w7)
 				 :
 				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
 	}

@@ -67,7 +67,8 @@ static long copy_by_entry(struct copying *c)
 	return (long)result;
 }
 
-static __attribute__((noinline)) long copy_asked(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
+static __attribute__((noinline)) long copy_asked(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own,
+						 size_t n)
 {
 	struct copying c = { g, offset, own, n, kind, .why = 0 };
 

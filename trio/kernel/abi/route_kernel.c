@@ -58,5 +58,6 @@ static int64_t run_trio_null(struct task *t, const uint64_t *a)
 	return 0;
 }
 
-ROUTE_TABLE(kernel, { 14, false, "rt_sigprocmask", run_rt_sigprocmask }, { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
+ROUTE_TABLE(kernel, { 14, false, "rt_sigprocmask", run_rt_sigprocmask },
+	    { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
 	    { 158, false, "arch_prctl", run_arch_prctl }, { 1000, false, "trio_null", run_trio_null });

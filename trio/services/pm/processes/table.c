@@ -65,8 +65,8 @@ static void identify(const struct process *p, uint32_t slot, int32_t number, int
 {
 	uint32_t parent = p->parent ? (uint32_t)p->parent->number : 0;
 
-	vfs_identify(slot, (uint32_t)number | (uint64_t)p->number << 32, (uint32_t)p->group | (uint64_t)p->session << 32,
-		     parent, nice, (uint32_t)state, name);
+	vfs_identify(slot, (uint32_t)number | (uint64_t)p->number << 32,
+		     (uint32_t)p->group | (uint64_t)p->session << 32, parent, nice, (uint32_t)state, name);
 }
 
 static void identify_named(const struct thread *t, struct grant name)
