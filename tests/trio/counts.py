@@ -19,11 +19,11 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 24973,
-        "proc/execl": 37335,
-        "ctx/pipe-pair@same-cpu": 1717,
+        "proc/fork-exit": 23541,
+        "proc/execl": 36186,
+        "ctx/pipe-pair@same-cpu": 1707,
         "syscall/open-close": 939,
-        "mem/touch@pages=64": 799,
+        "mem/touch@pages=64": 797,
         "fs/read@bufsize=1024,blocks=2000": 447,
         "trio/trap": 83,
     },

@@ -21,10 +21,11 @@ COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFF
 #: What a service sees of seam/: the world, how text is put together, trees, and what the kernel tells in numbers.
 PORT = ("port.h", "text.h", "tree.h", "numbers.h")
 #: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
-#: mapped for a process, and what servers count is told.
+#: mapped for a process, what servers count is told, and where the processor enters the kernel: a server's trap has a
+#: shorter way, of which mono's system calls must not have an instruction.
 KNOW_THE_STRUCTURE = (
     *("seam", "kernel/abi"),
-    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/task_calls.c"),
+    *("kernel/core/frames.h", "kernel/core/device_calls.c", "kernel/core/task_calls.c", "kernel/x86/entry.S"),
 )
 
 _INCLUDE = re.compile(r'^[ \t]*#\s*include\s*(?:"([^"]+)"|<([^>]+)>|(\S+))', re.MULTILINE)

@@ -299,7 +299,8 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	return end ? (int64_t)c->offset - 1 : -ENAMETOOLONG;
 }
 
-/* Where the page of a program's that has that address is in the direct map; NULL: it is not there, or not to be written. */
+/* Where the page of a program's that has that address is in the direct map; NULL: it is not there, or not to be
+ * written. */
 static inline char *present_page(uint64_t root, uint64_t address, bool write)
 {
 	uint64_t entry = ((uint64_t *)physical(root))[ENTRY_OF(address, 3)];

@@ -1,7 +1,7 @@
-/* ipc.c: messages that wait for nothing: a caller's words go to a server that waits for any, in registers, and the server
- * has the processor; its reply brings it back, with its wait for the next message. No queue of those that are ready is
- * asked, no time is taken: the processor's time stays the caller's (task_account). Whatever these numbered guards refuse
- * goes by queued.c, which does all. After "committed" nothing fails. */
+/* ipc.c: messages that wait for nothing: a caller's words go to a server that waits for any, in registers, and the
+ * server has the processor; its reply brings it back, with its wait for the next message. No queue of those that are
+ * ready is asked, no time is taken: the processor's time stays the caller's (task_account). Whatever these numbered
+ * guards refuse goes by queued.c, which does all. After "committed" nothing fails. */
 #include "servers.h"
 #include "core/checked.h"
 #include "queue.h"
@@ -69,9 +69,9 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	c->server = s;
 	c->waits = true;
 	c->is_plain = plain;
-	/* 1. The server waits for a message in registers, so it has nothing else to do and has not ended. 2. Nobody was
-	 * notified, who would run before. 3. The words fit. 4. The caller has not been ended. Of a plain call the last two are
-	 * so. */
+	/* 1. The server waits for a message in registers, so it has nothing else to do and has not ended. 2. Nobody
+	 * was notified, who would run before. 3. The words fit. 4. The caller has not been ended. Of a plain call the
+	 * last two are so. */
 	if (s->receives != IN_REGISTERS || services_notified)
 		return queued_call(c);
 	if (!plain && (HEADER_WORDS(header) > REGISTER_WORDS || t->state != READY))

@@ -11,8 +11,8 @@ enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
 
 enum { RIGHT_READ = 1, RIGHT_WRITE = 2 };
 
-/* Generated from an interface: what a message of a call looks like. `grants`: where in it grants begin, up to one without
- * rights; NULL: there are none. */
+/* Generated from an interface: what a message of a call looks like. `grants`: where in it grants begin, up to one
+ * without rights; NULL: there are none. */
 struct shape_grant {
 	uint8_t at, rights;
 };
@@ -120,7 +120,8 @@ void server_look(void);
 void servers_count(struct counters *sum);
 bool server_has_parked(const struct task *t);
 
-/* grants.c: an entry of the table for a grant in the present task's call to a domain: two words, which name it then. One of nothing needs no entry. False: the task has no right to what it grants. */
+/* grants.c: an entry of the table for a grant in the present task's call to a domain: two words, which name it then.
+ * One of nothing needs no entry. False: the task has no right to what it grants. */
 bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights);
 static inline bool grant_put(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
 {

@@ -4,10 +4,11 @@
 #define TRIO_MESSAGE_H
 
 /* Of what a server asks of the kernel, what entry.S knows. In registers: (whom, result, further values of a call):
- * the reply, and the wait for what is next, of which HEADER says what it is. A reply to one who waits for none is dropped. */
+ * the reply, and the wait for what is next, of which HEADER says what it is. A reply to one who waits for none is
+ * dropped. */
 #define TRAP_REPLY_AND_WAIT 0x8000
-/* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy, within a page
- * of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
+/* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy,
+ * within a page of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
 #define TRAP_COPY_DIRECTLY 0x8001
 
 #ifndef __ASSEMBLER__
@@ -87,8 +88,7 @@ enum incoming_kind {
 	INCOMING_CLIENT,
 	/* Of the service at `endpoint`: `bits`. */
 	INCOMING_NOTIFIED,
-	/* Of the parked request of task `who`: it is ended by a signal; its deadline has passed; nobody waits for it.
-	 * */
+	/* Of task `who`'s parked request: a signal ends it; its deadline has passed; nobody waits for it. */
 	INCOMING_SIGNAL,
 	INCOMING_LATE,
 	INCOMING_GONE,
@@ -119,8 +119,8 @@ struct copying {
 	struct grant grant;
 	uint64_t offset, own, n;
 	uint32_t kind;
-	/* With -EAGAIN: the page at `address` of `task` is absent or read-only; what vm.fault is to be asked, and, next
-	 * time, what it said. */
+	/* With -EAGAIN: the page at `address` of `task` is absent or read-only; what vm.fault is to be asked, and,
+	 * next time, what it said. */
 	uint32_t task, access, tries;
 	uint64_t address;
 	int64_t why;
@@ -168,8 +168,7 @@ enum {
 	TRAP_REPLY,
 	/* (task, answer): the answer to a client. */
 	TRAP_ANSWER,
-	/* (task, ends, deadline): a client's request is parked. 0; 1: it ends now, by a signal; -ESRCH: nobody waits.
-	 * */
+	/* (task, ends, deadline): a client's request is parked. 0; 1: a signal ends it now; -ESRCH: nobody waits. */
 	TRAP_PARKED,
 	/* (task, ends): a client's request gave way. The same results. */
 	TRAP_GAVE_WAY,
@@ -189,8 +188,8 @@ enum {
 	/* (text, length), (text, length) */
 	TRAP_LOG,
 	TRAP_PANIC,
-	/* (words), of the call whose HEADER the number is, with this for who asks: as TRAP_CALL and TRAP_KERNEL. What is
-	 * returned is the result; further values are the first words then. */
+	/* (words), of the call whose HEADER the number is, with this for who asks: as TRAP_CALL and TRAP_KERNEL. What
+	 * is returned is the result; further values are the first words then. */
 	TRAP_SEND,
 	TRAPS_END,
 };
@@ -199,8 +198,8 @@ enum {
 
 /* Of a domain: asks the kernel. */
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
-/* Replies `result`, with the further values of the answer in `words` where there are any, and waits: what HEADER says, with the
- * message's words in `words`, REGISTER_WORDS of them. */
+/* Replies `result`, with the further values of the answer in `words` where there are any, and waits: what HEADER
+ * says, with the message's words in `words`, REGISTER_WORDS of them. */
 uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words);
 /* As TRAP_COPY_DIRECTLY. */
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);

@@ -40,8 +40,8 @@ struct machine_numbers {
 struct counters {
 	/* Entries into the kernel: by programs; what servers asked. */
 	uint64_t system_calls, faults, interrupts, server_traps;
-	/* Of `faults`, those that vm did not answer at once: the kernel refused without asking it; vm refused; vfs was
-	 * to bring the page first. */
+	/* Of `faults`, those that vm did not answer at once: the kernel refused without asking it; vm refused; vfs
+	 * was to bring the page first. */
 	uint64_t faults_kernel, faults_refused, faults_paged;
 	/* Of tasks, by the queue of those that are ready; to a server without it. Of address spaces. */
 	uint64_t switches_voluntary, switches_involuntary, switches_direct, space_switches;

@@ -1,5 +1,5 @@
-/* queued.c: messages between domains, whatever else is going on: a caller gives its message to a server, which is a task
- * with a queue, and waits until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
+/* queued.c: messages between domains, whatever else is going on: a caller gives its message to a server, which is a
+ * task with a queue, and waits until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
 #include "servers.h"
 #include "queue.h"
 
@@ -232,8 +232,7 @@ int64_t server_reply(uint64_t from)
 	return reply_to_call(s, m.result, m.words);
 }
 
-/* The reply, if anybody waits for it, and the wait where there is nothing yet. What comes is asked for by server_next, unless it came in
- * registers. */
+/* A wait in registers is over. */
 int64_t queued_came(void)
 {
 	struct server *s = current->serves;
@@ -246,6 +245,8 @@ int64_t queued_came(void)
 	return (int64_t)came;
 }
 
+/* The reply, if anybody waits for it, and the wait where there is nothing yet. What comes is asked for by
+ * server_next, unless it came in registers. */
 int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
 {
 	struct server *s = &servers[PRESENT_DOMAIN];

@@ -14,7 +14,8 @@ static inline int64_t kernel_call(const struct server *s, uint16_t call, uint64_
 	return kernel_calls_by_words[call](words);
 }
 
-/* Others', down the order alone. All who copy may ask vm for a page; what else it does is for those who manage memory. */
+/* Others', down the order alone. All who copy may ask vm for a page; what else it does is for those who manage
+ * memory. */
 static bool may_call(const struct domain *rights, uint64_t to, uint16_t call)
 {
 	if (to >= ENDPOINTS || !(rights->calls >> to & 1))

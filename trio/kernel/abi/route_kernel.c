@@ -1,5 +1,5 @@
-/* route_kernel.c: calls that the kernel answers itself, since they are about the processor; and one whose masks go to pm
- * and back as values, since each fork makes six of it. */
+/* route_kernel.c: calls that the kernel answers itself, since they are about the processor; and one whose masks go to
+ * pm and back as values, since each fork makes six of it. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "pm_client.h"

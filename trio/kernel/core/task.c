@@ -206,6 +206,16 @@ void task_switched(void)
 	}
 }
 
+static inline void switch_to(struct task *next)
+{
+	struct task *from = current;
+
+	processor_switch(from, next);
+	current = next;
+	task_switch_stacks(&from->kernel_sp, next->kernel_sp);
+	task_switched();
+}
+
 void task_run(struct task *next)
 {
 	struct task *from = current;
@@ -215,17 +225,12 @@ void task_run(struct task *next)
 	task_account(next);
 	if (from->state == ENDED)
 		ended = from;
-	task_enter(next);
+	switch_to(next);
 }
 
 void task_enter(struct task *next)
 {
-	struct task *from = current;
-
-	processor_switch(from, next);
-	current = next;
-	task_switch_stacks(&from->kernel_sp, next->kernel_sp);
-	task_switched();
+	switch_to(next);
 }
 
 static struct task *first_ready(void)

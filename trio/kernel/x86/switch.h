@@ -1,13 +1,13 @@
-/* switch.h: from task to task: FPU, thread pointers, selectors, ports, the kernel's stack, the address space. It is part of
- * every message, so it is inline. */
+/* switch.h: from task to task: FPU, thread pointers, selectors, ports, the kernel's stack, the address space. It is
+ * part of every message, so it is inline. */
 #ifndef TRIO_SWITCH_H
 #define TRIO_SWITCH_H
 
 #include "core/task.h"
 #include "x86/cpu.h"
 
-/* Intel SDM volume 3, 8.7: the 64-bit task state segment. rsp[0] is where the present task's registers are saved: entry.S
- * reads it there too. */
+/* Intel SDM volume 3, 8.7: the 64-bit task state segment. rsp[0] is where the present task's registers are saved:
+ * entry.S reads it there too. */
 struct processor_state {
 	uint32_t zero;
 	uint64_t rsp[3], zero_2, stacks[7], zero_3;
@@ -101,8 +101,9 @@ static inline void processor_to_server(struct task *from, struct task *server)
 	COUNT_FOR(server, space_switches, 1);
 }
 
-/* And back, to one that has nothing rare. Selectors that a server has loaded, which none does, stay: they mean nothing but
- * where a processor has no instructions for thread pointers, and there processor_load_bases_slowly takes them out. */
+/* And back, to one that has nothing rare. Selectors that a server has loaded, which none does, stay: they mean
+ * nothing but where a processor has no instructions for thread pointers, and there processor_load_bases_slowly takes
+ * them out. */
 static inline void processor_to_program(struct task *program)
 {
 	processor_load_bases(program);
