@@ -175,8 +175,8 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 {
 	uint64_t frame;
 	uint32_t protection;
-	/* A service's number is its space's; a task's is not. */
-	uint32_t space = owner < TASKS ? tasks[owner]->space : owner;
+	/* A service's number is its space's; a task's is not, and it may have ended. */
+	uint32_t space = owner >= TASKS ? owner : tasks[owner] ? tasks[owner]->space : TASKS;
 
 	*access = write ? 6 : 4;
 	if (space == TASKS || space_roots[space] == 0 ||
@@ -334,6 +334,8 @@ int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_
 	    (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
 		return -EAGAIN;
 	t = tasks[e->owner];
+	if (!t)
+		return -EAGAIN;
 	page = present_page(t->root, address, kind >= COPY_OUT);
 	if (!page)
 		return -EAGAIN;

@@ -91,11 +91,6 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	return replied();
 }
 
-int64_t message_client_call(uint64_t header, uint64_t *words)
-{
-	return call(header, words, false);
-}
-
 int64_t message_plain_call(uint64_t header, uint64_t *words)
 {
 	/* A kernel that checks itself looks at the result. */
@@ -103,11 +98,6 @@ int64_t message_plain_call(uint64_t header, uint64_t *words)
 }
 
 int64_t message_call(uint64_t header, uint64_t *words)
-{
-	return call(header, words, false);
-}
-
-int64_t message_call_long(uint64_t header, uint64_t *words)
 {
 	return call(header, words, false);
 }
@@ -134,16 +124,17 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	struct server *s = server->serves;
 	struct caller *c = caller_of(s, whom);
 
-	COUNT_FOR(server, server_traps, 1);
 	s->ticks = 0;
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
-	 * 3. Nobody was notified. 4. A client's wait has no deadline, and 5. its time has not passed to another. */
+	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and the
+	 * server owes no other call a reply. */
 	if (!c || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
 		return queued_reply_and_wait(whom, result, outs);
 	t = task_of_caller(c);
-	if (whom != REPLY_TO_CALL && (timer_places[whom] || payer != t))
+	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))
 		return queued_reply_and_wait(whom, result, outs);
 	/* committed */
+	COUNT_FOR(server, server_traps, 1);
 	COUNT_FOR(t, replies, 1);
 	s->receives = IN_REGISTERS;
 	server->state = WAITING;

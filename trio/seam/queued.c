@@ -249,8 +249,9 @@ int64_t queued_came(void)
  * server_next, unless it came in registers. */
 int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
 {
-	struct server *s = &servers[PRESENT_DOMAIN];
+	struct server *s = current->serves;
 
+	COUNT(server_traps, 1);
 	if (whom == REPLY_TO_CALL) {
 		(void)reply_to_call(s, result, outs);
 	} else if (is_held(whom)) {

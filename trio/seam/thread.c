@@ -19,11 +19,6 @@ int64_t message_call(uint64_t header, uint64_t *words)
 	return domain_call(header, words);
 }
 
-int64_t message_call_long(uint64_t header, uint64_t *words)
-{
-	return message_call(header, words);
-}
-
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)
 {
 	return grants_copy_short(g.id, g.length, offset, own, n, kind);

@@ -199,10 +199,9 @@ class _Domain:
                 lines += ["\t\treturn grants_refused(&current->caller);"]
         return lines
 
-    def message(self, member: Member, to: str) -> list[str]:
+    def message(self, member: Member, to: str, long: str = "") -> list[str]:
         """What a stub does with words that go to another domain."""
         words = pack(member.args)
-        long = "_long" if len(words) > REGISTER_WORDS else ""
         call = f"message_call{long}({_header_of(member, to)}, words)"
         room = max(len(words), len(member.outs), 1)
         lines = [f"\tuint64_t words[{room}];", "\tint64_t result;", ""]
@@ -338,7 +337,7 @@ class _Kernel(_Domain):
         if of not in self.domain.services:
             words = pack(member.args)
             to = f"ENDPOINT_{of.name.upper()}"
-            call = f"message_client_call({_header_of(member, to)}, words)"
+            call = f"message_call({_header_of(member, to)}, words)"
             lines += [f"\tuint64_t words[{len(words) or 1}];", "", f"\tcount_call({counter(interface, member)});"]
             lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
             lines += self.give(member, to)
@@ -348,7 +347,7 @@ class _Kernel(_Domain):
             lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
         if of not in self.domain.services:
             # Where it is all that a system call does, its reply may return to the program.
-            lines += [each.replace("_inline(", "_plain(").replace("_client_call(", "_plain_call(") for each in lines]
+            lines += [each.replace("_inline(", "_plain(").replace("message_call(", "message_plain_call(") for each in lines]
         else:
             lines += [f"#define {name}_plain {name}_inline"]
         lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
@@ -395,11 +394,13 @@ _REGISTERS = ("rdi", "rsi", "rdx", "r10", "r8", "r9", "rbx", "r12")
 class _Server(_Domain):
     """Of a domain that is a thread or a process."""
 
-    def message(self, member: Member, to: str) -> list[str]:
+    def message(self, member: Member, to: str, long: str = "") -> list[str]:
         """A process puts the words into registers itself."""
         words = pack(member.args)
-        if self.domain.kind != "process" or len(words) > REGISTER_WORDS:
+        if self.domain.kind != "process":
             return super().message(member, to)
+        if len(words) > REGISTER_WORDS:
+            return super().message(member, to, "_long")
         used = max(len(words), len(member.outs))
         values = [*words, *["0"] * (used - len(words))]
         lines = [f"\tint64_t result = (int64_t)SEND({to}, {member.number});"]
