@@ -18,9 +18,9 @@ bool is_held(uint64_t task)
 /* One that the kernel called the server for, too: the first process begins so. */
 bool has_client(uint32_t task)
 {
-	struct caller *present = current->serves ? current->serves->present : NULL;
+	const struct task *present = current->serves ? current->serves->present : NULL;
 
-	return is_held(task) || (present && task_of_caller(present)->number == task);
+	return is_held(task) || (present && present->number == task);
 }
 
 /* What a task does beside cannot be left in the middle. */

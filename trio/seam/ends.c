@@ -18,7 +18,7 @@ static void fail(struct caller *c)
 static void callers_fail(struct server *s)
 {
 	if (s->present)
-		fail(s->present);
+		fail(&s->present->caller);
 	s->present = NULL;
 	while (!queue_is_empty(&s->callers)) {
 		struct caller *c = CONTAINER(s->callers.head.next, struct caller, link);

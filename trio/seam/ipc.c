@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	if (plain || HEADER_IS_CLIENT(header))
 		c->state = CLIENT_HELD;
 	else
-		s->present = c;
+		s->present = t;
 	COUNT_FOR(t, messages, 1);
 	COUNT_FOR(t, switches_direct, 1);
 	s->receives = NOTHING;
@@ -109,28 +109,28 @@ uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
 }
 
 /* NULL: it replies to nobody, or to one whom it has no call of. */
-static inline struct caller *caller_of(const struct server *s, uint64_t whom)
+static inline struct task *caller_of(const struct server *s, uint64_t whom)
 {
 	struct task *t = whom < TASKS ? tasks[whom] : NULL;
 
 	if (t && t->caller.server == s && t->caller.state == CLIENT_HELD)
-		return &t->caller;
+		return t;
 	return whom == REPLY_TO_CALL ? s->present : NULL;
 }
 
 int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
 {
-	struct task *server = current, *t;
+	struct task *server = current;
 	struct server *s = server->serves;
-	struct caller *c = caller_of(s, whom);
+	struct task *t = caller_of(s, whom);
+	struct caller *c = &t->caller;
 
 	s->ticks = 0;
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
 	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and the
 	 * server owes no other call a reply. */
-	if (!c || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
+	if (!t || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
 		return queued_reply_and_wait(whom, result, outs);
-	t = task_of_caller(c);
 	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))
 		return queued_reply_and_wait(whom, result, outs);
 	/* committed */

@@ -151,7 +151,7 @@ static bool next_caller(struct server *s, struct incoming *in)
 		c->state = CLIENT_HELD;
 	} else {
 		in->kind = INCOMING_CALL;
-		s->present = c;
+		s->present = task_of_caller(c);
 	}
 	return true;
 }
@@ -210,10 +210,11 @@ int64_t server_next(uint64_t to, bool waits)
 /* Of the words what the interface has. */
 static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *outs)
 {
-	struct caller *c = s->present;
+	struct caller *c;
 
-	if (!c)
+	if (!s->present)
 		return -EINVAL;
+	c = &s->present->caller;
 	words_copy(c->words, outs, HEADER_OUTS(c->header));
 	s->present = NULL;
 	call_done(c, result);

@@ -15,7 +15,7 @@ struct server {
 	const struct domain *rights;
 	/* Whose messages it has not taken yet; and whose call it is to reply to. */
 	struct queue callers;
-	struct caller *present;
+	struct task *present;
 	/* A bit an endpoint: its services that were notified. */
 	uint64_t notified;
 	/* A bit a task: what it is to be told of parked requests. */
