@@ -34,6 +34,7 @@ EVERYBODY = {
     "traps that there are not": "ENOSYS",
     "the kernel's calls of others": "EPERM",
     "calls to nobody": "EPERM",
+    "a call of too many words for registers": "EINVAL",
     "notifications to nobody": "EPERM",
     "alarms of others": "EPERM",
     "pointers to what is not its own": "EFAULT",
@@ -45,6 +46,7 @@ EVERYBODY = {
     "grants of tasks that are not its clients": "EFAULT",
     "the next to the kernel": "EFAULT",
     "a reply to nobody": "EINVAL",
+    "replies in registers to nobody": "done",
     "answers to others' clients": "ESRCH",
     "others' clients parked": "ESRCH",
     "a flood of traps": "EPERM",
@@ -57,8 +59,14 @@ GRANTED = {
     "a grant copied to the kernel": "EFAULT",
     "a grant kept": "EFAULT",
 }
-CALLED = {"the next before a reply": "EINVAL", "a reply from the kernel": "EFAULT"}
+CALLED = {
+    "the next before a reply": "EINVAL",
+    "replies in registers before a reply": "EINVAL",
+    "a reply from the kernel": "EFAULT",
+}
 ASKED = {"an answer from the kernel": "EFAULT", "an answer of rubbish": "EINVAL"}
+#: To who has a call with a grant to make.
+GRANTING = {"addresses sent as grants": "EINVAL", "grants sent that are not its own": "EFAULT"}
 #: By a call of the kernel's that the service may make: what it may not do with it (powers.c).
 POWERS = {
     "frame_drop": {"frames dropped that are not its own": "EINVAL", "a frame dropped twice": "EINVAL"},
@@ -76,6 +84,7 @@ POWERS = {
 }
 BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock", "bus"}
 BY_PROGRAMS = {"pm", "vm", "vfs", "clock"}
+WITH_GRANTS = {"pm", "vfs", "fs"}
 
 #: What it does that the processor refuses; and the two ways to say nothing that the kernel can see.
 FAULTS = (
@@ -157,6 +166,7 @@ def test_what_a_service_has_no_right_to_is_refused(
     expected.update({} if service == "bus" else GRANTED)
     expected.update(CALLED if service in BY_SERVICES else {})
     expected.update(ASKED if service in BY_PROGRAMS else {})
+    expected.update(GRANTING if service in WITH_GRANTS else {})
     for call, attacks in POWERS.items():
         expected.update(attacks if call in services[service].kernel else {})
     rights = {name: word for name, word in seen.attacks.items() if name.startswith("endpoint ")}

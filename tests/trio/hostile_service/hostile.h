@@ -1,5 +1,5 @@
 /* hostile.h: a service that is wrong on purpose: its own program, linked with these files, which stand between it and
- * the kernel (ld --wrap=trap_kernel), so that it works as ever and harms between its real requests. */
+ * the kernel (ld --wrap), so that it works as ever and harms between its real requests. */
 #ifndef TRIO_HOSTILE_H
 #define TRIO_HOSTILE_H
 
@@ -29,13 +29,25 @@ extern const volatile struct orders orders;
 int64_t __real_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
 int64_t __wrap_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
 #define TRAP(number, a, b, c) __real_trap_kernel(number, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c))
+uint64_t __wrap_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words);
+int64_t __wrap_copy_directly(struct copying *c);
+
+/* A trap with all registers that may have words in them; they are what comes back. */
+int64_t trap_by_registers(uint64_t number, uint64_t words[REGISTER_WORDS]);
+/* The same with a wait: what came, if anything did, is the service's next. */
+void reply_by_registers(uint64_t whom, int64_t result, const uint64_t outs[REGISTER_WORDS - 2]);
 
 /* A message came, and it is the service's turn; it was answered. */
 void refused_came(const struct incoming *in);
 void refused_answered(void);
+/* It has nothing to do, and would wait. */
+void refused_waits(void);
 void random_came(const struct incoming *in);
+void random_waits(void);
 /* Some of its answers are others than it had. */
 void lie(uint64_t trap, uint64_t a, uint64_t b);
+/* The same of one in registers, that waits; true: it was replied. */
+bool lie_waits(uint64_t whom, int64_t result, const uint64_t *words);
 void fatal_came(const struct incoming *in);
 
 /* powers.c: with the kernel's calls that the service has a right to. */

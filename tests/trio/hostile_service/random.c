@@ -84,6 +84,16 @@ static bool ends_machine(const struct message *m)
 	return m->call == 15;
 }
 
+static void send(uint64_t endpoint)
+{
+	static struct message m;
+
+	fill(&m);
+	if (endpoint != ENDPOINT_KERNEL || !ends_machine(&m))
+		trap_by_registers(SEND(endpoint, m.call) | (below(4) ? 0 : next() << 48 | (next() & 0xffff0000)),
+				  m.words);
+}
+
 static void one(void)
 {
 	static struct message m;
@@ -114,6 +124,17 @@ static void one(void)
 				      .why = (int64_t)word() };
 		TRAP(TRAP_COPY, &c, word(), word());
 		break;
+	case TRAP_SEND:
+		send(below(8) ? below(ENDPOINTS) : next() & 0xffff);
+		break;
+	case TRAP_COPY_DIRECTLY: {
+		uint64_t words[REGISTER_WORDS] = {
+			word(), word(), word(), near(), word(), below(16) ? below(4) : word()
+		};
+
+		trap_by_registers(TRAP_COPY_DIRECTLY, words);
+		break;
+	}
 	case TRAP_ANSWER:
 		a = (struct client_answer){ .result = (int64_t)word(), .raises = below(80) };
 		TRAP(TRAP_ANSWER, word(), below(4) ? (uint64_t)&a : word(), 0);
@@ -155,6 +176,36 @@ void lie(uint64_t trap, uint64_t a, uint64_t b)
 		answer->result = below(2) ? (int64_t)word() : -(int64_t)below(134);
 	if (made % 100 == 0)
 		log_line("hostile: lies: %lu", made);
+}
+
+bool lie_waits(uint64_t whom, int64_t result, const uint64_t *words)
+{
+	uint64_t outs[REGISTER_WORDS - 2];
+
+	if (!state)
+		state = orders.seed;
+	if (below(3))
+		return false;
+	memcpy(outs, words, sizeof outs);
+	made++;
+	if (whom == REPLY_TO_CALL && below(2))
+		outs[below(4)] = word();
+	else
+		result = below(2) ? (int64_t)word() : -(int64_t)below(134);
+	reply_by_registers(whom, result, outs);
+	return true;
+}
+
+/* Where it would wait, it replies to anybody. */
+void random_waits(void)
+{
+	uint64_t outs[REGISTER_WORDS - 2];
+
+	if (made == 0 || made >= orders.count || below(4))
+		return;
+	for (unsigned i = 0; i < COUNT_OF(outs); i++)
+		outs[i] = word();
+	reply_by_registers(below(4) ? 0xffff - below(4) : word(), (int64_t)word(), outs);
 }
 
 void random_came(const struct incoming *in)

@@ -15,15 +15,6 @@ static const struct incoming *now_in;
 static struct grant live, stale;
 static bool has_call;
 
-static int64_t asked(uint64_t trap, uint64_t endpoint, uint16_t call, uint64_t word)
-{
-	struct message m = { .call = call };
-
-	for (unsigned i = 0; i < MESSAGE_WORDS; i++)
-		m.words[i] = word;
-	return trap == TRAP_CALL ? TRAP(TRAP_CALL, endpoint, &m, 0) : TRAP(TRAP_KERNEL, &m, 0, 0);
-}
-
 int64_t same(int64_t so_far, int64_t result)
 {
 	if (so_far == result)
@@ -36,11 +27,34 @@ static int64_t both(int64_t so_far, int64_t result, bool first)
 	return first ? result : same(so_far, result);
 }
 
+static int64_t sent(uint64_t endpoint, uint16_t call, uint64_t word)
+{
+	uint64_t words[REGISTER_WORDS] = { word, word, word, word, word, word, word, word };
+
+	return trap_by_registers(SEND(endpoint, call), words);
+}
+
+/* By memory, and by registers where there is room for such an endpoint. */
+static int64_t asked(uint64_t trap, uint64_t endpoint, uint16_t call, uint64_t word)
+{
+	struct message m = { .call = call };
+	int64_t result;
+
+	for (unsigned i = 0; i < MESSAGE_WORDS; i++)
+		m.words[i] = word;
+	result = trap == TRAP_CALL ? TRAP(TRAP_CALL, endpoint, &m, 0) : TRAP(TRAP_KERNEL, &m, 0, 0);
+	result = result ? result : m.result;
+	return endpoint > UINT16_MAX ? result : same(result, sent(endpoint, call, word));
+}
+
+/* By memory and by registers. */
 static int64_t copy_by(struct grant g, uint64_t offset, uint64_t n, uint32_t kind, uint64_t own)
 {
 	struct copying c = { .grant = g, .offset = offset, .own = own, .n = n, .kind = kind };
+	uint64_t words[REGISTER_WORDS] = { g.id, g.length, offset, own, n, kind };
+	int64_t result = TRAP(TRAP_COPY, &c, 0, 0);
 
-	return TRAP(TRAP_COPY, &c, 0, 0);
+	return same(result, trap_by_registers(TRAP_COPY_DIRECTLY, words));
 }
 
 /* Reads and writes a byte by a grant that it has not, or no more: the first that is not refused. */
@@ -108,6 +122,12 @@ static int64_t alarms_beyond(void)
 	return result;
 }
 
+/* Of all that there is one has more words than there are registers. */
+static int64_t sent_too_long(void)
+{
+	return sent(ENDPOINT_VFS, 203, 0);
+}
+
 static const uint64_t nobodys[] = { 0, KERNEL_ADDRESS, DIRECT_ADDRESS, UNMAPPED, ODD, UINT64_MAX - 7, UINT64_MAX };
 
 static int64_t pointers(void)
@@ -120,6 +140,59 @@ static int64_t pointers(void)
 		result = both(result, TRAP(TRAP_LOG, nobodys[i], 100, 0), false);
 	}
 	return result;
+}
+
+/* Calls with a grant, which is at that word. */
+static const struct {
+	uint16_t endpoint, call, at;
+} granting[] = {
+	{ ENDPOINT_FS, 3, 2 },        { ENDPOINT_FS, 7, 3 },      { ENDPOINT_FS, 11, 6 },
+	{ ENDPOINT_RAM_BLOCK, 2, 1 }, { ENDPOINT_CONSOLE, 1, 0 }, { ENDPOINT_VFS, 207, 2 },
+};
+
+/* Of all that it may call: the kernel's word to a grant that is not its own to give. */
+static int64_t granted(uint64_t id, uint64_t length)
+{
+	int64_t result = NOT_NOW;
+
+	for (unsigned i = 0; i < COUNT_OF(granting); i++) {
+		uint64_t words[REGISTER_WORDS] = { 0 };
+		int64_t one;
+
+		words[granting[i].at] = id;
+		words[granting[i].at + 1] = length;
+		one = trap_by_registers(SEND(granting[i].endpoint, granting[i].call), words);
+		if (one != -EPERM)
+			result = both(result, one, result == NOT_NOW);
+	}
+	return result;
+}
+
+static int64_t sent_addresses(void)
+{
+	int64_t result = granted(KERNEL_ADDRESS, 8);
+
+	if (result == NOT_NOW)
+		return result;
+	result = same(result, granted(DIRECT_ADDRESS, PAGE));
+	result = same(result, granted(0x400000, UINT64_MAX));
+	return same(result, granted(UINT64_MAX, 1));
+}
+
+static int64_t sent_grants(void)
+{
+	int64_t result = granted(NO_GRANT, 1);
+
+	if (result == NOT_NOW)
+		return result;
+	for (uint64_t index = 0; index <= 0x3fff; index += 7)
+		if (!live.id || index != (live.id >> GRANT_ENTRY_SHIFT & 0x3fff))
+			result = same(result, granted(GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | GENERATION, 1));
+	if (!live.id)
+		return result;
+	result = same(result, granted(live.id, live.length + 1));
+	result = same(result, granted(live.id + live.length, 1));
+	return same(result, granted(live.id + GENERATION, 1));
 }
 
 /* What it counts is read where it says, when somebody wants to know. */
@@ -278,6 +351,23 @@ static int64_t reply_to_nobody(void)
 	return has_call ? NOT_NOW : TRAP(TRAP_REPLY, &m, 0, 0);
 }
 
+/* While a call is pending nothing comes, whomever it replies to beside, and the call stays its to reply to. */
+static int64_t registers_before_reply(void)
+{
+	static const uint64_t nobody[REGISTER_WORDS - 2];
+	static const uint64_t whom[] = { REPLY_TO_NOBODY, 600, TASKS - 1, TASKS, TASKS + 1, 1UL << 32, UINT64_MAX };
+	static struct incoming in;
+	int64_t result = -EINVAL;
+
+	if (!has_call)
+		return NOT_NOW;
+	for (unsigned i = 0; i < COUNT_OF(whom); i++) {
+		reply_by_registers(whom[i], -EIO, nobody);
+		result = same(result, TRAP(TRAP_NEXT, &in, 0, 0));
+	}
+	return result;
+}
+
 /* Every task's client call but that which came. Others of its own it answers as the end of the world would. */
 static int64_t of_strangers(uint64_t trap)
 {
@@ -337,6 +427,9 @@ static const struct {
 	{ "traps that there are not", trap_numbers },
 	{ "the kernel's calls of others", kernel_calls },
 	{ "calls to nobody", endpoints_beyond },
+	{ "a call of too many words for registers", sent_too_long },
+	{ "addresses sent as grants", sent_addresses },
+	{ "grants sent that are not its own", sent_grants },
 	{ "notifications to nobody", notified_beyond },
 	{ "alarms of others", alarms_beyond },
 	{ "pointers to what is not its own", pointers },
@@ -353,6 +446,7 @@ static const struct {
 	{ "a grant kept", grant_stale },
 	{ "the next before a reply", next_before_reply },
 	{ "the next to the kernel", next_to_kernels },
+	{ "replies in registers before a reply", registers_before_reply },
 	{ "a reply from the kernel", reply_from_kernels },
 	{ "a reply to nobody", reply_to_nobody },
 	{ "answers to others' clients", answers_to_strangers },
@@ -438,4 +532,18 @@ void refused_answered(void)
 	has_call = false;
 	now_in = &(const struct incoming){ .kind = INCOMING_NOTIFIED, .who = TASKS };
 	attack_all();
+}
+
+/* Who waits for no reply of its gets none, and it waits as ever. */
+void refused_waits(void)
+{
+	static const uint64_t outs[REGISTER_WORDS - 2] = { KERNEL_ADDRESS, UNMAPPED, ODD };
+	static const uint64_t whom[] = { REPLY_TO_CALL, 0, 600, TASKS - 1, TASKS, TASKS + 1, ODD, UINT64_MAX };
+	static unsigned at;
+
+	if (at == COUNT_OF(whom))
+		return;
+	reply_by_registers(whom[at], -EIO, outs);
+	if (at++ == 0)
+		outcome("replies in registers to nobody", 0);
 }
