@@ -34,10 +34,9 @@ OWN = {
 #: What the child adds to the sum over all.
 OF_CHILD = {"calls.pm.exit": 1}
 
-#: 100 calls of getppid, in the sum over all. A call of a server is a message there and one back; the server, which
-#: waits, runs at once; its caller is put into the queue. It asks for the message, a `struct incoming`, and gives a
-#: `struct client_answer`.
-CALLS, INCOMING, CLIENT_ANSWER = 100, 136, 80
+#: 100 calls of getppid, in the sum over all. A call of a server is a message there in registers and one back, with the
+#: wait for the next one: the server, which waits, runs at once, and so does its caller.
+CALLS = 100
 IN_KERNEL = {
     "traps.system_calls": CALLS,
     "traps.servers": 0,
@@ -49,12 +48,10 @@ IN_KERNEL = {
     "bytes.messages": 0,
 }
 BY_THREAD = IN_KERNEL | {
-    "traps.servers": 2 * CALLS,
+    "traps.servers": CALLS,
     "switches.direct": CALLS,
-    "switches.queued": CALLS,
     "messages.calls": CALLS,
     "messages.replies": CALLS,
-    "bytes.messages": (INCOMING + CLIENT_ANSWER) * CALLS,
 }
 BY_PROCESS = BY_THREAD | {"switches.address_space": 2 * CALLS}
 #: By the structure's name without changes of it, of which none is about pm; where none is said, pm is in a process.
