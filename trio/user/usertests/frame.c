@@ -116,6 +116,159 @@ TEST(switch_vectors, "Do two processes that share a processor keep their SSE reg
 	IS(reap(pid), 0);
 }
 
+/* A system call alone, without what libc does around it. */
+static inline long bare(long number, long a, long b, long c)
+{
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return result;
+}
+
+static int bare_pipe[2];
+static char bare_byte;
+
+/* One after the other, of each service that a program calls. */
+static long one_of_calls(unsigned i)
+{
+	static struct timespec at;
+
+	switch (i % 5) {
+	case 0:
+		return bare(SYS_getppid, 0, 0, 0) >= 0;
+	case 1:
+		return bare(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&at, 0) == 0;
+	case 2:
+		return bare(SYS_write, bare_pipe[1], (long)&bare_byte, 1) == 1;
+	case 3:
+		return bare(SYS_read, bare_pipe[0], (long)&bare_byte, 1) == 1;
+	default:
+		return bare(SYS_munmap, 0x1000, 0x1000, 0) == 0;
+	}
+}
+
+/* What the processor computes with, put in and looked at after so many calls: how many there were after which something
+ * is not as it was. */
+static long calls_with_vectors(unsigned calls, uint64_t seed)
+{
+	uint64_t in[8] __attribute__((aligned(16))), out[8] __attribute__((aligned(16)));
+	unsigned csr = 0x1f80 | (seed & 3) << 13, csr_after;
+	uint16_t word = (uint16_t)(0x037f & ~0xc00u) | (uint16_t)((seed & 3) << 10), word_after;
+	long wrong = 0;
+
+	for (unsigned i = 0; i < calls; i++) {
+		long done;
+
+		for (int j = 0; j < 8; j++)
+			in[j] = seed + i * 8 + (unsigned)j;
+		__asm__ volatile("ldmxcsr %0\n fldcw %1\n movdqa (%2), %%xmm3\n movdqa 16(%2), %%xmm7\n"
+				 "movdqa 32(%2), %%xmm8\n movdqa 48(%2), %%xmm15\n"
+				 :
+				 : "m"(csr), "m"(word), "r"(in)
+				 : "xmm3", "xmm7", "xmm8", "xmm15", "memory");
+		done = one_of_calls(i);
+		__asm__ volatile("movdqa %%xmm3, (%2)\n movdqa %%xmm7, 16(%2)\n movdqa %%xmm8, 32(%2)\n"
+				 "movdqa %%xmm15, 48(%2)\n stmxcsr %0\n fnstcw %1\n"
+				 : "=m"(csr_after), "=m"(word_after)
+				 : "r"(out)
+				 : "memory");
+		wrong += !done || memcmp(in, out, sizeof in) != 0 || (csr_after & 0xffc0) != (csr & 0xffc0) ||
+			 word_after != word;
+	}
+	return wrong;
+}
+
+TEST(calls_vectors, "Are SSE registers, MXCSR and the x87 control word as they were after calls?")
+{
+	pid_t pid;
+
+	OK(pipe(bare_pipe));
+	IS(calls_with_vectors(2000, 1), 0);
+	tick(1, spoil, SA_RESTART);
+	IS(calls_with_vectors(5000, 2), 0);
+	tick(0, spoil, 0);
+	pid = fork_checked();
+	if (pid == 0)
+		OK(pipe(bare_pipe));
+	tick(2, spoil, SA_RESTART);
+	IS(calls_with_vectors(20000, pid == 0 ? 7 : 4), 0);
+	tick(0, spoil, 0);
+	if (pid == 0)
+		_exit(0);
+	IS(reap(pid), 0);
+}
+
+/* Of the registers that a call keeps: how many calls there were after which one is another. */
+static long calls_with_registers(unsigned calls)
+{
+	long wrong = 0;
+
+	for (unsigned i = 0; i < calls; i++) {
+		long result = SYS_getppid, bad = 0;
+
+		__asm__ volatile("mov $0x1111, %%rbx\n mov $0x2222, %%rdx\n mov $0x3333, %%rsi\n mov $0x4444, %%rdi\n"
+				 "mov $0x5555, %%r8\n mov $0x6666, %%r9\n mov $0x7777, %%r10\n"
+				 "mov $0x9999, %%r12\n mov $0xaaaa, %%r13\n mov $0xbbbb, %%r14\n mov $0xcccc, %%r15\n"
+				 "syscall\n"
+				 "xor $0x1111, %%rbx\n xor $0x2222, %%rdx\n xor $0x3333, %%rsi\n xor $0x4444, %%rdi\n"
+				 "xor $0x5555, %%r8\n xor $0x6666, %%r9\n xor $0x7777, %%r10\n"
+				 "xor $0x9999, %%r12\n xor $0xaaaa, %%r13\n xor $0xbbbb, %%r14\n xor $0xcccc, %%r15\n"
+				 "or %%rbx, %1\n or %%rdx, %1\n or %%rsi, %1\n or %%rdi, %1\n or %%r8, %1\n"
+				 "or %%r9, %1\n or %%r10, %1\n or %%r12, %1\n or %%r13, %1\n or %%r14, %1\n or %%r15, "
+				 "%1\n"
+				 : "+a"(result), "+m"(bad)
+				 :
+				 : "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+				   "r15", "cc", "memory");
+		wrong += bad != 0 || result != getppid();
+	}
+	return wrong;
+}
+
+TEST(calls_registers, "Are integer registers as they were after calls, signals or none?")
+{
+	IS(calls_with_registers(2000), 0);
+	tick(1, spoil, SA_RESTART);
+	IS(calls_with_registers(5000), 0);
+	tick(0, spoil, 0);
+}
+
+static long calls_with_bases(unsigned calls, unsigned long gs)
+{
+	unsigned long fs_before, fs, now_gs;
+	long wrong = 0;
+
+	OK(RAW(SYS_arch_prctl, 0x1001, gs));
+	OK(RAW(SYS_arch_prctl, 0x1003, &fs_before));
+	for (unsigned i = 0; i < calls; i++) {
+		wrong += !one_of_calls(i);
+		if (i % 50)
+			continue;
+		OK(RAW(SYS_arch_prctl, 0x1003, &fs));
+		OK(RAW(SYS_arch_prctl, 0x1004, &now_gs));
+		/* Through FS as libc has it: its first word is its own address. */
+		wrong += fs != fs_before || now_gs != gs || *(unsigned long *)fs != fs;
+	}
+	return wrong;
+}
+
+TEST(calls_bases, "Are the bases of FS and GS as they were after calls, and each process's own?")
+{
+	pid_t pid;
+
+	OK(pipe(bare_pipe));
+	IS(calls_with_bases(2000, 0x123456000), 0);
+	pid = fork_checked();
+	if (pid == 0)
+		OK(pipe(bare_pipe));
+	tick(2, spoil, SA_RESTART);
+	IS(calls_with_bases(20000, pid == 0 ? 0x7000 : 0), 0);
+	tick(0, spoil, 0);
+	if (pid == 0)
+		_exit(0);
+	IS(reap(pid), 0);
+}
+
 static void *changed_ip;
 
 static void change_ip(int signal, siginfo_t *info, void *context)

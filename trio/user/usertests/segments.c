@@ -266,3 +266,24 @@ TEST(segments_all, "Is each selector either refused by a signal or kept?")
 	OK(kill(pid, SIGKILL));
 	IS(reap(pid), 128 + SIGKILL);
 }
+
+TEST(segments_calls, "Are DS, ES and GS as they were after calls?")
+{
+	unsigned ss = usable();
+	long wrong = 0, parent = getppid();
+	struct timespec at;
+
+	for (int i = 0; i < 3000; i++) {
+		unsigned ds = i & 1 ? ss : 0, es = i & 2 ? ss : 0, gs = i & 4 ? ss : 0;
+		struct selectors s;
+
+		load(ds, es, gs);
+		wrong += bare(SYS_getppid, 0, 0, 0) != parent;
+		wrong += bare(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&at, 0) != 0;
+		wrong += bare(SYS_close, -1, 0, 0) != -EBADF;
+		s = selectors();
+		wrong += s.ds != ds || s.es != es || s.fs != 0 || s.gs != gs;
+	}
+	load(0, 0, 0);
+	IS(wrong, 0);
+}
