@@ -34,7 +34,6 @@ EVERYBODY = {
     "traps that there are not": "ENOSYS",
     "the kernel's calls of others": "EPERM",
     "calls to nobody": "EPERM",
-    "a call of too many words for registers": "EINVAL",
     "notifications to nobody": "EPERM",
     "alarms of others": "EPERM",
     "pointers to what is not its own": "EFAULT",

@@ -43,7 +43,7 @@ void client_end(struct task *t)
 void client_reply(struct task *t, int64_t result)
 {
 	client_end(t);
-	call_done(&t->caller, result);
+	call_done(t, result);
 }
 
 int64_t client_answer(uint64_t task, uint64_t from)
@@ -142,7 +142,7 @@ static void client_killed(struct task *t)
 {
 	leave_server(t);
 	grants_revoke(0, t->number);
-	call_done(&t->caller, -EINTR);
+	call_done(t, -EINTR);
 }
 
 bool server_has_parked(const struct task *t)

@@ -8,27 +8,27 @@
 
 #define LINE 160
 
-static void fail(struct caller *c)
+static void fail(struct task *t)
 {
-	if (is_client(c))
-		client_end(task_of_caller(c));
-	call_done(c, -EIO);
+	if (is_client(&t->caller))
+		client_end(t);
+	call_done(t, -EIO);
 }
 
 static void callers_fail(struct server *s)
 {
 	if (s->present)
-		fail(&s->present->caller);
+		fail(s->present);
 	s->present = NULL;
 	while (!queue_is_empty(&s->callers)) {
-		struct caller *c = CONTAINER(s->callers.head.next, struct caller, link);
+		struct task *t = first_caller(s);
 
-		list_remove(&c->link);
-		fail(c);
+		list_remove(&t->caller.link);
+		fail(t);
 	}
 	for (uint32_t task = 0; task < TASKS; task++)
 		if (tasks[task] && tasks[task]->caller.state != CLIENT_NONE && tasks[task]->caller.server == s)
-			fail(&tasks[task]->caller);
+			fail(tasks[task]);
 }
 
 _Noreturn void server_end(const char *format, ...)

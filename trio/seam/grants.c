@@ -87,9 +87,9 @@ static bool resolve(struct grant g, unsigned rights, struct entry *to)
 }
 
 /* One more entry of the caller's for what has been noted in it. */
-static inline bool give(struct caller *c, struct entry *e, unsigned holder, uint64_t *word, unsigned rights)
+static inline bool give(struct task *t, struct entry *e, unsigned holder, uint64_t *word, unsigned rights)
 {
-	uint64_t index = task_of_caller(c)->number * GRANTS + c->grants++;
+	uint64_t index = t->number * GRANTS + t->caller.grants++;
 
 	e->rights = (uint8_t)rights;
 	e->holder = (uint8_t)holder;
@@ -98,36 +98,36 @@ static inline bool give(struct caller *c, struct entry *e, unsigned holder, uint
 	return true;
 }
 
-static __attribute__((noinline)) bool grant_give_resolved(struct caller *c, unsigned holder, uint64_t *word,
+static __attribute__((noinline)) bool grant_give_resolved(struct task *t, unsigned holder, uint64_t *word,
 							  unsigned rights)
 {
-	struct entry *e = &table[task_of_caller(c)->number][c->grants];
+	struct entry *e = &table[t->number][t->caller.grants];
 
-	INVARIANT(c->grants < CALL_GRANTS);
-	return resolve((struct grant){ word[0], word[1] }, rights, e) && give(c, e, holder, word, rights);
+	INVARIANT(t->caller.grants < CALL_GRANTS);
+	return resolve((struct grant){ word[0], word[1] }, rights, e) && give(t, e, holder, word, rights);
 }
 
 /* A program's own memory, as most are, needs no look. */
-bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
+bool grant_give(struct task *t, unsigned holder, uint64_t *word, unsigned rights)
 {
-	uint32_t caller = task_of_caller(c)->number;
-	struct entry *e = &table[caller][c->grants];
+	uint32_t caller = t->number;
+	struct entry *e = &table[caller][t->caller.grants];
 
 	if (caller >= TASKS || (word[0] > USER_END && !is_vector(word[0])))
-		return grant_give_resolved(c, holder, word, rights);
-	INVARIANT(c->grants < CALL_GRANTS);
+		return grant_give_resolved(t, holder, word, rights);
+	INVARIANT(t->caller.grants < CALL_GRANTS);
 	e->base = word[0];
 	e->length = word[1];
 	e->owner = caller;
-	return give(c, e, holder, word, rights);
+	return give(t, e, holder, word, rights);
 }
 
-bool grants_give(struct caller *c, const struct endpoint *e, uint16_t call, uint64_t *words)
+bool grants_give(struct task *t, const struct endpoint *e, uint16_t call, uint64_t *words)
 {
 	for (const struct shape_grant *g = e->shapes[call].grants; g->rights; g++) {
-		if (grant_put(c, e->domain, &words[g->at], g->rights))
+		if (grant_put(t, e->domain, &words[g->at], g->rights))
 			continue;
-		grants_end(c);
+		grants_end(&t->caller);
 		return false;
 	}
 	return true;
@@ -278,7 +278,8 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	uint64_t begin = c->grant.id & OFFSET_MASK, before = c->address;
 	bool end = false;
 
-	if (!e || begin > e->length || c->grant.length > e->length - begin || is_beyond(c->grant, c->offset, c->n))
+	if (c->kind > COPY_ZEROS || !e || begin > e->length || c->grant.length > e->length - begin ||
+	    is_beyond(c->grant, c->offset, c->n))
 		return -EFAULT;
 	if (!trusted && !is_user(c->own, c->n))
 		return -EFAULT;

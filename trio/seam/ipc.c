@@ -127,8 +127,8 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 
 	s->ticks = 0;
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
-	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and the
-	 * server owes no other call a reply. */
+	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and
+	 * the server owes no other call a reply. */
 	if (!t || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
 		return queued_reply_and_wait(whom, result, outs);
 	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))

@@ -122,11 +122,11 @@ bool server_has_parked(const struct task *t);
 
 /* grants.c: an entry of the table for a grant in the present task's call to a domain: two words, which name it then.
  * One of nothing needs no entry. False: the task has no right to what it grants. */
-bool grant_give(struct caller *c, unsigned holder, uint64_t *word, unsigned rights);
-static inline bool grant_put(struct caller *c, unsigned holder, uint64_t *word, unsigned rights)
+bool grant_give(struct task *t, unsigned holder, uint64_t *word, unsigned rights);
+static inline bool grant_put(struct task *t, unsigned holder, uint64_t *word, unsigned rights)
 {
 	if (word[1] != 0)
-		return grant_give(c, holder, word, rights);
+		return grant_give(t, holder, word, rights);
 	word[0] = NO_GRANT;
 	return true;
 }
@@ -137,7 +137,7 @@ static inline int64_t grants_refused(struct caller *c)
 	return -EFAULT;
 }
 /* All of a call's; where one is refused there are none. */
-bool grants_give(struct caller *c, const struct endpoint *e, uint16_t call, uint64_t *words);
+bool grants_give(struct task *t, const struct endpoint *e, uint16_t call, uint64_t *words);
 /* They last as long as the call waits. */
 static inline void grants_end(struct caller *c)
 {

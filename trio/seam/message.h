@@ -46,8 +46,6 @@ struct message {
 /* Sends a call's words, waits for the answer and returns its result; further values are the first words then. Down the
  * order of services alone. */
 int64_t message_call(uint64_t header, uint64_t *words);
-/* The same of a process where the words do not fit into registers. */
-int64_t message_call_long(uint64_t header, uint64_t *words);
 /* The same for the present task's program, by the kernel, of a call that is all of its system call: the result may have
  * become the system call's already, and it does not return here. */
 int64_t message_plain_call(uint64_t header, uint64_t *words);

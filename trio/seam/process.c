@@ -24,18 +24,6 @@ uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has
 	return reply_and_wait_by_registers(whom, result, words, has_words);
 }
 
-int64_t message_call_long(uint64_t header, uint64_t *words)
-{
-	struct message m = { .call = HEADER_CALL(header) };
-	size_t count = HEADER_WORDS(header);
-	int64_t refused;
-
-	memcpy(m.words, words, count * sizeof words[0]);
-	refused = trap_kernel(TRAP_CALL, HEADER_ENDPOINT(header), (uint64_t)&m, 0);
-	memcpy(words, m.words, count * sizeof words[0]);
-	return refused ? refused : m.result;
-}
-
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)
 {
 	int64_t result = TRAP_COPY_DIRECTLY;

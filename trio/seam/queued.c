@@ -78,14 +78,12 @@ int64_t queued_call(struct caller *c)
 	return c->result;
 }
 
-void call_done(struct caller *c, int64_t result)
+void call_done(struct task *t, int64_t result)
 {
-	struct task *t = task_of_caller(c);
-
 	COUNT_FOR(t, replies, 1);
-	grants_end(c);
-	c->waits = false;
-	c->result = result;
+	grants_end(&t->caller);
+	t->caller.waits = false;
+	t->caller.result = result;
 	/* Whose time it still is does not lose it by a call. */
 	if (t == payer)
 		task_start_first(t);
@@ -137,13 +135,15 @@ static bool next_notification(struct server *s, struct incoming *in)
 
 static bool next_caller(struct server *s, struct incoming *in)
 {
+	struct task *t;
 	struct caller *c;
 
 	if (queue_is_empty(&s->callers))
 		return false;
-	c = CONTAINER(s->callers.head.next, struct caller, link);
+	t = first_caller(s);
+	c = &t->caller;
 	list_remove(&c->link);
-	*in = (struct incoming){ .endpoint = HEADER_ENDPOINT(c->header), .who = task_of_caller(c)->number };
+	*in = (struct incoming){ .endpoint = HEADER_ENDPOINT(c->header), .who = t->number };
 	in->m.call = HEADER_CALL(c->header);
 	words_copy(in->m.words, c->words, HEADER_WORDS(c->header));
 	if (is_client(c)) {
@@ -151,7 +151,7 @@ static bool next_caller(struct server *s, struct incoming *in)
 		c->state = CLIENT_HELD;
 	} else {
 		in->kind = INCOMING_CALL;
-		s->present = task_of_caller(c);
+		s->present = t;
 	}
 	return true;
 }
@@ -210,14 +210,13 @@ int64_t server_next(uint64_t to, bool waits)
 /* Of the words what the interface has. */
 static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *outs)
 {
-	struct caller *c;
+	struct task *t = s->present;
 
-	if (!s->present)
+	if (!t)
 		return -EINVAL;
-	c = &s->present->caller;
-	words_copy(c->words, outs, HEADER_OUTS(c->header));
+	words_copy(t->caller.words, outs, HEADER_OUTS(t->caller.header));
 	s->present = NULL;
-	call_done(c, result);
+	call_done(t, result);
 	return 0;
 }
 

@@ -37,9 +37,10 @@ struct server {
 
 extern struct server servers[DOMAINS];
 
-static inline struct task *task_of_caller(struct caller *c)
+/* Of the first whose message a server has not taken yet; there is one. */
+static inline struct task *first_caller(const struct server *s)
 {
-	return CONTAINER(c, struct task, caller);
+	return CONTAINER(s->callers.head.next, struct task, caller.link);
 }
 
 /* Of a program's, and not a service's or the kernel's. */
@@ -78,7 +79,7 @@ static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 /* A server has something to do other than to take a call. */
 void server_wake(uint32_t domain);
 /* The caller goes on when the server has nothing more to do; its grants end now. */
-void call_done(struct caller *c, int64_t result);
+void call_done(struct task *t, int64_t result);
 
 /* Between the kernel and the present server, whose word is all that says where: a process's memory is below the
  * kernel's. False: it is not there. */

@@ -39,7 +39,7 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 		return -EINVAL;
 	if (e->shapes[call].grants && is_process(s->domain) && !grants_are_own(&e->shapes[call], words))
 		return -EINVAL;
-	if (e->shapes[call].grants && e->server && !grants_give(&current->caller, e, call, words))
+	if (e->shapes[call].grants && e->server && !grants_give(current, e, call, words))
 		return -EFAULT;
 	header = HEADER(false, to, call, e->shapes[call].words, e->shapes[call].outs);
 	if (e->server || !SERVICES_IN_KERNEL)
@@ -50,20 +50,7 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 	return result;
 }
 
-/* In registers there are no more. */
-static int64_t call_by_registers(uint64_t header, uint64_t *words)
-{
-	uint32_t to = HEADER_ENDPOINT(header);
-
-	if (to == ENDPOINT_KERNEL)
-		return kernel_call(current->serves, HEADER_CALL(header), words);
-	if (to < ENDPOINTS && HEADER_CALL(header) < endpoints[to].count &&
-	    endpoints[to].shapes[HEADER_CALL(header)].words > REGISTER_WORDS)
-		return -EINVAL;
-	return domain_call(header, words);
-}
-
-/* Where it may not be made, that is returned, and the message stays as it is. */
+/* Where it may not be made, that is the message's result. */
 static int64_t call_by_memory(uint64_t to, uint64_t message)
 {
 	struct message m;
@@ -187,8 +174,10 @@ int64_t process_trap(uint64_t number, uint64_t *a)
 	int64_t result;
 
 	COUNT_FOR(t, server_traps, 1);
-	if ((uint16_t)number == TRAP_SEND)
-		result = call_by_registers(number, a);
+	if ((uint16_t)number == TRAP_SEND && HEADER_ENDPOINT(number) == ENDPOINT_KERNEL)
+		result = kernel_call(t->serves, HEADER_CALL(number), a);
+	else if ((uint16_t)number == TRAP_SEND)
+		result = domain_call(number, a);
 	else
 		result = domain_trap(number, a);
 	if (services_notified | t->work)

@@ -195,14 +195,16 @@ class _Domain:
         for at, arg in packed(member.args):
             if arg.is_grant:
                 rights = " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in arg.type)
-                lines += [f"\tif (!grant_put(&current->caller, endpoints[{to}].domain, &words[{at}], {rights}))"]
+                lines += [f"\tif (!grant_put(current, endpoints[{to}].domain, &words[{at}], {rights}))"]
                 lines += ["\t\treturn grants_refused(&current->caller);"]
         return lines
 
-    def message(self, member: Member, to: str, long: str = "") -> list[str]:
-        """What a stub does with words that go to another domain."""
+    def message(self, member: Member, to: str) -> list[str]:
+        """What a stub does with words that go to another domain. Raises Wrong where these are too many."""
         words = pack(member.args)
-        call = f"message_call{long}({_header_of(member, to)}, words)"
+        if len(words) > REGISTER_WORDS:
+            raise Wrong(f"{member.name}: a call between services has at most {REGISTER_WORDS} words")
+        call = f"message_call({_header_of(member, to)}, words)"
         room = max(len(words), len(member.outs), 1)
         lines = [f"\tuint64_t words[{room}];", "\tint64_t result;", ""]
         lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
@@ -347,7 +349,8 @@ class _Kernel(_Domain):
             lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
         if of not in self.domain.services:
             # Where it is all that a system call does, its reply may return to the program.
-            lines += [each.replace("_inline(", "_plain(").replace("message_call(", "message_plain_call(") for each in lines]
+            calls = ("message_call(", "message_plain_call(")
+            lines += [each.replace("_inline(", "_plain(").replace(*calls) for each in lines]
         else:
             lines += [f"#define {name}_plain {name}_inline"]
         lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
@@ -394,13 +397,11 @@ _REGISTERS = ("rdi", "rsi", "rdx", "r10", "r8", "r9", "rbx", "r12")
 class _Server(_Domain):
     """Of a domain that is a thread or a process."""
 
-    def message(self, member: Member, to: str, long: str = "") -> list[str]:
+    def message(self, member: Member, to: str) -> list[str]:
         """A process puts the words into registers itself."""
         words = pack(member.args)
-        if self.domain.kind != "process":
+        if self.domain.kind != "process" or len(words) > REGISTER_WORDS:
             return super().message(member, to)
-        if len(words) > REGISTER_WORDS:
-            return super().message(member, to, "_long")
         used = max(len(words), len(member.outs))
         values = [*words, *["0"] * (used - len(words))]
         lines = [f"\tint64_t result = (int64_t)SEND({to}, {member.number});"]

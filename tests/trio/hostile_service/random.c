@@ -99,7 +99,7 @@ static void one(void)
 	static struct message m;
 	static struct copying c;
 	static struct client_answer a;
-	uint64_t number = TRAP_CALL + below(TRAPS_END - TRAP_CALL);
+	uint64_t number = below(16) ? TRAP_CALL + below(TRAPS_END - TRAP_CALL) : TRAP_COPY_DIRECTLY;
 
 	switch (below(4) ? number : below(2) ? TRAP_CALL : TRAP_KERNEL) {
 	case TRAP_CALL:
