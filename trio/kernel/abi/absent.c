@@ -61,7 +61,9 @@ static void go_on(struct task *t, int64_t number)
 		}
 		if (a[2] == 0 || page_await_for_rest(t) != 0)
 			break;
+		t->work |= WORK_STAYS;
 		more = route_of(number)->run(t, a);
+		t->work &= ~WORK_STAYS;
 	} while (t->work & WORK_ABSENT && (more > 0 || more == -EFAULT));
 	t->user->rax = user->rdx - a[2] + (uint64_t)MAX(more, 0);
 }

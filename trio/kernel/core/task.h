@@ -19,6 +19,7 @@ enum task_state { NEW, READY, WAITING, ENDED };
 #define WORK_END 4U    /* its process ends */
 #define WORK_ABSENT 8U /* its call met a page that has to be brought */
 #define WORK_RAISE 16U /* its call raised a signal */
+#define WORK_STAYS 32U /* its call is part of another: the reply is the kernel's, not the program's */
 
 /* What a sleep goes on with that a signal without a handler ended. deadline, of that clock: 0: there is none. */
 struct sleep {
