@@ -22,14 +22,8 @@
 	.popsection
 .endm
 
-.macro push_registers
-	pushq %rcx
-	pushq %r11
-	pushq %r15
-	pushq %r14
-	pushq %r13
-	pushq %rbp
-	pushq %rax
+/* Of a message. */
+.macro push_words
 	pushq %r12
 	pushq %rbx
 	pushq %r9
@@ -40,7 +34,7 @@
 	pushq %rdi
 .endm
 
-.macro pop_registers
+.macro pop_words
 	popq %rdi
 	popq %rsi
 	popq %rdx
@@ -49,6 +43,21 @@
 	popq %r9
 	popq %rbx
 	popq %r12
+.endm
+
+.macro push_registers
+	pushq %rcx
+	pushq %r11
+	pushq %r15
+	pushq %r14
+	pushq %r13
+	pushq %rbp
+	pushq %rax
+	push_words
+.endm
+
+.macro pop_registers
+	pop_words
 	popq %rax
 	popq %rbp
 	popq %r13
@@ -99,14 +108,7 @@ return_all:
 /* A server asks something: the words of a message are saved, the other registers are C's to keep. */
 process:
 	subq $REGISTERS_RIP - 64, %rsp
-	pushq %r12
-	pushq %rbx
-	pushq %r9
-	pushq %r8
-	pushq %r10
-	pushq %rdx
-	pushq %rsi
-	pushq %rdi
+	push_words
 	cmpq $TRAP_REPLY_AND_WAIT, %rax
 	je 1f
 	cmpq $TRAP_COPY_DIRECTLY, %rax
@@ -120,14 +122,7 @@ process:
 	jmp 3f
 2:	movq %r10, %rcx
 	call grants_copy_short
-3:	popq %rdi
-	popq %rsi
-	popq %rdx
-	popq %r10
-	popq %r8
-	popq %r9
-	popq %rbx
-	popq %r12
+3:	pop_words
 	movq REGISTERS_RIP - 64(%rsp), %rcx
 	movq REGISTERS_RIP - 48(%rsp), %r11
 	movq REGISTERS_RIP - 40(%rsp), %rsp
@@ -168,27 +163,6 @@ entry_vectors:
 	.endr
 	.align 16
 
-/* void task_switch_stacks(uint64_t *from, uint64_t to) */
-	.globl task_switch_stacks
-	.type task_switch_stacks, @function
-task_switch_stacks:
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
-	movq %rsp, (%rdi)
-	movq %rsi, %rsp
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbp
-	popq %rbx
-	ret
-	.size task_switch_stacks, . - task_switch_stacks
-
 .macro leave_stack
 	pushq %rbx
 	pushq %rbp
@@ -199,6 +173,20 @@ task_switch_stacks:
 	movq %rsp, (%rdi)
 	movq %rsi, %rsp
 .endm
+
+/* void task_switch_stacks(uint64_t *from, uint64_t to) */
+	.globl task_switch_stacks
+	.type task_switch_stacks, @function
+task_switch_stacks:
+	leave_stack
+	popq %r15
+	popq %r14
+	popq %r13
+	popq %r12
+	popq %rbp
+	popq %rbx
+	ret
+	.size task_switch_stacks, . - task_switch_stacks
 
 /* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time; the task whose
  * registers these are is in user mode again, whatever else was on its stack. */
@@ -216,14 +204,7 @@ task_leave_for_program:
 	.type task_leave_for_process, @function
 task_leave_for_process:
 	leave_stack
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	popq %r10
-	popq %r8
-	popq %r9
-	popq %rbx
-	popq %r12
+	pop_words
 	popq %rax
 	xorl %ebp, %ebp
 	xorl %r13d, %r13d
