@@ -60,45 +60,50 @@ static inline uint32_t processor_selectors(void)
 	return ds | es | fs | gs;
 }
 
-/* To one that has a user mode. */
-static inline void processor_enter(const struct task *to)
+/* What a program has of the processor beside its registers; a server has no FPU of its own: each time it has the
+ * processor it finds the first state. */
+static inline void processor_save(struct task *from)
+{
+	if (from->number >= TASKS)
+		return;
+	processor_save_bases(from);
+	processor_fpu_save(from);
+}
+
+/* Of one that has a user mode. */
+static inline void processor_load(const struct task *to)
 {
 	processor_load_bases(to);
 	processor_fpu_load(to);
 	processor_state.rsp[0] = (uint64_t)(to->user + 1);
-	if (cpu_cr3() == to->root)
-		return;
+}
+
+static inline void processor_load_space(const struct task *to)
+{
 	cpu_set_cr3(to->root);
 	COUNT_FOR(to, space_switches, 1);
 }
 
-/* A server has no FPU of its own: each time it has the processor it finds the first state. */
 static inline void processor_switch(struct task *from, struct task *to)
 {
-	if (from->number < TASKS) {
-		processor_save_bases(from);
-		processor_fpu_save(from);
-	}
+	processor_save(from);
 	if (processor_selectors() | from->rare | to->rare)
 		processor_switch_rare(from, to);
-	if (to->user)
-		processor_enter(to);
+	if (!to->user)
+		return;
+	processor_load(to);
+	if (cpu_cr3() != to->root)
+		processor_load_space(to);
 }
 
 /* The same, shorter: to a server's process from a program or another. */
 static inline void processor_to_server(struct task *from, struct task *server)
 {
-	if (from->number < TASKS) {
-		processor_save_bases(from);
-		processor_fpu_save(from);
-	}
+	processor_save(from);
 	if (processor_selectors() | from->rare)
 		processor_switch_rare(from, server);
-	processor_load_bases(server);
-	processor_fpu_load(server);
-	processor_state.rsp[0] = (uint64_t)(server->user + 1);
-	cpu_set_cr3(server->root);
-	COUNT_FOR(server, space_switches, 1);
+	processor_load(server);
+	processor_load_space(server);
 }
 
 /* And back, to one that has nothing rare. Selectors that a server has loaded, which none does, stay: they mean
@@ -106,11 +111,8 @@ static inline void processor_to_server(struct task *from, struct task *server)
  * them out. */
 static inline void processor_to_program(struct task *program)
 {
-	processor_load_bases(program);
-	processor_fpu_load(program);
-	processor_state.rsp[0] = (uint64_t)(program->user + 1);
-	cpu_set_cr3(program->root);
-	COUNT_FOR(program, space_switches, 1);
+	processor_load(program);
+	processor_load_space(program);
 }
 
 #endif
