@@ -6,6 +6,7 @@
  * region. Nothing here affects the guest: its own counts are the same with and without the plugin.
  *
  * Arguments: out=PATH, where it writes a JSON object when QEMU ends. */
+#include "decode.h"
 #include "qemu_api.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -13,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARK_BEGIN 0x4B4Du
-#define MARK_END 0x4B4Eu
-#define MAX_INSN 15
 #define MAX_EACH 4096 /* as many as the probe has samples */
 
 enum counter {
@@ -57,7 +55,7 @@ struct region {
 	uint64_t *each; /* instructions of every complete region, in order, up to MAX_EACH */
 };
 
-static struct region *regions[0x10000];
+static struct region *regions[REGIONS];
 static char *file_name;
 
 static struct region *region_of(unsigned int id)
@@ -94,31 +92,6 @@ static void at_end(unsigned int vcpu, void *userdata)
 	region->complete++;
 	for (i = 0; i < COUNTERS; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
-}
-
-/* Prefixes of an instruction (of REX the last), and what follows. */
-struct decoded {
-	int rep, lock, operand16;
-	const unsigned char *op; /* up to three bytes; missing ones are 0 */
-};
-
-static struct decoded skip_prefixes(const unsigned char *bytes)
-{
-	struct decoded d = { 0, 0, 0, bytes };
-
-	for (;; d.op++) {
-		unsigned char b = *d.op;
-
-		if (b == 0xf2 || b == 0xf3)
-			d.rep = 1;
-		else if (b == 0xf0)
-			d.lock = 1;
-		else if (b == 0x66)
-			d.operand16 = 1;
-		else if (b != 0x67 && b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 && b != 0x64 && b != 0x65 &&
-			 (b & 0xf0) != 0x40)
-			return d;
-	}
 }
 
 /* Group 15 and group 9 with an operand in memory: saving and restoring the FPU's state. */
@@ -174,7 +147,7 @@ static enum counter classify(const struct decoded *d)
 
 	if (op == 0x0f)
 		return classify_two_bytes(d);
-	if (d->rep && ((op >= 0x6c && op <= 0x6f) || (op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf)))
+	if (is_repeated(d))
 		return REP_ITERATIONS;
 	switch (op) {
 	case 0xcc:
@@ -204,14 +177,6 @@ static enum counter classify(const struct decoded *d)
 	default:
 		return NOTHING;
 	}
-}
-
-/* The displacement of `nopl disp32(%rax)`, or 0. */
-static unsigned long marker_of(const unsigned char *b, size_t n)
-{
-	if (n != 7 || b[0] != 0x0f || b[1] != 0x1f || b[2] != 0x80)
-		return 0;
-	return (unsigned long)b[3] | (unsigned long)b[4] << 8 | (unsigned long)b[5] << 16 | (unsigned long)b[6] << 24;
 }
 
 static void instrument(struct qemu_plugin_insn *insn, int ring)
@@ -270,7 +235,7 @@ static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
 	(void)userdata;
 	if (to != NULL) {
 		fprintf(to, "{\"api\": %d, \"regions\": {", KM_PLUGIN_API);
-		for (id = 0; id < sizeof regions / sizeof regions[0]; id++)
+		for (id = 0; id < REGIONS; id++)
 			if (regions[id] != NULL) {
 				write_region(to, id, regions[id], separator);
 				separator = ",";

@@ -1,9 +1,9 @@
-/* qemu_api.h: the few parts of QEMU's plugin interface that events.c uses, declared by hand.
+/* qemu_api.h: the few parts of QEMU's plugin interface that the plugins use, declared by hand.
  *
  * No Debian package contains qemu-plugin.h; QEMU's docs/devel/tcg-plugins.rst documents the interface. The compiler
  * gets KM_PLUGIN_API, the interface's number in the installed QEMU (guests/plugin.py): 1 up to QEMU 8.2, 2 in 9.0, 3 in
- * 9.1, 4 in 9.2 and later. The only place for #if: events.c sees count_at(), counters(), copy_bytes() and
- * ring_of_translation(). */
+ * 9.1, 4 in 9.2 and later. The only place for #if: the plugins see count_at(), counters(), copy_bytes(),
+ * ring_of_translation() and register_of_cpu(). */
 #ifndef KM_QEMU_API_H
 #define KM_QEMU_API_H
 
@@ -31,7 +31,7 @@ typedef struct {
 	bool system_emulation;
 } qemu_info_t;
 
-enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
 typedef void (*tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
@@ -46,6 +46,7 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *, int argc, char **argv);
 EXPORT extern int qemu_plugin_version;
@@ -62,21 +63,32 @@ __attribute__((weak)) int x86_cpu_gdb_read_register(void *cpu, GByteArray *to, i
 __attribute__((weak)) GByteArray *g_byte_array_new(void);
 __attribute__((weak)) GByteArray *g_byte_array_set_size(GByteArray *, unsigned int);
 
+#define REGISTER_RSP 7
 #define REGISTER_CS 18
+#define REGISTER_CR3 29
 #define REGISTER_EFER 32
 #define EFER_LMA 0x400u
 
-/* The low two bytes of a register of the one processor. */
-static inline unsigned int register_of_cpu(int number)
+static inline int has_registers(void)
+{
+	return x86_cpu_gdb_read_register != NULL && qemu_get_cpu != NULL && g_byte_array_new != NULL &&
+	       g_byte_array_set_size != NULL;
+}
+
+/* A register of the one processor, where `has_registers`. Within a translation block the stack pointer may be older. */
+static inline uint64_t register_of_cpu(int number)
 {
 	static GByteArray *bytes;
+	uint64_t value = 0;
+	int size;
 
 	if (bytes == NULL)
 		bytes = g_byte_array_new();
 	g_byte_array_set_size(bytes, 0);
-	if (x86_cpu_gdb_read_register(qemu_get_cpu(0), bytes, number) < 2)
-		return 0;
-	return (unsigned int)bytes->data[0] | (unsigned int)bytes->data[1] << 8;
+	size = x86_cpu_gdb_read_register(qemu_get_cpu(0), bytes, number);
+	if (size > 0)
+		memcpy(&value, bytes->data, (size_t)size < sizeof value ? (size_t)size : sizeof value);
+	return value;
 }
 
 #define LONG_MODE (-1)
@@ -84,10 +96,9 @@ static inline unsigned int register_of_cpu(int number)
 /* The ring for which QEMU translates code: it keeps translations apart; LONG_MODE in that mode, or if unknown. */
 static inline int ring_of_translation(void)
 {
-	if (x86_cpu_gdb_read_register == NULL || qemu_get_cpu == NULL || g_byte_array_new == NULL ||
-	    g_byte_array_set_size == NULL || register_of_cpu(REGISTER_EFER) & EFER_LMA)
+	if (!has_registers() || register_of_cpu(REGISTER_EFER) & EFER_LMA)
 		return LONG_MODE;
-	return register_of_cpu(REGISTER_CS) & 3;
+	return (int)(register_of_cpu(REGISTER_CS) & 3);
 }
 
 #define MAX_COUNTERS 32

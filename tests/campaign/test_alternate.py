@@ -30,6 +30,7 @@ class Pretended:
     by: tuple[By, ...] = ("time",)
     programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = True
+    profiles: bool = False
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def place(self, by: By) -> Place:

@@ -42,6 +42,7 @@ class Fake:
     by: tuple[By, ...] = ("time", "path")
     programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = False
+    profiles: bool = False
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # the protocol's own
         if self.place_error is not None:

@@ -26,6 +26,7 @@ class Says:
     by: tuple[By, ...] = ("time",)
     programs: tuple[Program, ...] = ("probe",)
     quick_start = True
+    profiles = False
 
     def __init__(self, *lines: bytes) -> None:
         self.lines = lines

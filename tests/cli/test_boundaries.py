@@ -80,7 +80,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
 
-    def no_plugin(_version: object) -> Path:
+    def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
     monkeypatch.setattr("kernometer.guests.plugin.build", no_plugin)

@@ -76,7 +76,7 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
 
-    def no_plugin(_version: object) -> Path:
+    def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
     monkeypatch.setattr("kernometer.guests.plugin.build", no_plugin)

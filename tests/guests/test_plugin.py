@@ -161,7 +161,7 @@ def test_user_and_kernel_of_a_kernel_of_32_bits_are_told_by_privilege(cpu: str, 
         command_line="",
         console=tmp_path / "console",
         bulk=tmp_path / "bulk",
-        plugin=plugin.build(version),
+        plugin=plugin.build(version, "events"),
         events=tmp_path / "events.json",
     )
     subprocess.run(argv(boot), check=True, timeout=120, stdin=subprocess.DEVNULL)
@@ -178,11 +178,11 @@ def test_the_built_plugin_is_kept_and_found_again(tmp_path: Path, monkeypatch: p
     """Expected: one file, compiled once. Broken: a compiler is needed for every boot."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
-    first = plugin.build(QemuVersion(7, 2, 22))
+    first = plugin.build(QemuVersion(7, 2, 22), "events")
     stamp = first.stat().st_mtime_ns
-    assert plugin.build(QemuVersion(7, 2, 22)) == first
+    assert plugin.build(QemuVersion(7, 2, 22), "events") == first
     assert first.stat().st_mtime_ns == stamp
-    assert plugin.build(QemuVersion(10, 0, 13)) != first
+    assert plugin.build(QemuVersion(10, 0, 13), "events") != first
     assert sorted(path.suffix for path in first.parent.iterdir()) == [".so", ".so"]
 
 
@@ -191,7 +191,7 @@ def test_without_a_compiler_the_error_names_it(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "no-such-compiler -m64")
     with pytest.raises(MissingError, match="no-such-compiler"):
-        plugin.build(QemuVersion(7, 2, 22))
+        plugin.build(QemuVersion(7, 2, 22), "events")
 
 
 def test_what_the_compiler_says_is_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +199,6 @@ def test_what_the_compiler_says_is_in_the_error(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "gcc -Dinstrument=0")
     with pytest.raises(BuildError) as caught:
-        plugin.build(QemuVersion(7, 2, 22))
+        plugin.build(QemuVersion(7, 2, 22), "events")
     assert "error:" in caught.value.last_output
     assert list((tmp_path / "kernometer" / "compiled").iterdir()) == []

@@ -12,7 +12,7 @@ import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
-from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Program, Target
+from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Profiled, Program, Target
 from kernometer.targets.local import lister
 
 #: The most seconds of a session of each profile, if its rows permit: quick must end within a minute, full within ten on
@@ -57,6 +57,7 @@ class Plan:
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: a guest's features that rows need, by row
     program: Program = "probe"  #: the program of the rows
     unsupported: tuple[str, ...] = ()  #: further rows, not supported where the list was made
+    profiled: Profiled = ""  #: by path: whether each row gets a profile, and which
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -90,6 +91,7 @@ class Plan:
             calls=by_path,
             rows=timed,
             allowed=allowed,
+            profiled=self.profiled,
         )
 
     @property

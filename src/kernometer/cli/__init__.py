@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
     "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
+    "profile": Entry("measure", "kernometer.cli.profile", "Show which functions a row's instructions go to."),
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
     "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
     "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),

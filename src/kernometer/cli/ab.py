@@ -12,10 +12,19 @@ import click
 from kernometer.cli import complete, many, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.lists import is_target
-from kernometer.cli.planning import check_by, check_machines, plan_for, print_commands, program_for, tell_notes
+from kernometer.cli.planning import (
+    check_by,
+    check_machines,
+    plan_for,
+    print_commands,
+    program_for,
+    tell_notes,
+    with_profiles,
+)
 from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
+from kernometer.targets.base import Profiled
 
 EPILOG = (
     """\b
@@ -23,7 +32,7 @@ Examples:
   kernometer ab local local                          A against A: this host's noise
   kernometer ab local local:-O0 'cpu/*'              two builds of the probe
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
-  kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12
+  kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12 'proc/*' --functions
   kernometer ab --by path qemu:trio-mono qemu:trio-micro qemu:linux-6.1 'proc/*' --counters
   kernometer ab --by path --boundaries 'syscall/*'   what each cut of Trio costs
 
@@ -55,6 +64,7 @@ SECONDS = 0.02
 @options.whole
 @options.points
 @options.counters
+@options.functions
 @options.boundaries
 @options.different_machines
 @options.dry_run
@@ -80,6 +90,7 @@ def command(
     whole: bool,
     points: bool,
     counters: bool,
+    functions: bool,
     boundaries: bool,
     different_machines: bool,
     dry_run: bool,
@@ -114,10 +125,16 @@ def command(
     else:
         specs = (a, b, *takewhile(is_target, words))
         rows = words[len(specs) - 2 :]
+    profiled: Profiled = "median" if functions else ""
     if boundaries or len(specs) > 2:
         check_many(by)
         plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed)
-        how = many.Rounds(label or many.fresh_label("ab"), different_machines=different_machines, dry_run=dry_run)
+        how = many.Rounds(
+            label or many.fresh_label("ab"),
+            profiled=profiled,
+            different_machines=different_machines,
+            dry_run=dry_run,
+        )
         columns = many.measure(env, specs, specs[1:], by, plan_of, how, unit_costs=unit_costs)
         if columns is None:
             return
@@ -129,7 +146,7 @@ def command(
         check_by(by, *targets)
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
         program = program_for(*targets, unit_costs=unit_costs)
-        plan = plan_for(targets[0], by, profile, words, seed, program, **effort)
+        plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
         plan = replace(plan, effort=replace(plan.effort, runs=1, budget=0.0))
         if not different_machines:
             sides = zip("AB", (a, b), targets, strict=True)

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env
-from kernometer.cli.planning import check_by, check_machines, print_commands, program_for, tell_notes
+from kernometer.cli.planning import check_by, check_machines, print_commands, program_for, tell_notes, with_profiles
 from kernometer.errors import Status, TargetError, UsageError
 from kernometer.results.model import By
-from kernometer.targets.base import Target
+from kernometer.targets.base import Profiled, Target
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ class Rounds:
     label: str
     boots: int = 1  #: sessions of each target, by time
     jobs: int | None = None  #: guests in parallel, by path; None: one per CPU
+    profiled: Profiled = ""  #: which profile each row gets, by path
     different_machines: bool = False
     dry_run: bool = False
 
@@ -73,6 +74,7 @@ def measure(
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
+        plan = with_profiles(plan, rounds.profiled, *targets)
         if not rounds.different_machines:
             check_machines({spec: {one.place(by).machine} for spec, one in zip(specs, targets, strict=True)})
         if rounds.dry_run:

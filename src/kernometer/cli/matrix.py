@@ -14,6 +14,7 @@ from kernometer.cli.lists import workloads as split_workloads
 from kernometer.cli.planning import check_machines, plan_for
 from kernometer.errors import UsageError
 from kernometer.results.model import By
+from kernometer.targets.base import Profiled
 
 EPILOG = """\b
 Examples:
@@ -59,6 +60,7 @@ BOOTS = 5
 @options.report
 @options.points
 @options.counters
+@options.functions
 @options.boundaries
 @options.different_machines
 @options.dry_run
@@ -82,6 +84,7 @@ def command(
     report_file: Path | None,
     points: bool,
     counters: bool,
+    functions: bool,
     boundaries: bool,
     different_machines: bool,
     dry_run: bool,
@@ -103,7 +106,8 @@ def command(
         each = [spec for spec in split_targets(specs) if spec not in beside] + [*beside]
         plan = partial(plan_for, by=by, profile=profile, words=split_workloads(workloads), seed=seed)
         label = label or many.fresh_label("matrix")
-        rounds = many.Rounds(label, boots, jobs, different_machines=different_machines, dry_run=dry_run)
+        profiled: Profiled = "median" if functions else ""
+        rounds = many.Rounds(label, boots, jobs, profiled, different_machines=different_machines, dry_run=dry_run)
         measured = many.measure(env, each, beside, by, plan, rounds, unit_costs=unit_costs)
         if measured is None:
             return

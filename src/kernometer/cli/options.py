@@ -89,6 +89,11 @@ counters = click.option(
     is_flag=True,
     help="Also show what one operation is made of, where a kernel tells (Trio): messages, switches, bytes, faults.",
 )
+functions = click.option(
+    "--functions",
+    is_flag=True,
+    help="By path: also show which functions make the difference. Takes about three times as long (docs/profile.md).",
+)
 boundaries = click.option(
     "--boundaries",
     is_flag=True,

@@ -14,7 +14,7 @@ from kernometer.cli.env import Env
 from kernometer.cli.words import command_of
 from kernometer.errors import UsageError
 from kernometer.results.model import By
-from kernometer.targets.base import Program, Target
+from kernometer.targets.base import Profiled, Program, Target
 
 if TYPE_CHECKING:
     from kernometer.campaign.plan import Plan
@@ -58,6 +58,16 @@ def check_by(by: By, *targets: Target) -> None:
             raise UsageError(
                 f"{target.name} cannot be measured by {by}.", f"It can with --by {' or '.join(target.by)}."
             )
+
+
+def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
+    """The same plan with a profile of each row. Raises UsageError by time, and if a target's emulator is not ours."""
+    if profiled and plan.by != "path":
+        raise UsageError("Functions are told by path.", "Add --by path.")
+    for target in targets:
+        if profiled and not target.profiles:
+            raise UsageError(f"{target.name} has no profile.", "Only the emulator of a guest tells: qemu:GUEST.")
+    return replace(plan, profiled=profiled)
 
 
 def program_for(*targets: Target, unit_costs: bool) -> Program:

@@ -38,23 +38,30 @@ def show_comparisons(
     from kernometer.report.curves import comparison_document, definitions
 
     workloads = definitions(result for one in systems.values() for result in one)
+    from kernometer.explain.functions import differences
+
+    by_function = {one.b: differences(systems[one.a], systems[one.b], one) for one in comparisons}
     if env.json:
+        from kernometer.report.functions import difference_document
         from kernometer.stats.counters import counted
 
         made = [
             msgspec.to_builtins(one)
             | {"curves": comparison_document(one, workloads)}
             | {"counters": {row.row: told for row in one.rows if (told := counted(row.row, systems))}}
+            | {"functions": {row: difference_document(found) for row, found in by_function[one.b].items()}}
             for one in comparisons
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
         from kernometer.report.compared import named_view
+        from kernometer.report.functions import print_differences
         from kernometer.report.verdicts import print_comparison
 
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
+            print_differences(env.console(), comparison.b, by_function[comparison.b])
         if counters:
             from kernometer.report.counters import print_counters
 

@@ -45,6 +45,7 @@ class Rows:
     def __init__(self, known: Rows | None = None) -> None:
         """`known` has read the definitions of the rows."""
         self._ids: dict[str, int] = dict(known._ids) if known else {}
+        self._net: set[str] = set(known._net) if known else set()
         self._run: dict[str, None] = {}
 
     def see(self, line: bytes) -> None:
@@ -53,10 +54,20 @@ class Rows:
             if line.startswith(b'{"type":"workload"'):
                 workload = msgspec.json.decode(line, type=Workload)
                 self._ids.update({row.row: row.id for row in workload.rows})
+                if workload.figure_less_baseline:
+                    self._net.update(row.row for row in workload.rows)
             elif line.startswith(b'{"type":"run"'):
                 self._run[msgspec.json.decode(line, type=_RunsRow).row] = None
         except msgspec.DecodeError:
             return
+
+    def region(self, row: str) -> int | None:
+        """The number of the row's region; None if no definition of it was read."""
+        return self._ids.get(row)
+
+    def is_net(self, row: str) -> bool:
+        """Whether the row's figure is less its baseline."""
+        return row in self._net
 
     def events(self, regions: dict[str, Region]) -> tuple[Events, ...]:
         """A record for every row that was run and has complete regions, in the order of the runs."""

@@ -1,15 +1,18 @@
-"""The emulator's plugin, built for the installed QEMU and kept in the cache."""
+"""The emulator's plugins, built for the installed QEMU and kept in the cache."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from pathlib import Path
+from typing import Literal
 
 from kernometer.cache import compiled, source_folder
 from kernometer.errors import KernometerError, MissingError
 from kernometer.guests.qemu import QemuVersion
 
+#: Counts events in all timed regions; records the instructions of one.
+Kind = Literal["events", "profile"]
 FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
 
 #: The first QEMU with each number of the plugin interface (QEMU, include/qemu/qemu-plugin.h, QEMU_PLUGIN_VERSION).
@@ -27,17 +30,18 @@ def api_of(version: QemuVersion) -> int:
 def find(version: QemuVersion) -> tuple[Path | None, str]:
     """The plugin for this QEMU; or None, and why there are no event vectors: measuring continues without them."""
     try:
-        return build(version), ""
+        return build(version, "events"), ""
     except KernometerError as error:
         return None, f"There are no event vectors. {error.text}"
 
 
-def build(version: QemuVersion) -> Path:
-    """The plugin for this QEMU, compiled by CC if that is set.
+def build(version: QemuVersion, kind: Kind) -> Path:
+    """The plugin of this kind for this QEMU, compiled by CC if that is set.
 
     Raises MissingError without a compiler, BuildError with the compiler's messages.
     """
     folder = source_folder("plugin")
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
-    return compiled("events.so", command, (folder / "events.c", folder / "qemu_api.h"))
+    sources = (folder / f"{kind}.c", folder / "decode.h", folder / "qemu_api.h")
+    return compiled(f"{kind}.so", command, sources)

@@ -130,6 +130,7 @@ class Boot:
     bulk: Path  #: init's output through the debug port
     plugin: Path | None = None
     events: Path | None = None  #: the plugin's output
+    recorded: str = ""  #: further arguments of the plugin: what it records
     told: Mapping[str, Path] = field(default_factory=dict)  #: fw_cfg's files for init, by name
     phase: Phase = ""
     debugger: Path | None = None  #: the debugger's socket; a TCP one would be open to every local user
@@ -175,7 +176,7 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
     words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
     words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None and boot.events is not None:
-        words += ["-plugin", f"{boot.plugin},out={boot.events}"]
+        words += ["-plugin", f"{boot.plugin},out={boot.events}{boot.recorded and ','}{boot.recorded}"]
     for name, file in boot.told.items():
         words += ["-fw_cfg", f"name={name},file={file}"]
     if boot.phase:

@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.explain.boundaries import of_results
+from kernometer.explain.functions import differences, newest
 from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.boundaries import view as boundaries_view
 from kernometer.report.counters import counters
+from kernometer.report.functions import changed_view, profile_view
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
 from kernometer.report.subjects import Subject, gather, name, rows_of, workloads_of
-from kernometer.report.view import Page, System
+from kernometer.report.view import Functions, Page, System
 from kernometer.results.model import Result
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
@@ -53,6 +55,7 @@ def build(
         events=evidence.events(subjects),
         tallies=counters({subject.letter: subject.results for subject in subjects}),
         boundaries=boundaries_view(priced) if priced else None,
+        functions=_functions(subjects, comparisons),
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),
@@ -108,6 +111,21 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
                 raise ResultError(
                     f"A comparison names {name(title)!r}, which is none of the systems.", "Give the compared results."
                 )
+
+
+def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:
+    of = {subject.key: subject for subject in subjects}
+    changed = []
+    for one in comparisons:
+        a, b = of[one.a], of[one.b]
+        found = differences(a.results, b.results, one)
+        title = f"{b.system.name} against {a.system.name}"
+        changed.append((title, tuple(changed_view(each) for each in found.values())))
+    profiles = [
+        (subject.system.name, tuple(profile_view(one) for one in newest(subject.results).values()))
+        for subject in subjects
+    ]
+    return Functions(tuple(one for one in profiles if one[1]), tuple(one for one in changed if one[1]))
 
 
 def _system(subjects: Sequence[Subject], title: str) -> System:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kernometer import __version__
+from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.absolute import family
 from kernometer.report.compared import curve_verdict, footnotes_of, missing, own_notes
 from kernometer.report.curves import definitions, x_text
+from kernometer.report.functions import sentence_of
 from kernometer.report.heads import short_names
 from kernometer.report.subjects import gather, name, sentence, short
 from kernometer.report.units import NOTHING, exact_text, format_value, ratio_text
@@ -29,6 +31,7 @@ TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
 #: Ratios at which the next darker step of a cell's colour begins; their inverses likewise.
 STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
 _DECIDED = frozenset({Verdict.SLOWER.value, Verdict.FASTER.value})
+Profiles = Mapping[str, Mapping[str, Breakdown]]
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
 
 
@@ -73,6 +76,7 @@ class StepView:
     ratio: str
     more: str  #: the difference in the row's own unit
     events: str  #: which events happened more or less often; "" if that is not known
+    functions: str  #: which functions make the difference; "" without profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +132,9 @@ def view(of: Series, *, points: bool = False) -> MatrixView:
         else:
             made = _curve(line, of.figures, notes)
         families.setdefault(family(made.row)[1], []).append(made)
+    profiles = {column.name: newest(column.results) for column in of.columns}
     longer, shorter = (
-        tuple(_changed([change for change in of.changes if change.longer is way], workloads, heads))
+        tuple(_changed([change for change in of.changes if change.longer is way], workloads, heads, profiles))
         for way in (True, False)
     )
     whole = [column for column in of.columns if column.results]
@@ -207,39 +212,42 @@ def _figure(figure: RowFigure | None) -> str:
 
 
 def _changed(
-    changes: Sequence[Change], workloads: Mapping[str, Workload], heads: dict[str, str]
+    changes: Sequence[Change], workloads: Mapping[str, Workload], heads: dict[str, str], profiles: Profiles
 ) -> Iterator[ChangeView]:
     """Changes in their order; for a curve the point that changed most, with the number of points."""
     of_row = {change.row: change for change in changes}
     for line in gathered(of_row, workloads):
         if isinstance(line, str):
-            yield _change(of_row[line], heads)
+            yield _change(of_row[line], heads, profiles)
             continue
         most = max(line.points, key=lambda point: abs(math.log(change_size(point.of) or 1.0)))
         title = f"{line.name} at {x_text(most.x)} ({len(line.points)} points)"
-        yield replace(_change(most.of, heads), row=name(title))
+        yield replace(_change(most.of, heads, profiles), row=name(title))
 
 
-def _change(change: Change, heads: dict[str, str]) -> ChangeView:
+def _change(change: Change, heads: dict[str, str], profiles: Profiles) -> ChangeView:
     total = change.total
     known = total is not None and total.ratio is not None
     return ChangeView(
         row=name(change.row),
         total=ratio_text(total.ratio) if total is not None and total.ratio is not None else NOTHING,
         verdict=total.verdict.value if total is not None and known else "",
-        steps=tuple(_step(step, heads) for step in change.steps),
+        steps=tuple(_step(step, heads, profiles) for step in change.steps),
         since=heads[change.since] if change.since else "",
     )
 
 
-def _step(step: Step, heads: dict[str, str]) -> StepView:
+def _step(step: Step, heads: dict[str, str], profiles: Profiles) -> StepView:
     row = step.row
+    before, after = (profiles[one].get(row.row) for one in (step.before, step.after))
+    functions = difference(before, after) if before and after else None
     return StepView(
         before=heads[step.before],
         after=heads[step.after],
         ratio=ratio_text(row.ratio) if row.ratio is not None else NOTHING,
         more=_more(row),
         events=", ".join(f"{_signed(more)} {name(kind).replace('_', ' ')}" for kind, more in _largest(step)),
+        functions=sentence_of(functions) if functions else "",
     )
 
 

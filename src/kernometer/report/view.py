@@ -378,6 +378,43 @@ class Tallies:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionLine:
+    """One function's instructions, or a named line's."""
+
+    name: str
+    where: str  #: "kernel", "user", or "" for a named line
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileView:
+    """The functions of a row's figure on one system."""
+
+    row: str
+    summary: str
+    lines: tuple[FunctionLine, ...]  #: cells: instructions, share
+    plot: Plot | None  #: the flame graph
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedView:
+    """The functions that make a difference."""
+
+    row: str
+    summary: str
+    lines: tuple[FunctionLine, ...]  #: cells: A, B, B less A
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """By system, and by comparison (as "B against A")."""
+
+    profiles: tuple[tuple[str, tuple[ProfileView, ...]], ...]
+    changed: tuple[tuple[str, tuple[ChangedView, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """The whole report."""
 
@@ -391,6 +428,7 @@ class Page:
     events: Counts  #: by path: the plugin's counts of a timed region
     tallies: Tallies  #: by path: what the kernels count that tell
     boundaries: BoundariesView | None  #: by path: of Trio's partitions
+    functions: Functions  #: by path: of rows with profiles
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]

@@ -21,6 +21,8 @@ FORMAT = 1
 NAME_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000
 SAMPLES_PER_RUN = 1 << 20
+PROFILE_NAMES = 1 << 17
+STACK_DEPTH = 200
 LARGEST = 1e18  #: ns: 31 years
 LAST_SECOND = 253402300800.0  #: the year 10000, which Python's calendar lacks
 
@@ -241,6 +243,44 @@ class Tally(Record, kw_only=True, frozen=True, tag="tally"):
     counts: dict[Name, Annotated[tuple[Moved, ...], Meta(max_length=100)]]  #: by iteration, less what a reading takes
 
 
+class ProfileLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """So many instructions of one function, in one address space."""
+
+    function: Count  #: its index in the profile's names
+    kernel: bool = False  #: in the kernel's half of the address space; outside long mode in rings 0 to 2
+    space: Count = 0  #: address spaces, numbered as they come; 0 is that in which the iteration begins
+    interrupt: bool = False  #: while an interrupt was handled
+    count: Positive
+
+
+class ProfileStack(msgspec.Struct, kw_only=True, frozen=True):
+    """So many instructions with this stack of calls."""
+
+    frames: Annotated[tuple[Count, ...], Meta(max_length=STACK_DEPTH)]  #: outermost first; indices in the names
+    count: Positive
+
+
+class Profile(Record, kw_only=True, frozen=True, tag="profile"):
+    """Which functions a row's instructions go to (by path only): of the iteration whose count is the row's figure, or
+    of all iterations together. `gross` is `counted` - `repeated` + `moved` + `rest`; the lines' counts sum to
+    `counted`."""
+
+    row: Name
+    view: Literal["median", "totals"]
+    run: Count = 0
+    sample: Count = 0  #: the iteration's index in that run's samples
+    gross: Moved  #: instructions between the two readings of the clock, as the row's own run counted them
+    counted: Count  #: the same by the emulator's plugin
+    repeated: Count = 0  #: attempts that faulted: the plugin counts them, the guest's clock does not
+    moved: Moved = 0  #: how much less the second guest counted, by its own clock: 0 if both began from one state
+    rest: Moved = 0  #: what that does not explain
+    source: Text = ""  #: where the names of the kernel's functions come from; "": by page of code
+    names: Annotated[tuple[Text, ...], Meta(max_length=PROFILE_NAMES)]
+    lines: tuple[ProfileLine, ...]
+    stacks: tuple[ProfileStack, ...] = ()
+    without_stacks: Text = ""  #: why there are none
+
+
 class End(Record, kw_only=True, frozen=True, tag="end"):
     """Last line: without it a file was cut off."""
 
@@ -343,6 +383,7 @@ AnyRecord = (
     | Unsupported
     | Events
     | Tally
+    | Profile
     | End
     | Paper
     | Published
@@ -363,6 +404,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     unsupported: tuple[Unsupported, ...] = ()
     events: tuple[Events, ...] = ()
     tallies: tuple[Tally, ...] = ()
+    profiles: tuple[Profile, ...] = ()
     end: End | None = None
     damage: tuple[str, ...] = ()  #: lines that could not be read, as sentences; the rest was kept
 

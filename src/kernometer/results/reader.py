@@ -22,6 +22,7 @@ from kernometer.results.model import (
     Failure,
     Header,
     Paper,
+    Profile,
     Published,
     Result,
     Run,
@@ -102,6 +103,8 @@ def _refuse_newer(line: bytes) -> None:
 
 def _disagreement(record: AnyRecord) -> str:
     """A contradiction between parts of one record; "" if there is none. (The model checks single values.)"""
+    if isinstance(record, Profile):
+        return _profile_disagreement(record)
     if not isinstance(record, Run):
         return ""
     count = len(record.samples)
@@ -109,6 +112,17 @@ def _disagreement(record: AnyRecord) -> str:
         return "a disturbance is placed at a missing sample"
     if record.loop_cost and not record.loop_batch:
         return "the empty loop has samples, but no iterations"
+    return ""
+
+
+def _profile_disagreement(record: Profile) -> str:
+    named = [one.function for one in record.lines] + [frame for one in record.stacks for frame in one.frames]
+    if named and max(named) >= len(record.names):
+        return "a function of the profile has no name"
+    if sum(one.count for one in record.lines) != record.counted:
+        return "the lines of the profile do not sum to its count"
+    if record.counted - record.repeated + record.moved + record.rest != record.gross:
+        return "the profile's count is not that of its iteration"
     return ""
 
 
@@ -127,6 +141,7 @@ class _Gathered:
     unsupported: dict[Unsupported, None] = field(default_factory=dict)
     events: list[Events] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
+    profiles: list[Profile] = field(default_factory=list)
     end: End | None = None
     whole_damage: list[str] = field(default_factory=list)  #: sentences about the whole file: a handful at most
     damage: list[str] = field(default_factory=list)
@@ -164,6 +179,8 @@ class _Gathered:
                 self.events.append(record)
             case Tally():
                 self.tallies.append(record)
+            case Profile():
+                self.profiles.append(record)
             case End():
                 self.end = record
             case Paper() | Published() | Stated():
@@ -233,6 +250,7 @@ class _Gathered:
             unsupported=tuple(self.unsupported),
             events=tuple(self.events),
             tallies=tuple(self.tallies),
+            profiles=tuple(self.profiles),
             end=self.end,
             damage=(*self.whole_damage, *self.damage),
         )

@@ -33,6 +33,10 @@ class FlagCode(Enum):
     PROBE = "probe"  #: a remark of the workload
 
 
+#: Verdicts that say which side costs more.
+DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     code: FlagCode

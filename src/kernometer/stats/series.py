@@ -13,7 +13,7 @@ from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures, pooled
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
-from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.model import DECIDED, Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.order import in_registry_order
 from kernometer.stats.verdict import DELTA
 
@@ -24,8 +24,6 @@ EVENT_CHANGE = 0.25
 EVENT_DOUBT = 0.25
 #: Counts of amounts, for which the figures are better, and counts that always change with another one.
 NOT_EVENTS = frozenset({"instructions", "user", "kernel", "sysrets", "fpu_restores", "sti"})
-
-DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
 
 @dataclass(frozen=True, slots=True)

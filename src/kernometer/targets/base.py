@@ -45,6 +45,10 @@ class Call:
     needs: frozenset[str] = frozenset()  #: the row's `needs` in the registry, which a guest provides
 
 
+#: Which profile each row gets: of the iteration that is its figure, of all together, or none.
+Profiled = Literal["", "median", "totals"]
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One call of a measuring program: its arguments after the program's name, and how time is taken."""
@@ -58,6 +62,7 @@ class Job:
     calls: tuple[Call, ...] = ()  #: one call for each row by path; none: `arguments` contain no rows by path
     rows: frozenset[str] = frozenset()  #: each must have a run, a failure, or a reason why it is unsupported
     allowed: frozenset[str] = frozenset()  #: other rows whose records are allowed
+    profiled: Profiled = ""  #: by path, on a guest of ours: each row is measured a second time for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,11 @@ class Target(Protocol):
     @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
+        ...
+
+    @property
+    def profiles(self) -> bool:
+        """Whether it can tell which functions a row's instructions go to."""
         ...
 
     def place(self, by: By) -> Place:

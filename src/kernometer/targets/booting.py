@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import events, initramfs, programs, store, trio
+from kernometer.guests import events, initramfs, programs, store, trace, trio
 from kernometer.guests.emulator import SAID, end_of
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
@@ -32,7 +32,7 @@ HALTED_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
-INITRD, PROBE, CONSOLE, BULK, EVENTS = "initrd", "probe", "console", "bulk", "events.json"
+INITRD, PROBE, CONSOLE, BULK, EVENTS, TRACE = "initrd", "probe", "console", "bulk", "events.json", "trace"
 #: The files of fw_cfg for init.
 TOLD, BEFORE = "command", "before"
 
@@ -77,6 +77,15 @@ def records(
     for line in _lines(process, folder, output, max_bytes, shutdown, name):
         if line is None:
             yield None
+    if process.returncode != 0:
+        raise TargetError(f"{name}: QEMU ended with an error.")
+
+
+def output(
+    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
+) -> Lines:
+    """All lines of the file `output`, until QEMU ends, of a guest whose command is another than the probe."""
+    yield from _lines(process, folder, output, max_bytes, until, name)
     if process.returncode != 0:
         raise TargetError(f"{name}: QEMU ended with an error.")
 
@@ -184,9 +193,18 @@ def _to_try(console: str) -> str:
 
 def counts_of(folder: Path) -> dict[str, events.Region]:
     """The counts that the plugin wrote when QEMU ended."""
-    path = folder / EVENTS
+    return events.parse(_written(folder / EVENTS, events.MAX_FILE))
+
+
+def trace_of(folder: Path) -> trace.Trace:
+    """The instructions that the plugin recorded."""
+    return trace.parse(_written(folder / TRACE, trace.MAX_FILE))
+
+
+def _written(path: Path, limit: int) -> bytes:
     if not path.is_file():
-        raise TargetError("The plugin wrote no counts.", "Run it again.", shown(end_of(folder / SAID, LAST_OUTPUT)))
-    if path.stat().st_size > events.MAX_FILE:
-        raise TargetError(f"The plugin wrote more than {events.MAX_FILE:,} bytes.", "Run it again.")
-    return events.parse(path.read_bytes())
+        said = shown(end_of(path.parent / SAID, LAST_OUTPUT))
+        raise TargetError("The plugin wrote no counts.", "Run it again.", said)
+    if path.stat().st_size > limit:
+        raise TargetError(f"The plugin wrote more than {limit:,} bytes.", "Run it again.")
+    return path.read_bytes()

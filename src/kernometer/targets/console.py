@@ -69,6 +69,7 @@ class ConsoleTarget:
     by: ClassVar[tuple[By, ...]] = ("time", "path")
     programs: ClassVar[tuple[Program, ...]] = ("probe",)
     quick_start: ClassVar[bool] = False
+    profiles: ClassVar[bool] = False
 
     @classmethod
     def from_spec(cls, spec: str) -> ConsoleTarget:

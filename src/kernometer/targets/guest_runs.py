@@ -7,10 +7,11 @@ booting and before asking for its command. Which saved guest that is depends onl
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -19,10 +20,11 @@ from kernometer.errors import TargetError
 from kernometer.guests import command, disks, events, initramfs, programs, store
 from kernometer.guests.emulator import talking
 from kernometer.guests.qemu import MEMORY, STATE, Boot, Phase, argv
+from kernometer.guests.symbols import Symbols, listed
 from kernometer.results.model import Failure, Unsupported
-from kernometer.targets import booting
+from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
-from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, counts_of, explained
+from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, TRACE, counts_of, explained, trace_of
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
@@ -34,6 +36,9 @@ _UNSUPPORTED = b'{"type":"unsupported"'
 _DEFINING = (b'{"type":"header"', b'{"type":"workload"', _UNSUPPORTED)
 #: The time for a guest to boot until it is ready.
 BOOT_SECONDS = 300.0
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +62,12 @@ class Guests:
     job: Job
     until: Deadline
     held: ExitStack | None
+    profiler: Callable[[], Path]  #: builds the plugin that records instructions
     _kits: dict[frozenset[str], _Kit] = field(default_factory=dict)
     _saved: dict[str, TargetError | None] = field(default_factory=dict)  #: None: saved; a missing key: not yet
     _begun: set[str] = field(default_factory=set)  #: keys of guests that are saved or being saved
     _rows: events.Rows = field(default_factory=events.Rows)
+    _names: dict[str, Symbols] = field(default_factory=dict)  #: by a kit's key
     _defined: bool = False
     _unsupported: set[str] = field(default_factory=set)
 
@@ -111,18 +118,79 @@ class Guests:
         except TargetError as error:
             if self.until.passed:
                 raise
-            text = "\n".join(part for part in (error.text, error.last_output) if part)
-            come = [msgspec.json.encode(Failure(row=call.row, text=text))]
+            come = [_failed(call.row, error)]
         yield from come
+        if self.job.profiled:
+            yield from self._profile(call, come)
+
+    def _profile(self, call: Call, come: Sequence[bytes]) -> Lines:
+        """The row's profile, from a second guest that begins from the same state."""
+        counted = profiling.iteration(call.row, come, self._rows)
+        if counted is None:
+            return
+        try:
+            known = yield from self._symbols(call.needs)
+            recorded = profiling.recorded(counted, self.job.profiled)
+            lines: list[bytes] = []
+            boot = self.boot(call.arguments, "restored" if self.held is not None else "")
+            boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
+            told = (*self._kit(call.needs).words, *call.arguments)
+            guest = self._emulated(boot, (f"/{initramfs.PROBE}", *told), call.needs, booting.records, trace_of)
+            trace = yield from _kept(guest, lines)
+            yield msgspec.json.encode(profiling.record(counted, lines, trace, known, self.job.profiled))
+        except TargetError as error:
+            if self.until.passed:
+                raise
+            yield _failed(call.row, error)
+
+    def _symbols(self, needs: frozenset[str]) -> Generator[None, None, Symbols]:
+        """The names of this guest's functions. Linux itself lists those of a kernel without symbols."""
+        kit = self._kit(needs)
+        if kit.key not in self._names:
+            known = profiling.of_files(self.guest, self.job.program)
+            if known.kernel is None and self.guest.has_init and programs.busybox():
+                listing = profiling.listing_of(kit.key)
+                if not listing.is_file():
+                    lines: list[bytes] = []
+                    boot = replace(self.boot((), "restored" if self.held is not None else ""), plugin=None, events=None)
+                    guest = self._emulated(boot, profiling.LIST, needs, booting.output, lambda _: None)
+                    yield from _kept(guest, lines)
+                    profiling.keep_listing(listing, lines)
+                table = listed(listing.read_text(errors="replace").splitlines())
+                known = replace(known, kernel=table, source=profiling.LISTED if table else "")
+            self._names[kit.key] = known
+        return self._names[kit.key]
 
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
         """One call of the probe, in a guest that ends after it."""
+        boot = self.boot(arguments, "restored" if self.held is not None else "")
+        words = (f"/{initramfs.PROBE}", *self._kit(needs).words, *arguments)
+        read = counts_of if boot.events is not None else lambda _: {}
+        guest = self._emulated(boot, words, needs, booting.records, read)
+        while True:
+            try:
+                line = next(guest)
+            except StopIteration as end:
+                yield from map(msgspec.json.encode, rows.events(end.value))
+                return
+            if line is not None:
+                rows.see(line)
+            yield line
+
+    def _emulated(
+        self,
+        boot: Boot,
+        words: tuple[str, ...],
+        needs: frozenset[str],
+        lines_of: Callable[..., Lines],
+        read: Callable[[Path], _T],
+    ) -> Generator[bytes | None, None, _T]:
+        """The output of the command `words` in a guest that ends after it; returns what `read` finds in its folder."""
         kit = self._kit(needs)
         state = yield from self._state(kit)
-        boot = self.boot(arguments, "restored" if state else "")
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            self._lay_out(folder, boot, (*kit.words, *arguments), b"" if state else kit.initrd)
+            self._lay_out(folder, boot, words, b"" if state else kit.initrd)
             if state is not None:
                 for name in (INITRD, MEMORY, STATE):
                     (folder / name).symlink_to(state / name)
@@ -131,15 +199,10 @@ class Guests:
                     if state:
                         saving.restore(sockets[0], self.until)
                     output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
-                    lines = booting.records(process, folder, output, self.job.max_bytes, self.until, self.name)
-                    for line in lines:
-                        if line is not None:
-                            rows.see(line)
-                        yield line
+                    yield from lines_of(process, folder, output, self.job.max_bytes, self.until, self.name)
                 except TargetError as error:
                     raise explained(error, folder, self.name) from error
-            if boot.events is not None:
-                yield from map(msgspec.json.encode, rows.events(counts_of(folder)))
+            return read(folder)
 
     def _kit(self, needs: frozenset[str]) -> _Kit:
         if needs not in self._kits:
@@ -174,7 +237,7 @@ class Guests:
         until = Deadline.after(min(BOOT_SECONDS, self.until.left()))
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            self._lay_out(folder, boot, (), kit.initrd)
+            self._lay_out(folder, boot, (f"/{initramfs.PROBE}",), kit.initrd)
             (into / INITRD).write_bytes(kit.initrd)
             try:
                 watch = booting.Watch(folder, self.name)
@@ -187,10 +250,10 @@ class Guests:
             except TargetError as error:
                 raise explained(error, folder, self.name) from error
 
-    def _lay_out(self, folder: Path, boot: Boot, arguments: tuple[str, ...], initrd: bytes) -> None:
+    def _lay_out(self, folder: Path, boot: Boot, words: tuple[str, ...], initrd: bytes) -> None:
         booting.lay_out(self.guest, folder, initrd)
         if boot.told:
-            (folder / TOLD).write_bytes(command.encoded((f"/{initramfs.PROBE}", *arguments)))
+            (folder / TOLD).write_bytes(command.encoded(words))
             (folder / BEFORE).write_bytes(command.encoded(self._before(boot)))
 
     def _before(self, boot: Boot) -> tuple[str, ...]:
@@ -201,3 +264,22 @@ class Guests:
             return ()
         families = FAMILIES[:number] if number <= len(FAMILIES) else FAMILIES[number - len(FAMILIES) :]
         return (f"/{initramfs.PROBE}", "--by", "path", "--continue", *families)
+
+
+def _failed(row: str, error: TargetError) -> bytes:
+    text = "\n".join(part for part in (error.text, error.last_output) if part)
+    return msgspec.json.encode(Failure(row=row, text=text))
+
+
+def _kept(guest: Generator[bytes | None, None, _T], lines: list[bytes]) -> Generator[None, None, _T]:
+    """Adds the guest's lines to `lines`; yields None while there is none, returns what the guest returns."""
+    while True:
+        try:
+            line = next(guest)
+        except StopIteration as end:
+            found: _T = end.value
+            return found
+        if line is None:
+            yield None
+        else:
+            lines.append(line)

@@ -35,6 +35,10 @@ class LocalTarget:
     programs: ClassVar[tuple[Program, ...]] = ("probe",)
 
     @property
+    def profiles(self) -> bool:
+        return False
+
+    @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore
 from typing import ClassVar
@@ -51,6 +52,7 @@ class QemuTarget:
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
     by: ClassVar[tuple[By, ...]] = ("time", "path")
     quick_start: ClassVar[bool] = False
+    profiles: ClassVar[bool] = True
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -139,6 +141,7 @@ class QemuTarget:
                 job=job,
                 until=until,
                 held=held if by_path and not self._why_not_saved() else None,
+                profiler=partial(plugin.build, self.qemu, "profile"),
             )
             allowed = slots() if by_path else BoundedSemaphore(1)
             yield from side_by_side(guests.all(), allowed, until, self.name)

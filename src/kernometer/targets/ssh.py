@@ -42,6 +42,7 @@ class SshTarget:
 
     by: tuple[By, ...] = ("time",)
     programs: tuple[Program, ...] = ("probe",)
+    profiles = False
     quick_start = True  #: a call over the control socket takes tens of milliseconds and a round trip
 
     def __init__(self, host: str) -> None:

@@ -1,0 +1,168 @@
+"""`kernometer profile`: which functions a row's instructions go to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import complete, options
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes, with_profiles
+from kernometer.errors import Status, UsageError
+from kernometer.targets.base import Profiled
+
+if TYPE_CHECKING:
+    from kernometer.explain.functions import Breakdown
+    from kernometer.results.model import Result
+
+EPILOG = """\b
+Examples:
+  kernometer profile --on qemu:linux-6.1 proc/fork-exit
+  kernometer profile --on qemu:trio-micro syscall/getppid --all
+  kernometer profile --on qemu:linux-6.1 'ctx/*' --report out.html
+  kernometer profile --of @last proc/fork-exit --format folded > out.folded
+
+The guest needs nothing: its emulator counts. docs/profile.md explains the
+named lines, and where the names of functions come from."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("words", metavar="ROW...", nargs=-1, shell_complete=complete.rows)
+@click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=complete.targets, help="The guest to measure.")
+@click.option("--of", "name", metavar="RESULT", shell_complete=complete.results, help="A stored session instead.")
+@click.option("--totals", is_flag=True, help="All iterations together, ticks included, instead of a median one.")
+@click.option("--all", "whole", is_flag=True, help="Show every function.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "folded", "speedscope", "pprof"]),
+    default="table",
+    show_default=True,
+    help="A file for other programs instead: flamegraph.pl, speedscope, pprof.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@options.unit_costs
+@options.label
+@options.seed
+@options.report
+@options.dry_run
+@json_option
+@pass_env
+def command(
+    env: Env,
+    words: tuple[str, ...],
+    spec: str | None,
+    name: str | None,
+    totals: bool,
+    whole: bool,
+    form: str,
+    output: Path | None,
+    unit_costs: bool,
+    label: str,
+    seed: int | None,
+    report_file: Path | None,
+    dry_run: bool,
+) -> None:
+    """Show which functions a row's instructions go to, of any guest, exactly.
+
+    It is the profile of one iteration: that whose count is the row's figure. The functions' counts and the named lines
+    (interrupts, what faulted and was repeated, the empty bracket) sum to the figure. The session is stored, so that
+    'compare' shows differences by function.
+    """
+    from kernometer.explain.functions import breakdowns
+
+    if (spec is None) == (name is None):
+        raise UsageError("Give a guest with --on, or a stored session with --of.", "For example: --on qemu:linux-6.1")
+    if name is not None:
+        result = env.store().load(name)
+    else:
+        measured = _measured(env, spec or "", words, "totals" if totals else "median", unit_costs, label, seed, dry_run)
+        if measured is None:
+            return
+        result = measured
+    found = _chosen(breakdowns(result), words if name is not None else ())
+    _show(env, [*found.values()], whole=whole, form=form, output=output)
+    if report_file is not None:
+        from kernometer.cli.show_comparisons import write_report
+
+        write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
+    raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
+
+
+def _measured(
+    env: Env,
+    spec: str,
+    words: tuple[str, ...],
+    view: Profiled,
+    unit_costs: bool,
+    label: str,
+    seed: int | None,
+    dry_run: bool,
+) -> Result | None:
+    from contextlib import closing
+
+    from kernometer.campaign.session import measure
+    from kernometer.cli.progress import progress
+    from kernometer.results.store import read_file
+    from kernometer.targets.parse import target_of
+
+    if not words:
+        raise UsageError("Which rows?", "For example proc/fork-exit; '*' is the quick profile.")
+    with closing(target_of(spec)) as target:
+        program = program_for(target, unit_costs=unit_costs)
+        plan = with_profiles(plan_for(target, "path", "quick", words, seed, program), view, target)
+        if dry_run:
+            print_commands(env, plan, (target,))
+            return None
+        tell_notes(env, "path", target)
+        with progress(env, plan.units, plan.silence) as listen:
+            path = measure(plan, target, env.store(), label, listen)
+    env.say(f"The session is stored in {path}.")
+    return read_file(path)
+
+
+def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
+    """The rows that a word names. Raises UsageError without a profile."""
+    from fnmatch import fnmatchcase
+
+    chosen = {
+        row: one
+        for row, one in found.items()
+        if not words or any(fnmatchcase(row, word) or row.partition("@")[0] == word for word in words)
+    }
+    if not chosen:
+        raise UsageError(
+            "There is no profile of such a row." if found else "The session has no profiles.",
+            "kernometer profile --on qemu:GUEST ROW measures one.",
+        )
+    return chosen
+
+
+def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
+    import json
+
+    from kernometer.report import functions
+    from kernometer.report.profile_files import FORMS
+    from kernometer.report.whole import whole_file
+
+    if form == "pprof" and output is None:
+        raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")
+    if form != "table":
+        data = FORMS[form](found)
+        if output is None:
+            env.out.write(data.decode())
+            return
+        with whole_file(output, "profile") as file:
+            file.write(data)
+        return
+    if output is not None:
+        raise UsageError("-o takes a form for other programs.", "For example: --format folded -o out.folded")
+    if env.json:
+        click.echo(json.dumps([functions.document(one) for one in found], indent=1), file=env.out)
+        return
+    for one in found:
+        functions.print_profile(env.console(), one, whole=whole)
+    for text in functions.notes_of(found):
+        env.console().print(text, style="dim", markup=False, highlight=False)

@@ -1,0 +1,173 @@
+"""Which functions a row's figure is made of, and which ones make the difference of two figures. Pure.
+
+The lines of a profile and a few named ones sum to the figure exactly: docs/profile.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kernometer.results.iteration import baseline_of, bracket_of
+from kernometer.results.model import Profile, Result
+from kernometer.stats.model import DECIDED, Comparison
+
+#: The named lines, in their order.
+INTERRUPTS = "interrupts in between"
+REPEATED = "attempts that faulted, counted twice"
+MOVED = "the second guest counted differently"
+REST = "unexplained"
+OUTSIDE = "outside the clock's readings, and attempts that faulted"
+BRACKET = "the empty bracket"
+BASELINE = "the row's baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function by name, in the kernel or in a program."""
+
+    name: str
+    kernel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """One row's figure. All counts are of one iteration: `ops` operations; or of all iterations together."""
+
+    row: str
+    view: str
+    ops: float
+    functions: Mapping[Function, int]  #: the largest first
+    named: Mapping[str, int]  #: without those that are 0; negative where they are subtracted
+    spaces: Mapping[str, int]  #: instructions by address space; a space's name is that of the program in it
+    source: str  #: of the kernel's names
+    stacks: Mapping[tuple[str, ...], int]  #: of calls, outermost first; empty: not known
+    without_stacks: str  #: why not
+
+    @property
+    def total(self) -> int:
+        """The figure times `ops`; of all iterations the sum of their samples."""
+        return sum(self.functions.values()) + sum(self.named.values())
+
+
+def breakdowns(result: Result) -> dict[str, Breakdown]:
+    """By row; of the median iteration where there is one."""
+    found: dict[str, Breakdown] = {}
+    for profile in sorted(result.profiles, key=lambda one: one.view == "median"):
+        made = breakdown(result, profile)
+        if made is not None:
+            found[profile.row] = made
+    return found
+
+
+def breakdown(result: Result, profile: Profile) -> Breakdown | None:
+    """None if the result lacks the run that it is of."""
+    run = next((one for one in result.runs_of(profile.row) if one.run == profile.run), None)
+    if run is None:
+        return None
+    functions: Counter[Function] = Counter()
+    interrupts = 0
+    for line in profile.lines:
+        if line.interrupt:
+            interrupts += line.count
+        else:
+            functions[Function(profile.names[line.function], line.kernel)] += line.count
+    named = {INTERRUPTS: interrupts, REPEATED: -profile.repeated, MOVED: profile.moved}
+    named[REST if profile.view == "median" else OUTSIDE] = profile.rest
+    if profile.view == "median":
+        workload = result.workloads.get(run.workload)
+        named |= {BRACKET: -bracket_of(run)}
+        named |= {BASELINE: -baseline_of(run)} if workload and workload.figure_less_baseline else {}
+    return Breakdown(
+        row=profile.row,
+        view=profile.view,
+        ops=run.ops,
+        functions=dict(functions.most_common()),
+        named={what: count for what, count in named.items() if count},
+        spaces=_spaces(profile),
+        source=profile.source,
+        stacks={tuple(profile.names[at] for at in one.frames): one.count for one in profile.stacks},
+        without_stacks=profile.without_stacks,
+    )
+
+
+def _spaces(profile: Profile) -> dict[str, int]:
+    """Address spaces by the program that executed most in each, and how many others of that name there are."""
+    of: dict[int, int] = Counter()
+    programs: dict[int, Counter[str]] = {}
+    for line in profile.lines:
+        of[line.space] += line.count
+        name = profile.names[line.function]
+        if not line.kernel and name.endswith(")"):
+            programs.setdefault(line.space, Counter())[name[name.rindex("(") + 1 : -1]] += line.count
+    named: dict[str, int] = {}
+    for space, count in sorted(of.items()):
+        most = programs.get(space, Counter()).most_common(1)
+        name = most[0][0] if most else "no program"
+        number = sum(one.rpartition(" ")[0] == name or one == name for one in named) + 1
+        named[f"{name} {number}" if number > 1 else name] = count
+    return named
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One function's, or one named line's, share of a difference: instructions of an operation."""
+
+    name: str
+    kernel: bool
+    a: float
+    b: float
+
+    @property
+    def more(self) -> float:
+        return self.b - self.a
+
+    @property
+    def state(self) -> str:
+        """Whether only one side has it. A function that was renamed, or is inlined now, is one gone and one new."""
+        return "new" if not self.a else "gone" if not self.b else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The difference of B's figure and A's, by function: the changes sum to it. The largest first."""
+
+    row: str
+    more: float  #: instructions of an operation
+    changes: tuple[Change, ...]
+
+
+def difference(a: Breakdown, b: Breakdown) -> Difference | None:
+    """None if the two are not of one iteration each, of as many operations."""
+    if (a.view, b.view) != ("median", "median") or a.ops != b.ops:
+        return None
+    keys = dict.fromkeys((*a.functions, *b.functions))
+    changes = [
+        Change(key.name, key.kernel, a.functions.get(key, 0) / a.ops, b.functions.get(key, 0) / b.ops)
+        for key in keys
+        if a.functions.get(key, 0) != b.functions.get(key, 0)
+    ]
+    for what in dict.fromkeys((*a.named, *b.named)):
+        if a.named.get(what, 0) != b.named.get(what, 0):
+            changes.append(Change(what, False, a.named.get(what, 0) / a.ops, b.named.get(what, 0) / b.ops))
+    changes.sort(key=lambda one: (-abs(one.more), one.name))
+    return Difference(a.row, (b.total - a.total) / a.ops, tuple(changes))
+
+
+def differences(a: Sequence[Result], b: Sequence[Result], comparison: Comparison) -> dict[str, Difference]:
+    """By row whose difference is decided, from the newest session of each side that has its profile."""
+    found = {}
+    of_a, of_b = newest(a), newest(b)
+    for row in (one.row for one in comparison.rows if one.verdict in DECIDED):
+        if row in of_a and row in of_b and (one := difference(of_a[row], of_b[row])) is not None:
+            found[row] = one
+    return found
+
+
+def newest(results: Sequence[Result]) -> dict[str, Breakdown]:
+    """By row, from the newest session that has its profile."""
+    found: dict[str, Breakdown] = {}
+    for result in sorted(results, key=lambda one: one.session.started):
+        found |= breakdowns(result)
+    return found

@@ -1,0 +1,205 @@
+"""From a trace and the names of functions to a row's profile. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from kernometer.errors import TargetError
+from kernometer.guests.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
+from kernometer.guests.symbols import Program, Symbols
+from kernometer.guests.trace import Flow, Trace
+from kernometer.results.model import Profile, ProfileLine, ProfileStack
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The most different stacks that a profile keeps, a fork has a thousand: the rarest are counted at their callers.
+MAX_STACKS = 5_000
+SWITCHES = (DIRECT_SWITCHES, TASK_SWITCHES)
+#: Why a profile has no stacks.
+ONLY_COUNTS = "the iteration is too long to keep the order of its instructions"
+ALL_TOGETHER = "they are of all iterations together"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The functions of a trace's instructions. `names`: "main (probe)" for a program, a kernel's bare."""
+
+    names: tuple[str, ...]
+    of: NDArray[np.int64]  #: of each instruction, the index of its name
+
+
+def named(trace: Trace, symbols: Symbols) -> Named:
+    """Names each executed instruction.
+
+    A program is recognised by its code, page by page of memory. Without a name a function is its page of code; pages
+    that several programs share in memory are one.
+    """
+    import numpy as np
+
+    of = trace.instructions
+    index: dict[str, int] = {}
+    found = np.zeros(len(of), dtype=np.int64)
+    executed = np.flatnonzero(of["count"])
+    pages: dict[tuple[int, int], list[int]] = {}
+    for at in map(int, executed):
+        pages.setdefault((int(of["page"][at]), int(of["address"][at]) >> 12), []).append(at)
+    for (_, page), places in pages.items():
+        naming = _naming(of, places, page, symbols)
+        for at in places:
+            found[at] = index.setdefault(naming(int(of["address"][at])), len(index))
+    return Named(tuple(index), found)
+
+
+def _naming(of: NDArray[np.void], places: list[int], page: int, symbols: Symbols) -> Callable[[int], str]:
+    """How the functions of one page of code are named, by address."""
+    if of["kernel"][places[0]]:
+        table = symbols.kernel
+        return lambda address: (table.name(address) if table else "") or f"[kernel code at {page << 12:#x}]"
+    program = _program(of, places, symbols.programs)
+    if program is None:
+        return lambda _: f"[user code at {page << 12:#x}]"
+    return lambda address: f"{program.table.name(address) or f'[code at {page << 12:#x}]'} ({program.name})"
+
+
+def _program(of: NDArray[np.void], places: list[int], programs: tuple[Program, ...]) -> Program | None:
+    """The program that has all these instructions at their addresses."""
+    for program in programs:
+        if all(program.has(int(of["address"][at]), of["bytes"][at][: of["size"][at]].tobytes()) for at in places):
+            return program
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The iteration that a trace is of, or the sum of all: what the guest's own clock counted."""
+
+    row: str
+    run: int
+    sample: int
+    gross: int  #: in the guest that gave the row's figure
+    again: int  #: in the guest that was recorded
+
+
+def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
+    """The profile of one iteration. Raises TargetError if the trace has no instruction."""
+    names = named(trace, symbols)
+    if not trace.ordered:
+        return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, without=ONLY_COUNTS)
+    import numpy as np
+
+    first, last = _bounds(trace)
+    function, space = names.of[trace.steps], _spaces(trace, first)
+    found = exceptions(trace, space, first, last, counted.again)
+    window = slice(first + 1, last + 1)
+    kernel, interrupt = trace.instructions["kernel"][trace.steps], _interrupts(found, len(trace.steps))
+    keys = np.stack((function[window], kernel[window], space[window], interrupt[window]))
+    each, counts = np.unique(keys, axis=1, return_counts=True)
+    lines = tuple(
+        ProfileLine(function=int(f), kernel=bool(k), space=int(s), interrupt=bool(i), count=int(n))
+        for (f, k, s, i), n in zip(each.T, counts, strict=True)
+    )
+    direct, others = (frozenset(at for at, name in enumerate(names.names) if name in of) for of in SWITCHES)
+    stacks, without = Walk(trace, function, space, direct | others, direct, found.taken).stacks(first, last)
+    repeated = sum(first < at <= last for at in found.repeated)
+    return _made(counted, "median", lines, names, symbols, repeated=repeated, stacks=stacks, without=without)
+
+
+def totals(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
+    """The profile of all iterations together, from begin marker to end marker, ticks included."""
+    names = named(trace, symbols)
+    return _made(counted, "totals", _sums(trace, names, counted.row), names, symbols, without=ALL_TOGETHER)
+
+
+def _made(
+    counted: Counted,
+    view: Literal["median", "totals"],
+    lines: tuple[ProfileLine, ...],
+    names: Named,
+    symbols: Symbols,
+    *,
+    repeated: int = 0,
+    stacks: Mapping[tuple[int, ...], int] | None = None,
+    without: str = "",
+) -> Profile:
+    sum_of_lines = sum(line.count for line in lines)
+    return Profile(
+        row=counted.row,
+        view=view,
+        run=counted.run,
+        sample=counted.sample,
+        gross=counted.gross,
+        counted=sum_of_lines,
+        repeated=repeated,
+        moved=counted.gross - counted.again,
+        rest=counted.again - (sum_of_lines - repeated),
+        source=symbols.source,
+        names=names.names,
+        lines=lines,
+        stacks=tuple(ProfileStack(frames=path, count=count) for path, count in sorted(_folded(stacks or {}).items())),
+        without_stacks=without,
+    )
+
+
+def _folded(stacks: Mapping[tuple[int, ...], int]) -> Mapping[tuple[int, ...], int]:
+    """At most MAX_STACKS of them; the deepest of the rarest are counted at their callers first."""
+    kept = Counter(stacks)
+    while len(kept) > MAX_STACKS:
+        edge = sorted(kept.values())[len(kept) - MAX_STACKS]
+        depth = max(len(path) for path, count in kept.items() if count <= edge)
+        if depth == 1:
+            break
+        for path in [path for path, count in kept.items() if count <= edge and len(path) == depth]:
+            count = kept.pop(path)
+            kept[path[:-1]] += count
+    return kept
+
+
+def _sums(trace: Trace, names: Named, row: str) -> tuple[ProfileLine, ...]:
+    """The lines of a trace without order."""
+    import numpy as np
+
+    of = trace.instructions
+    sums: Counter[tuple[int, bool]] = Counter()
+    for at in map(int, np.flatnonzero(of["count"])):
+        sums[int(names.of[at]), bool(of["kernel"][at])] += int(of["count"][at])
+    if not sums:
+        raise TargetError(f"{row}: the plugin saw no such region.", "Run it again.")
+    return tuple(ProfileLine(function=f, kernel=k, count=n) for (f, k), n in sorted(sums.items()))
+
+
+def _bounds(trace: Trace) -> tuple[int, int]:
+    """The steps that read the clock first and last; without two readings the first and last step."""
+    import numpy as np
+
+    of = trace.instructions
+    reads = np.flatnonzero((of["flow"][trace.steps] == Flow.CLOCK) & (of["kernel"][trace.steps] == 0))
+    return (int(reads[0]), int(reads[-1])) if len(reads) > 1 else (0, len(trace.steps) - 1)
+
+
+def _spaces(trace: Trace, first: int) -> NDArray[np.int64]:
+    """The number of each step's address space, 0 for that of the step `first`."""
+    import numpy as np
+
+    space = np.zeros(len(trace.steps), dtype=np.int64)
+    known: dict[int, int] = {}
+    before = [root for at, _, root in trace.readings if at <= first]
+    if before:
+        known[before[-1]] = 0
+    for at, _, root in trace.readings:
+        space[at:] = known.setdefault(root, len(known))
+    return space
+
+
+def _interrupts(found: Exceptions, steps: int) -> NDArray[np.int64]:
+    """1 for each step while an interrupt was handled."""
+    import numpy as np
+
+    mark = np.zeros(steps, dtype=np.int64)
+    for begin, end in found.interrupts:
+        mark[begin : end + 1] = 1
+    return mark

@@ -1,0 +1,94 @@
+"""Reads what the plugin `profile` recorded: the instructions of one execution of a region, in order. Pure.
+
+The form is that of plugin/profile.c. QEMU writes the file, but a guest decides what it contains: every size and index
+is checked.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kernometer.errors import TargetError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugin/profile.c.
+MAX_FILE = 512 << 20
+_HEAD = struct.Struct("<8s6Q")
+_MAGIC = b"KMTRACE\0"
+_READING = 1 << 31
+_AGAIN = "Run it again."
+
+
+class Flow(IntEnum):
+    """What an instruction does to the flow of control: `enum flow` of plugin/profile.c."""
+
+    PLAIN = 0
+    CALL = 1
+    RETURN = 2
+    JUMP = 3
+    ENTER = 4  #: syscall, sysenter, int
+    LEAVE = 5  #: sysret, sysexit
+    IRET = 6
+    REPEAT = 7  #: a string instruction with a prefix: each of its iterations is a step
+    CLOCK = 8  #: rdtsc
+    STACK = 9  #: loads the stack pointer
+    SPACE = 10  #: loads the page-table base
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """`instructions`: structured (address, page, count, size, flow, kernel, bytes). `steps`: indices into it, in the
+    order of execution, empty if only counts were kept. `readings`: (the number of steps before it, stack pointer,
+    page-table base)."""
+
+    instructions: NDArray[np.void]
+    steps: NDArray[np.uint32]
+    readings: tuple[tuple[int, int, int], ...]
+    complete: int  #: complete executions of the region
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order is known; if not, there are only counts."""
+        return len(self.steps) > 0
+
+
+def parse(written: bytes) -> Trace:
+    """The plugin's file. Raises TargetError for anything else."""
+    import numpy as np
+
+    of_instruction = np.dtype(
+        [
+            ("address", "<u8"),
+            ("page", "<u8"),
+            ("count", "<u8"),
+            ("size", "u1"),
+            ("flow", "u1"),
+            ("kernel", "u1"),
+            ("first", "u1"),
+            ("bytes", "u1", 12),
+        ]
+    )
+    if len(written) < _HEAD.size or not written.startswith(_MAGIC):
+        raise TargetError("The plugin recorded nothing.", _AGAIN)
+    _, known, kept, read, complete, executed, whole = _HEAD.unpack_from(written)
+    sizes = (known * of_instruction.itemsize, kept * 4, read * 16)
+    if len(written) != _HEAD.size + sum(sizes):
+        raise TargetError("The plugin's record is cut off.", _AGAIN)
+    instructions = np.frombuffer(written, of_instruction, known, _HEAD.size)
+    steps = np.frombuffer(written, "<u4", kept, _HEAD.size + sizes[0])
+    values = np.frombuffer(written, "<u8", 2 * read, _HEAD.size + sizes[0] + sizes[1]).reshape(-1, 2)
+    is_reading = steps >= _READING
+    places = np.flatnonzero(is_reading)
+    order = steps[~is_reading]
+    damaged = len(places) != read or (len(order) and int(order.max()) >= known) or (whole and len(order) != executed)
+    if damaged or (known and int(instructions["flow"].max()) >= len(Flow)):
+        raise TargetError("The plugin's record is damaged.", _AGAIN)
+    before = places - np.arange(len(places))
+    readings = tuple((int(at), int(one[0]), int(one[1])) for at, one in zip(before, values, strict=True))
+    return Trace(instructions, order if whole else order[:0], readings, complete)

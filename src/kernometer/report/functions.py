@@ -1,0 +1,160 @@
+"""Functions as text: what a figure is made of, and what makes a difference. For terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kernometer.explain.functions import Breakdown, Change, Difference
+from kernometer.report.flames import flame
+from kernometer.report.subjects import name
+from kernometer.report.units import format_percent
+from kernometer.report.view import ChangedView, FunctionLine, ProfileView
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Functions of a profile that are shown, without --all; changes that a sentence names; characters of a name.
+SHOWN, NAMED, LONGEST = 20, 3, 47
+#: And on the page.
+ON_PAGE = 40
+
+
+def count_text(count: float) -> str:
+    """`+9,312`, `−17`, `+0.5`."""
+    size = f"{abs(count):,.0f}" if abs(count) >= 100 or count == round(count) else f"{abs(count):,.2f}"
+    return f"{'−' if count < 0 else '+'}{size}"
+
+
+def sentence_of(of: Difference) -> str:
+    """`+9,312: +6,190 in copy_page_range, +2,084 in … (new), +1,038 in 41 others`."""
+    parts = [f"{count_text(one.more)} in {named(one)}" for one in of.changes[:NAMED]]
+    others = of.changes[NAMED:]
+    if others:
+        more = sum(one.more for one in others)
+        parts.append(f"{count_text(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
+    return f"{count_text(of.more)}: {', '.join(parts)}" if parts else "no function differs"
+
+
+def named(one: Change) -> str:
+    return f"{printable(one.name, LONGEST)}{f' ({one.state})' if one.state else ''}"
+
+
+def print_profile(console: Console, of: Breakdown, *, whole: bool) -> None:
+    """A row's functions and named lines, which sum to its figure."""
+    from rich.text import Text
+
+    for style, text in lines_of(of, whole=whole):
+        console.print(Text(text, style))
+
+
+def lines_of(of: Breakdown, *, whole: bool = False) -> Iterator[tuple[str, str]]:
+    """(style, text)."""
+    total = of.total
+    operations = f", {of.ops:g} operations" if of.ops != 1 else ""
+    title = "all iterations together, no figure" if of.view == "totals" else f"one iteration{operations}"
+    yield "bold", f"{name(of.row)}: {total:,} instructions, {title}"
+    shown = [*of.functions.items()][: None if whole else SHOWN]
+    for function, count in shown:
+        where = "kernel" if function.kernel else "user"
+        yield "", f"{count:>13,}  {_share(count, total):>7}  {where:<6}  {printable(function.name, LONGEST)}"
+    left = [count for _, count in [*of.functions.items()][len(shown) :]]
+    if left:
+        yield "", f"{sum(left):>13,}  {_share(sum(left), total):>7}          {len(left)} other functions"
+    for what, count in of.named.items():
+        yield "", f"{_signed(count):>13}                    {what}"
+    if len(of.spaces) > 1:
+        spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in of.spaces.items())
+        yield "dim", f"Address spaces: {spaces}."
+
+
+def _signed(count: int) -> str:
+    return f"{count:,}".replace("-", "−")
+
+
+def _share(count: int, total: int) -> str:
+    return format_percent(count / total) if total else ""
+
+
+def print_differences(console: Console, b: str, found: Mapping[str, Difference]) -> None:
+    """A line a row: which functions make B's figure another one."""
+    from rich.text import Text
+
+    if not found:
+        return
+    console.print()
+    console.print(Text(f"By function, {name(b)}: instructions of an operation", "bold"))
+    for row, one in found.items():
+        console.print(Text(f"{name(row)} {sentence_of(one)}"))
+
+
+def profile_view(of: Breakdown) -> ProfileView:
+    """For the page."""
+    total = of.total
+    shown = [*of.functions.items()][:ON_PAGE]
+    lines = [
+        FunctionLine(printable(one.name, LONGEST), "kernel" if one.kernel else "user", (f"{n:,}", _share(n, total)))
+        for one, n in shown
+    ]
+    left = len(of.functions) - len(shown)
+    others = sum(of.functions.values()) - sum(n for _, n in shown)
+    lines += [FunctionLine(f"{left} other functions", "", (f"{others:,}", _share(others, total)))] if left else []
+    lines += [FunctionLine(what, "", (_signed(n), "")) for what, n in of.named.items()]
+    notes = [f"Address spaces: {', '.join(f'{space} {n:,}' for space, n in of.spaces.items())}."]
+    if of.without_stacks:
+        notes.append(f"Each function is drawn for itself: {of.without_stacks}.")
+    return ProfileView(
+        row=name(of.row),
+        summary=next(lines_of(of))[1].partition(": ")[2],
+        lines=tuple(lines),
+        plot=flame(of),
+        notes=tuple(printable(note, 1000) for note in notes[0 if len(of.spaces) > 1 else 1 :]),
+    )
+
+
+def changed_view(of: Difference) -> ChangedView:
+    """For the page."""
+    shown = of.changes[:ON_PAGE]
+    lines = [
+        FunctionLine(named(one), "kernel" if one.kernel else "", (f"{one.a:,g}", f"{one.b:,g}", count_text(one.more)))
+        for one in shown
+    ]
+    others = of.changes[len(shown) :]
+    if others:
+        cells = ("", "", count_text(sum(one.more for one in others)))
+        lines.append(FunctionLine(f"{len(others)} others", "", cells))
+    return ChangedView(name(of.row), sentence_of(of), tuple(lines))
+
+
+def document(of: Breakdown) -> dict[str, Any]:
+    """For --json."""
+    return {
+        "row": of.row,
+        "view": of.view,
+        "total": of.total,
+        "ops": of.ops,
+        "source": of.source,
+        "functions": [{"function": one.name, "kernel": one.kernel, "count": n} for one, n in of.functions.items()],
+        "named": dict(of.named),
+        "spaces": dict(of.spaces),
+        "without_stacks": of.without_stacks,
+    }
+
+
+def difference_document(of: Difference) -> dict[str, Any]:
+    """For --json."""
+    changes = [
+        {"function": one.name, "kernel": one.kernel, "a": one.a, "b": one.b, "more": one.more} for one in of.changes
+    ]
+    return {"row": of.row, "more": of.more, "functions": changes}
+
+
+def notes_of(of: Sequence[Breakdown]) -> Iterator[str]:
+    """Below the profiles: where the names come from, and why there are no stacks."""
+    for source in dict.fromkeys(one.source for one in of):
+        yield f"Names of the kernel's functions: {source or 'none; a line is a page of code'}."
+    for why in dict.fromkeys(one.without_stacks for one in of if one.without_stacks):
+        rows = [name(one.row) for one in of if one.without_stacks == why]
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        yield f"No stacks of calls, {rows[0]}{more}: {why}."

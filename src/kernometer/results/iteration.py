@@ -1,0 +1,57 @@
+"""Which iteration of a row, counted by path, is its figure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median_low
+
+from kernometer.results.model import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One iteration of one run, and what the figure is net of."""
+
+    run: Run
+    sample: int  #: its index in `run.samples`
+    number: int  #: how many iterations of the row were executed before it, in all runs
+
+    @property
+    def gross(self) -> int:
+        """Instructions between the two readings of the clock."""
+        return int(self.run.samples[self.sample])
+
+
+def bracket_of(run: Run) -> int:
+    """Instructions of the empty bracket."""
+    return int(median_low(run.loop_cost)) if run.loop_cost else 0
+
+
+def baseline_of(run: Run) -> int:
+    """Instructions of the row's baseline, net of the bracket; 0 without one."""
+    return int(median_low(run.baseline.samples)) - bracket_of(run) if run.baseline else 0
+
+
+def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration | None:
+    """The first iteration whose count is the row's figure (stats/cost.py: the lower median of the runs' lower medians,
+    net of bracket and, if `less_baseline`, of the baseline). None without samples.
+
+    `runs`: all runs of one row by path, in the order in which they were executed.
+    """
+    good = [run for run in runs if run.samples]
+    if not good:
+        return None
+
+    def cost(run: Run) -> float:
+        base = baseline_of(run) if less_baseline else 0
+        return (median_low(run.samples) - bracket_of(run) - base) / run.ops
+
+    wanted = median_low([cost(run) for run in good])
+    before = 0
+    for run in runs:
+        if run.samples and cost(run) == wanted:
+            sample = list(run.samples).index(median_low(run.samples))
+            return Iteration(run, sample, before + sample)
+        before += len(run.samples)
+    return None

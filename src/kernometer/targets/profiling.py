@@ -1,0 +1,99 @@
+"""What a row's profile needs besides the emulator: the iteration to record, and the names of the guest's functions."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from kernometer.cache import cache_folder, kept
+from kernometer.errors import TargetError
+from kernometer.guests import events, profile, programs, store, symbols, trio
+from kernometer.guests.symbols import Symbols
+from kernometer.guests.trace import Trace
+from kernometer.results.iteration import Iteration, median_iteration
+from kernometer.results.model import Profile, Run
+from kernometer.targets import build
+from kernometer.targets.base import Profiled, Program
+
+#: Prints a Linux guest's symbols, those of its loaded drivers too.
+LIST = ("/bin/cat", "/proc/kallsyms")
+LISTED = "/proc/kallsyms of the guest"
+#: A user's list of a kernel's symbols, in the guest's directory.
+SYSTEM_MAP = "System.map"
+#: In Trio's kernel: the programs of its servers.
+_IMAGES = "image_"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that was measured, and the iteration that is its figure."""
+
+    name: str
+    region: int
+    iteration: Iteration
+    runs: tuple[Run, ...]
+
+
+def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None:
+    """From the records of the row's own guest; None if it gave no figure."""
+    runs = _runs(row, come)
+    region = known.region(row)
+    found = median_iteration(runs, less_baseline=known.is_net(row))
+    return Row(row, region, found, runs) if found is not None and region is not None else None
+
+
+def recorded(row: Row, profiled: Profiled) -> str:
+    """The plugin's arguments: see plugin/profile.c."""
+    return f"region={row.region},execution={'all' if profiled == 'totals' else row.iteration.number}"
+
+
+def record(row: Row, come: Sequence[bytes], trace: Trace, known: Symbols, profiled: Profiled) -> Profile:
+    """The profile, from the trace and the records of the guest that was recorded. Raises TargetError without these."""
+    again = {run.run: run for run in _runs(row.name, come)}
+    run, sample = row.iteration.run, row.iteration.sample
+    if {number: len(one.samples) for number, one in again.items()} != {one.run: len(one.samples) for one in row.runs}:
+        raise TargetError(f"{row.name} was not measured in the guest that was recorded.", "Run it again.")
+    if profiled == "totals":
+        sums = [int(sum(sum(one.samples) for one in runs)) for runs in (row.runs, again.values())]
+        return profile.totals(profile.Counted(row.name, 0, 0, *sums), trace, known)
+    counted = profile.Counted(row.name, run.run, sample, row.iteration.gross, int(again[run.run].samples[sample]))
+    return profile.profile(counted, trace, known)
+
+
+def _runs(row: str, come: Sequence[bytes]) -> tuple[Run, ...]:
+    runs = [msgspec.json.decode(line, type=Run) for line in come if line.startswith(b'{"type":"run"')]
+    return tuple(run for run in runs if run.row == row)
+
+
+def of_files(guest: store.Guest, program: Program) -> Symbols:
+    """The names of functions that the guest's files and the programs in it have."""
+    measures = trio.probe() if program == "probe-trio" else build.static_probe()
+    known = [symbols.program_of(program, measures), symbols.program_of("init", programs.init())]
+    if shell := programs.busybox_file():
+        known.append(symbols.program_of("busybox", shell))
+    inside: tuple[symbols.Program, ...] = ()
+    if trio.is_trio(guest):
+        with tempfile.TemporaryDirectory(prefix="kernometer-symbols-") as made:
+            inside = symbols.embedded(guest.kernel, _IMAGES, Path(made))
+    table, source = symbols.of_elf(guest.kernel), f"the symbols of {guest.kernel.name}"
+    listing = guest.folder / SYSTEM_MAP
+    if table is None and listing.is_file():
+        table, source = symbols.listed(listing.read_text(errors="replace").splitlines()), SYSTEM_MAP
+    return Symbols(table, source if table else "", (*(one for one in known if one), *inside))
+
+
+def listing_of(key: str) -> Path:
+    """Where the list that a guest printed is kept. `key` identifies the guest."""
+    return cache_folder() / "symbols" / key
+
+
+def keep_listing(final: Path, lines: Sequence[bytes]) -> None:
+    def make(folder: Path) -> Path:
+        (folder / "listing").write_bytes(b"\n".join(lines))
+        return folder / "listing"
+
+    kept(final, make)

@@ -1,0 +1,84 @@
+"""The names of functions: from listings, ELF files, and programs inside a kernel."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import TargetError
+from kernometer.guests import symbols
+
+LISTING = """\
+0000000000000000 A fixed_percpu_data
+ffffffff81000000 T _text
+ffffffff81000000 T startup_64
+ffffffff81000100 t local.part.0
+ffffffff81000100 W weak
+ffffffff810001f0 t __pfx_padded
+ffffffff81000200 T padded
+ffffffffc0001000 t ext4_read\t[ext4]
+ffffffff82000000 D data
+garbage
+ffffffff81000300 T <script>
+"""
+
+
+def test_a_listing_is_read_as_nm_writes_it() -> None:
+    """Expected: code only, one name an address, a driver's with its name. Broken: a padding's name, or data."""
+    table = symbols.listed(LISTING.splitlines())
+    assert table is not None
+    assert table.names == ("_text", "local.part.0", "padded", "<script>", "ext4_read [ext4]")
+    assert table.name(0xFFFFFFFF81000101) == "local.part.0"
+    assert table.name(0xFFFFFFFF80000000) == ""
+    assert symbols.listed(["", "x"]) is None
+
+
+def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbols, "MAX_SYMBOLS", 10)
+    with pytest.raises(TargetError, match="more than 10"):
+        symbols.listed(f"{at:016x} t f{at}" for at in range(1, 100))
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    source, made = tmp_path / "p.c", tmp_path / "p"
+    source.write_text("int f(int x) { return 3 * x + 1; }\nvoid _start(void) { f(2); for (;;) ; }\n")
+    words = ("gcc", "-O1", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-o", str(made), str(source))
+    subprocess.run(words, check=True, timeout=60)
+    return made
+
+
+def test_a_program_is_known_by_its_code(program: Path) -> None:
+    """Expected: the bytes at the address decide. Broken: any code at that address is this program's."""
+    found = symbols.program_of("p", program)
+    assert found is not None
+    at = found.table.addresses[found.table.names.index("f")]
+    start, content = next(one for one in found.segments if one[0] <= at < one[0] + len(one[1]))
+    code = content[at - start : at - start + 4]
+    assert found.has(at, code)
+    assert not found.has(at, code[::-1])
+    assert not found.has(at + 0x10000000, code)
+    subprocess.run(("strip", str(program)), check=True, timeout=60)
+    stripped = symbols.program_of("p", program)
+    assert stripped is not None
+    assert stripped.table == symbols.Table((), ())
+
+
+def test_a_program_inside_a_kernel_is_found_by_its_symbol(program: Path, tmp_path: Path) -> None:
+    """Expected: the servers of Trio, each a whole ELF file. Broken: every word that begins so."""
+    source, kernel, into = tmp_path / "k.S", tmp_path / "k", tmp_path / "into"
+    into.mkdir()
+    source.write_text(f'.globl image_p, image_none\n.data\nimage_none: .quad 1\nimage_p: .incbin "{program}"\n')
+    subprocess.run(("gcc", "-static", "-nostdlib", "-o", str(kernel), str(source), "-Wl,-e,0"), check=True, timeout=60)
+    found = symbols.embedded(kernel, "image_", into)
+    assert [one.name for one in found] == ["p"]
+    assert "f" in found[0].table.names
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"\x7fELF\x02\x01" + b"\xff" * 100, b"text"])
+def test_what_is_no_program_is_none(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes(content)
+    assert symbols.program_of("x", file) is None
