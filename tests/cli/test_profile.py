@@ -78,13 +78,18 @@ def test_a_session_without_profiles_is_said_to_be_one(store: Store, capsys: pyte
 
 
 def test_compare_tells_the_functions(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Expected: a line below the table, the same in JSON, and the report has both. Broken: only the ratio."""
+    """Expected: a line below the table, the same in JSON and on the page. Broken: only the ratio."""
     keep(store, "a", A)
     keep(store, "b", B)
     told = call(store, capsys, "compare", "a", "b")
     assert f"{ROW} +262: +300 in copy, −50 in gone (gone), +12 in fresh (new)" in told
     (read,) = json.loads(call(store, capsys, "compare", "a", "b", "--json"))
     assert read["functions"][ROW]["more"] == 262
+    page = tmp_path / "out.html"
+    call(store, capsys, "compare", "a", "b", "--report", str(page))
+    text = page.read_text(encoding="utf-8")
+    assert "+300 in copy" in text
+    assert text.count('class="flame"') == 2
     told = call(store, capsys, "matrix", "a", "b")
     assert "+300 in copy" in told
 

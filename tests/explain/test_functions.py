@@ -48,7 +48,7 @@ def test_functions_and_named_lines_sum_to_the_figure() -> None:
     result = profiled("a", A, repeated=3, interrupted=20, ops=4)
     found = breakdowns(result)[ROW]
     assert found.named == {INTERRUPTS: 20, REPEATED: -3, BRACKET: -7}
-    assert [*found.functions][0] == Function("copy", True)
+    assert next(iter(found.functions)) == Function("copy", True)
     figure = figures(result)[ROW].value
     assert figure is not None
     assert found.total == figure * found.ops
