@@ -142,8 +142,8 @@ def test_a_fault_is_counted_twice_and_an_interrupt_is_between() -> None:
 
 @pytest.mark.parametrize(("by", "repeated"), [(FAULT, 1), (TICK, 0)])
 def test_a_string_instruction_is_interrupted_or_faults(by: int, repeated: int) -> None:
-    """Expected: by the handler's entry, which elsewhere was a fault's or a tick's. Broken: its address is the same after
-    both, so that both are one."""
+    """Expected: by the handler's entry, which elsewhere was a fault's or a tick's. Broken: its address is the same
+    after both, so that both are one."""
     string = (USER + 8, 2, Flow.REPEAT)
     other = plain(USER, 1) if by == TICK else [*plain(USER, 1), *handled(FAULT), *plain(USER, 1)]
     known = [*other, *handled(TICK)] if by == TICK else other
@@ -341,7 +341,8 @@ def test_every_row_of_the_quick_profile_sums_to_its_figure(kind: str, linux_6_1:
     profiles, runs, failed = measured(of_kind(kind, linux_6_1), ("*",))
     assert failed == []
     assert {one.row for one in runs if one.loop_cost} == {one.row for one in profiles}
-    assert {one.row: one.rest for one in profiles if one.rest and one.without_stacks != profile.ONLY_COUNTS} == {}
+    assert {one.row: one.rest for one in profiles if one.rest and one.ordered} == {}
+    assert [one.row for one in profiles if not one.ordered] in ([], ["sh/script-busybox-8", "sh/script-busybox-16"])
     assert [one.row for one in profiles if one.moved] == []
 
 

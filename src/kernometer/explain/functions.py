@@ -74,7 +74,7 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
         else:
             functions[Function(profile.names[line.function], line.kernel)] += line.count
     named = {INTERRUPTS: interrupts, REPEATED: -profile.repeated, MOVED: profile.moved}
-    named[REST if profile.view == "median" else OUTSIDE] = profile.rest
+    named[REST if profile.ordered else OUTSIDE] = profile.rest
     if profile.view == "median":
         workload = result.workloads.get(run.workload)
         named |= {BRACKET: -bracket_of(run)}

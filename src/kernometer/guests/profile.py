@@ -89,7 +89,7 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     """The profile of one iteration. Raises TargetError if the trace has no instruction."""
     names = named(trace, symbols)
     if not trace.ordered:
-        return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, without=ONLY_COUNTS)
+        return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, ONLY_COUNTS)
     import numpy as np
 
     first, last = _bounds(trace)
@@ -106,13 +106,13 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     direct, others = (frozenset(at for at, name in enumerate(names.names) if name in of) for of in SWITCHES)
     stacks, without = Walk(trace, function, space, direct | others, direct, found.taken).stacks(first, last)
     repeated = sum(first < at <= last for at in found.repeated)
-    return _made(counted, "median", lines, names, symbols, repeated=repeated, stacks=stacks, without=without)
+    return _made(counted, "median", lines, names, symbols, without, repeated=repeated, stacks=stacks)
 
 
 def totals(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     """The profile of all iterations together, from begin marker to end marker, ticks included."""
     names = named(trace, symbols)
-    return _made(counted, "totals", _sums(trace, names, counted.row), names, symbols, without=ALL_TOGETHER)
+    return _made(counted, "totals", _sums(trace, names, counted.row), names, symbols, ALL_TOGETHER)
 
 
 def _made(
@@ -121,10 +121,10 @@ def _made(
     lines: tuple[ProfileLine, ...],
     names: Named,
     symbols: Symbols,
+    without: str,
     *,
     repeated: int = 0,
     stacks: Mapping[tuple[int, ...], int] | None = None,
-    without: str = "",
 ) -> Profile:
     sum_of_lines = sum(line.count for line in lines)
     return Profile(
@@ -137,6 +137,7 @@ def _made(
         repeated=repeated,
         moved=counted.gross - counted.again,
         rest=counted.again - (sum_of_lines - repeated),
+        ordered=stacks is not None,
         source=symbols.source,
         names=names.names,
         lines=lines,

@@ -274,6 +274,7 @@ class Profile(Record, kw_only=True, frozen=True, tag="profile"):
     repeated: Count = 0  #: attempts that faulted: the plugin counts them, the guest's clock does not
     moved: Moved = 0  #: how much less the second guest counted, by its own clock: 0 if both began from one state
     rest: Moved = 0  #: what that does not explain
+    ordered: bool = True  #: if not, only counts were kept: attempts that faulted, and the markers' code, are in `rest`
     source: Text = ""  #: where the names of the kernel's functions come from; "": by page of code
     names: Annotated[tuple[Text, ...], Meta(max_length=PROFILE_NAMES)]
     lines: tuple[ProfileLine, ...]
