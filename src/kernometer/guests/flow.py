@@ -95,6 +95,7 @@ class _Frame:
     function: int
     back: tuple[int, ...]  #: addresses at which the caller continues
     space: int
+    anywhere: bool = False  #: the caller went where no page was: its address is not known
 
 
 @dataclass(slots=True)
@@ -142,14 +143,14 @@ class Walk:
             back = int(address[here]) + int(size[here])
             space = int(self.space[here])
             match Flow(int(flow[here])):
-                case _ if here in self.taken:
-                    now.append(_Frame(function, (int(address[here]), back), space))
+                case turn if here in self.taken:
+                    now.append(_Frame(function, (int(address[here]), back), space, anywhere=turn in _GOES))
                 case Flow.CALL if function == self.function[here + 1] and to >= back:
                     pass  # of a retpoline, or to fill the processor's stack of returns: nothing returns there
                 case Flow.CALL | Flow.ENTER:
                     now.append(_Frame(function, (back,), space))
-                case Flow.RETURN | Flow.LEAVE | Flow.IRET:
-                    _return(now, to, int(self.space[here + 1]))
+                case Flow.RETURN | Flow.LEAVE | Flow.IRET as turn:
+                    _return(now, to, int(self.space[here + 1]), of_exception=turn is Flow.IRET)
                 case _:
                     pass
             if (stack := readings.get(here + 1)) is not None:
@@ -165,10 +166,12 @@ class Walk:
         return counted, ""
 
 
-def _return(frames: list[_Frame], to: int, space: int) -> None:
+def _return(frames: list[_Frame], to: int, space: int, *, of_exception: bool) -> None:
     """Ends the innermost call that continues there, and those that it made. A program's address is of one space; the
     kernel, which is in all, changes the space within a call. A return to elsewhere is a jump."""
     for place in range(len(frames) - 1, -1, -1):
         if to in frames[place].back and (to >> 63 or frames[place].space == space):
             del frames[place:]
             return
+    missing = [place for place, frame in enumerate(frames) if frame.anywhere] if of_exception else []
+    del frames[missing[-1] if missing else len(frames) :]
