@@ -78,7 +78,7 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
     """Prints one comparison, except with --json; returns it as a document."""
     from kernometer.report import published as report
 
-    columns = [_of_one_system(one) for one in sides if one is not None]
+    columns = [of_one_system(one) for one in sides if one is not None]
     first = sides[0] is not None
     pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
     if not env.json:
@@ -129,7 +129,7 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
     return found
 
 
-def _of_one_system(column: Column) -> Column:
+def of_one_system(column: Column) -> Column:
     """Raises UsageError for a whole paper."""
     if not column.system:
         systems = [f"{column.name}:{one.system}" for one in column.publication.paper.systems]

@@ -1,0 +1,136 @@
+"""`kernometer explain`: why two results differ, or what is odd in one."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import complete, options
+from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.errors import UsageError
+from kernometer.results.model import Result
+
+if TYPE_CHECKING:
+    from kernometer.explain.diagnosis import Rules
+    from kernometer.explain.systems import System
+    from kernometer.results.published import Column
+    from kernometer.results.store import Store
+    from kernometer.stats.model import Comparison
+
+#: Differences that are named in one line.
+NAMED = 6
+
+EPILOG = """\b
+Examples:
+  kernometer explain published/miao-2011:linux published/miao-2011:minix3
+  kernometer explain published/griffiths-2006:ppc      what is odd in one
+  kernometer explain label:before label:after
+  kernometer explain by-path by-time     counts and times of one system
+
+RESULT: as for compare; of a set of sessions given alone, the newest is taken.
+Confidence: hypothesis (other causes would do the same), likely (rows that
+those would have moved stayed), shown (arithmetic, or the row that could
+refute it is there and does not). docs/explain.md lists the rules."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("name_a", metavar="A", shell_complete=complete.results)
+@click.argument("name_b", metavar="[B]", required=False, shell_complete=complete.results)
+@options.delta
+@options.different_machines
+@raw_option
+@json_option
+@pass_env
+def command(env: Env, name_a: str, name_b: str | None, delta: float, different_machines: bool) -> None:
+    """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
+    refute it. No counters and no new measurement are needed.
+
+    Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
+    listed as undecided, with the rows that could.
+    """
+    from kernometer.explain.diagnosis import diagnose
+    from kernometer.report.diagnosis import document, print_diagnosis
+
+    store = env.store()
+    names = [name for name in (name_a, name_b) if name]
+    if len(set(names)) < len(names):
+        raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
+    columns = {name: store.column(name) for name in names}
+    sets = {name: () if columns[name] else store.load_set(name) for name in names}
+    comparison = _comparison(store, sets, delta, different_machines=different_machines)
+    judged = {row.row: row for row in comparison.rows} if comparison else {}
+    systems = [_system(name, columns[name], sets[name], comparison) for name in names]
+    remarks = _remarks(systems, comparison)
+    found = diagnose(rules(), systems[0], systems[1] if name_b else None, judged)
+    if env.json:
+        click.echo(json.dumps(document(found, remarks), indent=1), file=env.out)
+    else:
+        print_diagnosis(env.console(), found, remarks)
+
+
+def rules() -> Rules:
+    """Those that come with Kernometer."""
+    from kernometer.explain.diagnosis import rules_of
+
+    return rules_of(tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8")))
+
+
+def _comparison(
+    store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
+) -> Comparison | None:
+    """B against A as `compare` judges it, if both were measured in the same way."""
+    from kernometer.cli.compare import history_of_hosts
+    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.planning import check_machines
+    from kernometer.stats.compare import compare
+
+    results = [one for of in sets.values() for one in of]
+    ways = {one.session.by for one in results}
+    if len(sets) < 2 or not all(sets.values()) or len(ways) > 1:
+        return None
+    (name_a, of_a), (name_b, of_b) = sets.items()
+    if not different_machines:
+        check_machines({name: {one.session.machine for one in of} for name, of in sets.items()})
+    history = history_of_hosts(store, results)
+    layouts = known_layouts(store) if ways == {"path"} else ()
+    return compare(of_a, of_b, history=history, delta=delta, name_a=name_a, name_b=name_b, floors=layouts)
+
+
+def _system(name: str, column: Column | None, results: Sequence[Result], comparison: Comparison | None) -> System:
+    """The figures of the comparison where it has them; else those of the newest session."""
+    from kernometer.cli.published import of_one_system
+    from kernometer.explain.systems import measured, printed
+    from kernometer.stats.figures import figures
+
+    if column is not None:
+        chosen = of_one_system(column)
+        return printed(name, chosen.publication, chosen.system)
+    newest = results[0]
+    found = figures(newest)
+    if comparison is not None:
+        pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
+        found |= {row: figure for row, figure in pooled if figure is not None}
+    model = newest.header.cpu.get("model", "") if newest.header else ""
+    return measured(name, newest.session.by, found, str(model))
+
+
+def _remarks(systems: Sequence[System], comparison: Comparison | None) -> list[str]:
+    """What limits the findings, before they are read."""
+    found = []
+    if comparison is not None:
+        differ = list(dict.fromkeys(one.what for one in comparison.differs))
+        if differ:
+            more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
+            found.append(f"The sides differ in {', '.join(differ[:NAMED])}{more}.")
+        if comparison.undecidable:
+            found.append("One session a side shows no spread between sessions: ratios are taken as they are.")
+    elif len(systems) == 2 and systems[0].by != systems[1].by:
+        found.append("One side counts instructions, the other took times: only rules about one side can speak.")
+    elif len(systems) == 2:
+        found.append("Printed figures have no interval: a ratio below 1.5 counts as no difference.")
+    return found

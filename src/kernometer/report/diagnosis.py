@@ -1,0 +1,220 @@
+"""Findings of `kernometer explain` for the terminal, and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.explain.diagnosis import STATED, Confidence, Diagnosis, Evidence, Finding, Undecided
+from kernometer.explain.expression import Interval
+from kernometer.explain.systems import System
+from kernometer.report.units import NOTHING, format_value, ratio_text
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Rows of a family of undecided ones, of a finding's figures, and of rules that lack rows, before the rest is counted.
+SHOWN, FIGURES, LACKING = 4, 6, 3
+_COLOURS = {Confidence.SHOWN: "green", Confidence.LIKELY: "green", Confidence.REFUTED: "dim"}
+
+
+def print_diagnosis(console: Console, of: Diagnosis, remarks: Sequence[str]) -> None:
+    """The sentence, what else differs, the findings, what stays undecided, the cost ladder."""
+    console.print(Text(printable(sentence(of)), "bold"))
+    for line in remarks:
+        console.print(Text(printable(line), "yellow"))
+    letters = {one.name: letter for one, letter in zip(of.systems, "AB", strict=False)} if len(of.systems) > 1 else {}
+    if letters:
+        console.print(Text(printable("; ".join(f"{letter}: {name}" for name, letter in letters.items()))))
+    for alike in _grouped(of.findings):
+        _print_finding(console, alike, of.systems, [letters[one.system] for one in alike if letters])
+    for rest in of.undecided:
+        _print_undecided(console, rest)
+    if of.ladder:
+        console.print()
+        console.print(Text("Cost ladder, each rung in null calls", "bold"))
+        console.print(_ladder(of))
+
+
+def sentence(of: Diagnosis) -> str:
+    """How many findings of each kind, and how many rows stay undecided."""
+    names = " against ".join(one.name for one in reversed(of.systems))
+    live = [one for one in of.findings if one.confidence is not Confidence.REFUTED]
+    counts = {kind: sum(one.rule.kind == kind for one in live) for kind in ("cause", "flaw")}
+    claims = sum(one.rule.kind.startswith("claim") for one in live)
+    words = [
+        _number(counts["cause"], "cause"),
+        _number(counts["flaw"], "flaw") + " of the figures",
+        _number(claims, "claim") + " of the literature",
+    ]
+    rows = sum(len(one.rows) for one in of.undecided)
+    return f"{names}: {', '.join(words)}" + (f"; {_number(rows, 'row')} undecided." if len(of.systems) > 1 else ".")
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
+
+
+def words(evidence: Evidence) -> str:
+    return _filled(evidence.words, evidence.value)
+
+
+def _filled(text: str, value: Interval | None) -> str:
+    if value is None:
+        return text
+    return text.replace("{t}", format_value(value.value, value.unit or "ns")).replace("{}", _plain(value.value))
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def _grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """What one rule says of both systems with equal confidence is printed once."""
+    groups: dict[tuple[str, Confidence], list[Finding]] = {}
+    for one in findings:
+        groups.setdefault((one.rule.name, one.confidence), []).append(one)
+    return [*groups.values()]
+
+
+def _print_finding(console: Console, alike: Sequence[Finding], systems: Sequence[System], letters: list[str]) -> None:
+    first = alike[0]
+    rule, confidence = first.rule, first.confidence
+    console.print()
+    where = f" in {' and '.join(letters)}" if letters else ""
+    head = Text(f"{rule.kind}{where}: {rule.claim}", "bold")
+    console.print(head + Text(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow")))
+    for one, letter in zip(alike, letters or ("",), strict=True):
+        for evidence in one.evidence:
+            _indent(console, f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
+    rows = dict.fromkeys(row for one in alike for evidence in one.evidence for row in evidence.rows)
+    console.print(Padding(_figures([*rows], systems), (0, 0, 0, 4)))
+    _indent(console, f"refuted if: {rule.refute}")
+    for one, letter in zip(alike, letters or ("",), strict=True):
+        if one.outcome:
+            verdict = "refuted" if confidence is Confidence.REFUTED else "not refuted"
+            _indent(
+                console, f"here{f', {letter}' if letter else ''}: {_filled(one.outcome, one.outcome_value)}: {verdict}"
+            )
+    if rule.refuted_if and not first.outcome:
+        _indent(console, "the rows that could refute it are not here, or do not decide")
+    if rule.source:
+        _indent(console, f"source: {rule.source}", "dim")
+
+
+def _indent(console: Console, text: str, style: str = "") -> None:
+    console.print(Padding(Text(printable(text), style), (0, 0, 0, 2)))
+
+
+def _figures(rows: Sequence[str], systems: Sequence[System]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    if len(systems) > 1:
+        grid.add_row("", *"AB")
+    for row in rows[:FIGURES]:
+        grid.add_row(Text(printable(row)), *(Text(shown(system, row)) for system in systems))
+    if len(rows) > FIGURES:
+        grid.add_row(f"and {_number(len(rows) - FIGURES, 'more row')}")
+    return grid
+
+
+def shown(system: System, row: str) -> str:
+    """A figure as the result has it."""
+    figure = system.shown.get(row)
+    if figure is None:
+        return NOTHING
+    return printable(figure.printed, 30) or format_value(figure.value, figure.unit)
+
+
+def _print_undecided(console: Console, one: Undecided) -> None:
+    console.print()
+    several = len(one.rows) > 1
+    ratios = sorted((ratio for _, ratio in one.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
+    ends = dict.fromkeys(ratio_text(ratio) for ratio in (*ratios[:1], *ratios[-1:]))
+    span = f", by {' to '.join(ends)}" if ends else ""
+    what = f"{_number(len(one.rows), 'row')} of {one.family} differ{'' if several else 's'}"
+    if one.family == STATED:
+        what = f"{_number(len(one.rows), 'ratio')} that the text states"
+    console.print(Text(f"undecided: {what}{span}", "bold"))
+    rest = f" and {len(one.rows) - SHOWN} more" if len(one.rows) > SHOWN else ""
+    _indent(console, "; ".join(f"{row} {_apart(ratio)}" for row, ratio in one.rows[:SHOWN]) + rest)
+    for rule, rows in one.lacking[:LACKING]:
+        _indent(console, f"{rule} cannot tell without {', '.join(rows[:LACKING])}")
+    if one.excluded:
+        _indent(console, f"excluded by rows that are here: {', '.join(one.excluded)}")
+    if one.family == STATED:
+        _indent(console, "the paper prints no rows, and every rule needs some: nothing about the cause can be decided")
+    elif not one.lacking and not one.excluded:
+        _indent(console, "no rule speaks of these rows; rows of what they consist of, or a profile, could tell")
+
+
+def _apart(ratio: float) -> str:
+    return f"{ratio_text(ratio)}×" if math.isfinite(ratio) and ratio else "(a number on one side only)"
+
+
+def _ladder(of: Diagnosis) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("")
+    for system in of.systems:
+        table.add_column(printable(system.name, 24), justify="right")
+        table.add_column("×", justify="right")
+    calls = next((rung.costs for rung in of.ladder if rung.what == "a null call"), (None,) * len(of.systems))
+    for rung in of.ladder:
+        cells: list[str] = []
+        for cost, call in zip(rung.costs, calls, strict=True):
+            cells.append(format_value(cost.value, cost.unit) if cost else NOTHING)
+            cells.append(f"{cost.value / call.value:.2g}" if cost and call else "")
+        table.add_row(rung.what, *cells)
+    return table
+
+
+def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
+    """`explain --json`."""
+    return {
+        "systems": [{"name": one.name, "by": one.by} for one in of.systems],
+        "sentence": sentence(of),
+        "remarks": [*remarks],
+        "findings": [_finding(one, of.systems) for one in of.findings],
+        "undecided": [
+            {
+                "family": one.family,
+                "rows": [{"row": row, "ratio": ratio if math.isfinite(ratio) else None} for row, ratio in one.rows],
+                "lacking": [{"rule": rule, "rows": [*rows]} for rule, rows in one.lacking],
+                "excluded": [*one.excluded],
+            }
+            for one in of.undecided
+        ],
+        "ladder": [
+            {"what": rung.what, "costs": [msgspec.to_builtins(cost) if cost else None for cost in rung.costs]}
+            for rung in of.ladder
+        ],
+    }
+
+
+def _finding(one: Finding, systems: Sequence[System]) -> dict[str, Any]:
+    return {
+        "rule": one.rule.name,
+        "kind": one.rule.kind,
+        "system": one.system,
+        "other": one.other,
+        "claim": one.rule.claim,
+        "confidence": one.confidence.name.lower(),
+        "evidence": [
+            {
+                "text": words(each),
+                "value": each.value.value,
+                "unit": each.value.unit,
+                "rows": [{"row": row, "figures": [shown(system, row) for system in systems]} for row in each.rows],
+            }
+            for each in one.evidence
+        ],
+        "refute": one.rule.refute,
+        "outcome": _filled(one.outcome, one.outcome_value),
+        "source": one.rule.source,
+    }
