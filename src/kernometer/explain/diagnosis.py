@@ -74,6 +74,7 @@ class Finding:
     """One claim about `system`, compared with `other` if the rule does."""
 
     rule: Rule
+    kind: Kind  #: the rule's, but a trait where a cause in one system alone is there in both
     system: str
     other: str
     confidence: Confidence
@@ -143,7 +144,9 @@ def diagnose(
                 unsure.setdefault(rule.name, found)
     replaced = {(name, one.system) for one in spoken for name in one.rule.instead_of}
     findings = [one for one in spoken if (one.rule.name, one.system) not in replaced]
-    findings.sort(key=lambda one: (_ORDER.index(one.rule.kind), -one.confidence))
+    alike = [one.rule.name for one in findings if one.kind == "cause" and not one.other]
+    findings = [replace(one, kind="trait") if alike.count(one.rule.name) == len(_SIDES) else one for one in findings]
+    findings.sort(key=lambda one: (_ORDER.index(one.kind), -one.confidence))
     undecided = _undecided(rules, differing(a, b, given), findings, unsure, said_no) if b is not None else ()
     steps = [(step.what, expression(step.cost)) for step in rules.ladder]
     ladder = tuple(
@@ -153,6 +156,7 @@ def diagnose(
     return Diagnosis(systems, tuple(findings), tuple(undecided), tuple(one for one in ladder if any(one.costs)))
 
 
+_SIDES = "AB"
 _ORDER = ("cause", "flaw", "claim refuted", "claim confirmed", "trait")
 
 
@@ -170,7 +174,12 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     said = [(one.left, words) for one, words in conditions] + [(expression(text), words) for text, words in rule.show]
     evidence = tuple(found for node, words in said if (found := _evidence(node, words, pair)) is not None)
     finding = Finding(
-        rule, pair.x.name, pair.y.name if of_two and pair.y else "", Confidence[rule.confidence.upper()], evidence
+        rule,
+        rule.kind,
+        pair.x.name,
+        pair.y.name if of_two and pair.y else "",
+        Confidence[rule.confidence.upper()],
+        evidence,
     )
     for test, confidence in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
         if test is not None and (tested := condition(test[0])).holds(pair):
@@ -203,7 +212,12 @@ def _undecided(
     unsure: Mapping[str, tuple[str, ...]],
     said_no: Mapping[str, None],
 ) -> Iterator[Undecided]:
-    told = [form for one in findings if one.confidence > Confidence.UNDECIDED for form in one.rule.explains]
+    told = [
+        form
+        for one in findings
+        if one.confidence > Confidence.UNDECIDED and one.kind != "trait"
+        for form in one.rule.explains
+    ]
     families: dict[str, list[tuple[str, float]]] = {}
     for row, ratio in rows.items():
         if not any(fnmatchcase(row, form) for form in told):

@@ -47,8 +47,8 @@ def sentence(of: Diagnosis) -> str:
     """How many findings of each kind, and how many rows stay undecided."""
     names = " against ".join(one.name for one in reversed(of.systems))
     live = [one for one in of.findings if one.confidence is not Confidence.REFUTED]
-    counts = {kind: sum(one.rule.kind == kind for one in live) for kind in ("cause", "flaw")}
-    claims = sum(one.rule.kind.startswith("claim") for one in live)
+    counts = {kind: sum(one.kind == kind for one in live) for kind in ("cause", "flaw")}
+    claims = sum(one.kind.startswith("claim") for one in live)
     words = [
         _number(counts["cause"], "cause"),
         _number(counts["flaw"], "flaw") + " of the figures",
@@ -89,7 +89,7 @@ def _print_finding(console: Console, alike: Sequence[Finding], systems: Sequence
     rule, confidence = first.rule, first.confidence
     console.print()
     where = f" in {' and '.join(letters)}" if letters else ""
-    head = Text(f"{rule.kind}{where}: {rule.claim}", "bold")
+    head = Text(f"{first.kind}{where}: {rule.claim}", "bold")
     console.print(head + Text(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow")))
     for one, letter in zip(alike, letters or ("",), strict=True):
         for evidence in one.evidence:
@@ -200,7 +200,7 @@ def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
 def _finding(one: Finding, systems: Sequence[System]) -> dict[str, Any]:
     return {
         "rule": one.rule.name,
-        "kind": one.rule.kind,
+        "kind": one.kind,
         "system": one.system,
         "other": one.other,
         "claim": one.rule.claim,
