@@ -77,8 +77,8 @@ def main() -> int:
     judged = []
     for pair in tomllib.loads(given.pairs.read_text(encoding="utf-8"))["pair"]:
         out = io.StringIO()
-        env = Env(out=out, err=sys.stderr, store_folder=given.store, json=True)
-        explain.command.main([pair["a"], pair["b"]], obj=env, standalone_mode=False)
+        env = Env(out=out, err=sys.stderr, store_folder=given.store)
+        explain.command.main([pair["a"], pair["b"], "--json"], obj=env, standalone_mode=False)
         judged.append(judge(pair, json.loads(out.getvalue())))
     print(table(judged))
     return 0

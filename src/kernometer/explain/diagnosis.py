@@ -67,6 +67,7 @@ class Evidence:
     words: str
     value: Interval
     rows: tuple[str, ...]
+    of_other: bool = False  #: it is about the other system alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,8 @@ def _evidence(node: Node, words: str, pair: Pair) -> Evidence | None:
     if found is None or not words:
         return None
     rows = [cost.row for figure in node.figures() for cost in _first(figure, pair)]
-    return Evidence(words, found, tuple(dict.fromkeys(rows)))
+    other = {figure.side for figure in node.figures()} == {"Y"}
+    return Evidence(words, found, tuple(dict.fromkeys(rows)), other)
 
 
 def _first(figure: Node, pair: Pair) -> Sequence[Any]:
@@ -224,6 +226,7 @@ def _undecided(
             families.setdefault(row.partition("/")[0] if "/" in row else STATED, []).append((row, ratio))
     for family, of in families.items():
         could = [rule for rule in rules.rules if any(fnmatchcase(row, form) for row, _ in of for form in rule.explains)]
-        lacking = tuple((rule.name, unsure[rule.name]) for rule in could if rule.name in unsure)
+        measurable = [rule.name for rule in could if all("/" in row for row in unsure.get(rule.name, ()))]  # no paper's
+        lacking = tuple((name, unsure[name]) for name in measurable if name in unsure)
         excluded = tuple(rule.name for rule in could if rule.name in said_no and rule.name not in unsure)
         yield Undecided(family, tuple(of), lacking, excluded)

@@ -93,6 +93,8 @@ def _print_finding(console: Console, alike: Sequence[Finding], systems: Sequence
     console.print(head + Text(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow")))
     for one, letter in zip(alike, letters or ("",), strict=True):
         for evidence in one.evidence:
+            if evidence.of_other and len(alike) > 1:
+                continue  # the other system has its own line
             _indent(console, f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
     rows = dict.fromkeys(row for one in alike for evidence in one.evidence for row in evidence.rows)
     console.print(Padding(_figures([*rows], systems), (0, 0, 0, 4)))
