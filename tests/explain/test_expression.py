@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernometer.explain.expression import Cost, Interval, LanguageError, condition, expression, value
+from kernometer.explain.expression import Cost, Holds, Interval, LanguageError, condition, expression, value
 from kernometer.explain.systems import Pair, System
 
 ROWS = {"a/b@n=0": 10.0, "a/b@n=4": 18.0, "a/b@n=8": 26.0, "c/d": 2.0, "e/f": None}
@@ -46,14 +46,25 @@ def test_values(text: str, expected: float | None) -> None:
     assert (found and found.value) == (expected and pytest.approx(expected))
 
 
-def test_a_condition_holds_over_the_whole_interval() -> None:
-    assert condition("Y[c/d] >= 5").holds(pair())
-    assert not condition("Y[c/d] >= 6").holds(pair())
-    assert condition("Y[c/d] <= 7").holds(pair())
-    assert not condition("Y[c/d] <= 6").holds(pair())
-    assert condition("X[not/there] >= 1").holds(pair()) is None
-    assert condition("cycles(X[c/d]) >= 1").holds(pair(hertz=None)) is None
-    assert condition("X[c/d] >= Y[c/d]").holds(pair()) is None
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Y[c/d] >= 5", Holds.YES),
+        ("Y[c/d] >= 6", Holds.BARELY),
+        ("Y[c/d] >= 7", Holds.NO),
+        ("Y[c/d] >= 8", Holds.NO),
+        ("Y[c/d] <= 7", Holds.YES),
+        ("Y[c/d] <= 6", Holds.BARELY),
+        ("X[not/there] >= 1", Holds.UNKNOWN),
+        ("X[c/d] >= Y[c/d]", Holds.UNKNOWN),
+    ],
+)
+def test_a_condition_holds_over_an_interval_or_in_its_middle(text: str, expected: Holds) -> None:
+    assert condition(text).holds(pair()) is expected
+
+
+def test_cycles_need_a_stated_clock_rate() -> None:
+    assert condition("cycles(X[c/d]) >= 1").holds(pair(hertz=None)) is Holds.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from kernometer.explain.expression import Condition, Interval, Node, condition, expression, value
+from kernometer.explain.expression import Condition, Holds, Interval, Node, condition, expression, value
 from kernometer.explain.systems import Pair, System, differing
 from kernometer.stats.model import RowComparison
 
@@ -167,11 +167,13 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     of_two = any(figure.side == "Y" for one, _ in conditions for figure in one.figures())
     if rule.by not in ("", pair.x.by) or (of_two and pair.y is None):
         return ()
-    held = [one.holds(pair) for one, _ in conditions]
-    if False in held:
+    held = {one.holds(pair) for one, _ in conditions}
+    if Holds.NO in held:
         return None
-    if None in held:
+    if held & {Holds.UNKNOWN, Holds.UNSURE}:
         return tuple(dict.fromkeys(row for one, _ in conditions for row in _absent(one, pair)))
+    stated = Confidence[rule.confidence.upper()]
+    confidence = max(Confidence(stated - (Holds.BARELY in held)), Confidence.HYPOTHESIS)
     said = [(one.left, words) for one, words in conditions] + [(expression(text), words) for text, words in rule.show]
     evidence = tuple(found for node, words in said if (found := _evidence(node, words, pair)) is not None)
     finding = Finding(
@@ -179,12 +181,12 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
         rule.kind,
         pair.x.name,
         pair.y.name if of_two and pair.y else "",
-        Confidence[rule.confidence.upper()],
+        confidence,
         evidence,
     )
-    for test, confidence in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
-        if test is not None and (tested := condition(test[0])).holds(pair):
-            return replace(finding, confidence=confidence, outcome=test[1], outcome_value=value(tested.left, pair))
+    for test, outcome in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
+        if test is not None and (tested := condition(test[0])).holds(pair) is Holds.YES:
+            return replace(finding, confidence=outcome, outcome=test[1], outcome_value=value(tested.left, pair))
     return finding
 
 

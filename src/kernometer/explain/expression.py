@@ -17,8 +17,9 @@ more is worse. A row with `*` means all rows of that form, and stands only withi
     ticks(t, f)    the time in ticks of a clock of f Hz
     off(a)         how far a number is from the nearest whole number above 0
 
-Every value is an interval, and a condition holds if it holds for all of it. Where a figure is missing, or the sides
-count in different units, it says nothing.
+Every value is an interval. A ratio of one row on both sides must satisfy the condition with the comparison's whole
+interval. Other errors are shared within a session: if only the middle does, the rule speaks with less confidence.
+Where a figure is missing, or the sides count in different units, a condition says nothing.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import product
 from typing import Protocol
 
@@ -93,6 +95,14 @@ class Node:
 _Parser = Callable[[list[str | Node]], tuple[Node, list[str | Node]]]
 
 
+class Holds(Enum):
+    YES = "over the whole interval"
+    BARELY = "only in its middle"
+    UNSURE = "not decided by the comparison"
+    NO = "no"
+    UNKNOWN = "a figure is missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     left: Node
@@ -103,12 +113,18 @@ class Condition:
         yield from self.left.figures()
         yield from self.right.figures()
 
-    def holds(self, systems: Systems) -> bool | None:
-        """None: it says nothing."""
+    def holds(self, systems: Systems) -> Holds:
         left, right = value(self.left, systems), value(self.right, systems)
         if left is None or right is None or (left.unit != right.unit and right.unit and left.unit):
-            return None
-        return left.low >= right.high if self.at_least else left.high <= right.low
+            return Holds.UNKNOWN
+        over, under = (left, right) if self.at_least else (right, left)
+        if over.low >= under.high:
+            return Holds.YES
+        if over.high < under.low:
+            return Holds.NO
+        if _uses_judged(self.left, systems) or _uses_judged(self.right, systems):
+            return Holds.UNSURE  # noise between two systems is no cause
+        return Holds.BARELY if over.value >= under.value else Holds.NO
 
 
 def condition(text: str) -> Condition:
@@ -210,6 +226,11 @@ def _judged(over: Node, under: Node, systems: Systems) -> Interval | None:
     if {over.side, under.side} != {"X", "Y"} or over.rows != under.rows or len(over.rows) > 1:
         return None
     return systems.ratio(over.rows[0], over.side)
+
+
+def _uses_judged(node: Node, systems: Systems) -> bool:
+    here = node.what == "/" and _judged(node.parts[0], node.parts[1], systems) is not None
+    return here or any(_uses_judged(part, systems) for part in node.parts)
 
 
 def _arithmetic(op: str, a: Interval, b: Interval) -> Interval | None:
