@@ -132,6 +132,33 @@ def test_counts_and_times_of_one_system_are_explained_together(tmp_path: Path) -
     assert "only rules about one side" in document["remarks"][0]
 
 
+def test_two_labels_are_judged_and_a_measured_result_is_held_against_a_paper(tmp_path: Path) -> None:
+    """Expected: ratios as `compare` judges them; beside a paper, what else differs."""
+    rows = {
+        "syscall/getppid": 100_000,
+        "syscall/lseek": 110_000,
+        "syscall/write-null": 130_000,
+        "syscall/read-zero": 150_000,
+    }
+    for extra in (0, 1, 2):
+        fill(tmp_path, "plain", "time", {row: cost + extra for row, cost in rows.items()})
+        fill(tmp_path, "traced", "time", {row: cost + 900_000 + extra for row, cost in rows.items()})
+    [one] = explained(tmp_path, "label:plain", "label:traced")["findings"]
+    assert (one["rule"], one["system"]) == ("calls-intercepted", "label:traced")
+    assert not explained(tmp_path, "label:plain")["findings"]
+    remarks = explained(tmp_path, "plain", MIAO[1])["remarks"]
+    assert any("also differ in machine, year (2011)" in remark for remark in remarks)
+
+
+def test_an_imported_result_is_explained(tmp_path: Path) -> None:
+    """Expected: rows of other suites under the names of ours."""
+    report = Path(__file__).parents[1] / "results/outputs/unixbench.txt"
+    assert main(["--store", str(tmp_path), "import", str(report), "--label", "bench"]) == Status.DONE
+    document = explained(tmp_path, "bench", MIAO[1])
+    assert "emulated-floating-point" in {one["rule"] for one in document["findings"] if one["system"] == MIAO[1]}
+    assert {one["system"] for one in document["findings"] if one["kind"] == "cause"} == {MIAO[1]}
+
+
 def test_output_fits_the_terminal_and_names_what_would_refute_each(tmp_path: Path) -> None:
     shown = call(tmp_path, *MIAO).output
     assert max(map(len, shown.splitlines())) <= 80

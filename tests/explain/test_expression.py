@@ -69,7 +69,22 @@ def test_cycles_need_a_stated_clock_rate() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "X[a/b]", "X[a/b] >= ", ">= 2", "Z[a/b] >= 1", "X[a/b >= 1", "median(X[a/b]) >= 1", "(1 >= 2", "1 >= 2 3"],
+    [
+        "",
+        "X[a/b]",
+        "X[a/b] >= ",
+        ">= 2",
+        "Z[a/b] >= 1",
+        "X[a/b >= 1",
+        "median(X[a/b]) >= 1",
+        "(1 >= 2",
+        "1 >= 2 3",
+        "1 >= X",
+        "X[a/b] > 1",
+        "1 <= X[a/b] <= 2",
+        "most(X[a/b], 2) >= 1",
+        "exit() >= 1",
+    ],
 )
 def test_what_is_no_condition_is_refused_with_its_place(text: str) -> None:
     with pytest.raises(LanguageError):

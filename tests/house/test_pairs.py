@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripts.pairs import judge, table
+from scripts.pairs import judge
 
-PAIR: dict[str, Any] = {"what": "w", "by": "path", "must": ["one in B | two in B", "three in A"], "true": ["four in A"]}
+PAIR: dict[str, Any] = {"must": ["one in B | two in B", "three in A"], "true": ["four in A"], "false": ["seven in B"]}
 
 
 def finding(rule: str, system: str, kind: str = "cause", confidence: str = "likely") -> dict[str, str]:
@@ -21,7 +21,10 @@ def test_what_is_said_is_held_against_what_is_known() -> None:
         finding("four", "a", "trait"),
         finding("five", "a", "claim refuted"),
         finding("six", "a", confidence="refuted"),
+        finding("seven", "a", "trait"),
+        finding("seven", "b", "trait"),
     ]
-    one = judge(PAIR, {"systems": [{"name": "a"}, {"name": "b"}], "findings": said})
-    assert (one.found, one.missed, one.false, one.said) == (("two in B",), ("three in A",), ("three in B",), 3)
-    assert table([one]).endswith("Found: 1 of 2; missed: 1; falsely said: 1 of 3 findings.")
+    document = {"systems": [{"name": "a"}, {"name": "b"}], "findings": said}
+    found, missed, false, counted = judge(PAIR, ["seven in A", "seven in B"], document)
+    assert (found, missed, false) == (["two in B"], ["three in A"], ["three in B", "seven in B"])
+    assert len(counted) == 5

@@ -13,7 +13,7 @@ import click
 from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
-from kernometer.results.model import Result
+from kernometer.results.model import Paper, Result
 
 if TYPE_CHECKING:
     from kernometer.explain.diagnosis import Rules
@@ -65,7 +65,7 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     comparison = _comparison(store, sets, delta, different_machines=different_machines)
     judged = {row.row: row for row in comparison.rows} if comparison else {}
     systems = [_system(name, columns[name], sets[name], comparison) for name in names]
-    remarks = _remarks(systems, comparison)
+    remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(rules(), systems[0], systems[1] if name_b else None, judged)
     if env.json:
         click.echo(json.dumps(document(found, remarks), indent=1), file=env.out)
@@ -119,8 +119,10 @@ def _system(name: str, column: Column | None, results: Sequence[Result], compari
     return measured(name, newest.session.by, found, str(model))
 
 
-def _remarks(systems: Sequence[System], comparison: Comparison | None) -> list[str]:
+def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:
     """What limits the findings, before they are read."""
+    from kernometer.report.published import different
+
     found = []
     if comparison is not None:
         differ = list(dict.fromkeys(one.what for one in comparison.differs))
@@ -133,4 +135,5 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None) -> list[s
         found.append("One side counts instructions, the other took times: only rules about one side can speak.")
     elif len(systems) == 2:
         found.append("Printed figures have no interval: a ratio below 1.5 counts as no difference.")
+        found += [different(papers[0])] if len(papers) == 1 else []
     return found

@@ -6,6 +6,7 @@ finding explains are a finding of their own, undecided, with the rules that coul
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -14,7 +15,17 @@ from typing import Any, Literal
 
 import msgspec
 
-from kernometer.explain.expression import Condition, Holds, Interval, Node, condition, expression, value
+from kernometer.explain.expression import (
+    Condition,
+    Figure,
+    Holds,
+    Interval,
+    condition,
+    expression,
+    figures,
+    is_condition,
+    value,
+)
 from kernometer.explain.systems import Pair, System, differing
 from kernometer.stats.model import RowComparison
 
@@ -121,7 +132,7 @@ def rules_of(document: Mapping[str, Any]) -> Rules:
         for text, _ in (*rule.when, *filter(None, (rule.refuted_if, rule.confirmed_if))):
             condition(text)
         for text, _ in rule.show:
-            expression(text)
+            condition(text) if is_condition(text) else expression(text)
     return Rules(rules, tuple(msgspec.convert(document["ladder"], list[Step])))
 
 
@@ -174,7 +185,12 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
         return tuple(dict.fromkeys(row for one, _ in conditions for row in _absent(one, pair)))
     stated = Confidence[rule.confidence.upper()]
     confidence = max(Confidence(stated - (Holds.BARELY in held)), Confidence.HYPOTHESIS)
-    said = [(one.left, words) for one, words in conditions] + [(expression(text), words) for text, words in rule.show]
+    said = [(one.left, words) for one, words in conditions]
+    for text, words in rule.show:
+        if not is_condition(text):
+            said.append((expression(text), words))
+        elif (only := condition(text)).holds(pair) in (Holds.YES, Holds.BARELY):
+            said.append((only.left, words))
     evidence = tuple(found for node, words in said if (found := _evidence(node, words, pair)) is not None)
     finding = Finding(
         rule,
@@ -196,16 +212,16 @@ def _absent(one: Condition, pair: Pair) -> Iterator[str]:
             yield figure.rows[0]
 
 
-def _evidence(node: Node, words: str, pair: Pair) -> Evidence | None:
+def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
     found = value(node, pair)
     if found is None or not words:
         return None
-    rows = [cost.row for figure in node.figures() for cost in _first(figure, pair)]
-    other = {figure.side for figure in node.figures()} == {"Y"}
+    rows = [cost.row for figure in figures(node) for cost in _first(figure, pair)]
+    other = {figure.side for figure in figures(node)} == {"Y"}
     return Evidence(words, found, tuple(dict.fromkeys(rows)), other)
 
 
-def _first(figure: Node, pair: Pair) -> Sequence[Any]:
+def _first(figure: Figure, pair: Pair) -> Sequence[Any]:
     return next((found for row in figure.rows if (found := pair.costs(figure.side, row))), ())
 
 

@@ -1,13 +1,8 @@
 """The small language in which explain/rules.toml says what figures must be like. docs/explain.md, "The language".
 
-    condition  = sum (">=" | "<=") sum
-    sum        = product {("+" | "-") product}
-    product    = factor {("*" | "/") factor}
-    factor     = number | figure | function "(" sum {"," sum} ")" | "(" sum ")"
-    figure     = ("X" | "Y") "[" row {"|" row} "]"       the cost of the first of these rows that there is
-
-X is the system that a rule is about, Y the other one. A cost is a time or a count of instructions per operation:
-more is worse. A row with `*` means all rows of that form, and stands only within a function of figures:
+A condition is `sum >= sum` or `sum <= sum`, with + - * / and brackets over numbers, figures and functions. A figure is
+`X[row]` or `Y[row]`: the cost of that row in the system that the rule is about, or in the other one; more is worse.
+`X[row | row]` is the first of these that there is. A row with `*` means all of that form, in these functions alone:
 
     most, least, spread   the largest, the smallest cost, and their ratio; spread takes several sums, too
     slope                 the cost of one more unit of the parameter at the `*`, by least squares
@@ -24,22 +19,30 @@ Where a figure is missing, or the sides count in different units, a condition sa
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
 from typing import Protocol
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<figure>[XY])\[(?P<rows>[^\]]+)\]|(?P<word>[a-z]+)|(?P<op>[>=<]=|[-+*/(),]))"
-)
+_FIGURE = re.compile(r"([XY])\[([^\]\"]+)\]")
 OF_FIGURES = ("most", "least", "spread", "slope", "missing")
-OF_NUMBERS = ("cycles", "ticks", "off")
+OF_NUMBERS = {"cycles": 1, "ticks": 2, "off": 1}
+_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
 class LanguageError(ValueError):
     """The text is no condition."""
+
+
+class Holds(Enum):
+    YES = "over the whole interval"
+    BARELY = "only in its middle"
+    UNSURE = "not decided by the comparison"
+    NO = "no"
+    UNKNOWN = "a figure is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A row's cost. `cost`: None if it has no number."""
+    """A row's cost; None if it has no number."""
 
     row: str
     cost: Interval | None
@@ -74,44 +77,33 @@ class Systems(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """`what`: an operator, a function's name, "number" or "figure"."""
-
-    what: str
-    parts: tuple[Node, ...] = ()
-    number: float = 0.0
-    side: str = ""
-    rows: tuple[str, ...] = ()
-
-    def figures(self) -> Iterator[Node]:
-        """Every figure that it mentions."""
-        if self.what == "figure":
-            yield self
-        for part in self.parts:
-            yield from part.figures()
+class Figure:
+    side: str
+    rows: tuple[str, ...]
 
 
-#: Takes the tokens of one part from the front; returns it, and the rest.
-_Parser = Callable[[list[str | Node]], tuple[Node, list[str | Node]]]
+def figures(node: ast.expr) -> Iterator[Figure]:
+    """Every figure that it mentions."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Subscript):
+            yield _figure(one)
 
 
-class Holds(Enum):
-    YES = "over the whole interval"
-    BARELY = "only in its middle"
-    UNSURE = "not decided by the comparison"
-    NO = "no"
-    UNKNOWN = "a figure is missing"
+def _figure(node: ast.Subscript) -> Figure:
+    if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+        return Figure(node.value.id, tuple(row.strip() for row in node.slice.value.split("|")))
+    raise LanguageError(f"no figure: {ast.unparse(node)}")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    left: Node
+    left: ast.expr
     at_least: bool
-    right: Node
+    right: ast.expr
 
-    def figures(self) -> Iterator[Node]:
-        yield from self.left.figures()
-        yield from self.right.figures()
+    def figures(self) -> Iterator[Figure]:
+        yield from figures(self.left)
+        yield from figures(self.right)
 
     def holds(self, systems: Systems) -> Holds:
         left, right = value(self.left, systems), value(self.right, systems)
@@ -122,168 +114,133 @@ class Condition:
             return Holds.YES
         if over.high < under.low:
             return Holds.NO
-        if _uses_judged(self.left, systems) or _uses_judged(self.right, systems):
+        if any(_judged(one, systems) for side in (self.left, self.right) for one in ast.walk(side)):
             return Holds.UNSURE  # noise between two systems is no cause
         return Holds.BARELY if over.value >= under.value else Holds.NO
 
 
+def is_condition(text: str) -> bool:
+    """Whether it compares; rows contain = themselves."""
+    return isinstance(_parsed(text), ast.Compare)
+
+
 def condition(text: str) -> Condition:
-    """Raises LanguageError, naming the place."""
-    left, rest = _sum(_tokens(text), text)
-    if not rest or rest[0] not in (">=", "<="):
-        raise LanguageError(f"no >= or <= in {text!r}")
-    right, after = _sum(rest[1:], text)
-    if after:
-        raise LanguageError(f"{after[0]!r} is too much in {text!r}")
-    return Condition(left, rest[0] == ">=", right)
+    """Raises LanguageError."""
+    node = _parsed(text)
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.GtE | ast.LtE):
+        raise LanguageError(f"not one >= or <= in {text!r}")
+    right = node.comparators[0]
+    _check(node.left)
+    _check(right)
+    return Condition(node.left, isinstance(node.ops[0], ast.GtE), right)
 
 
-def expression(text: str) -> Node:
+def expression(text: str) -> ast.expr:
     """A sum alone. Raises LanguageError."""
-    node, rest = _sum(_tokens(text), text)
-    if rest:
-        raise LanguageError(f"{rest[0]!r} is too much in {text!r}")
+    node = _parsed(text)
+    _check(node)
     return node
 
 
-def _tokens(text: str) -> list[str | Node]:
-    found: list[str | Node] = []
-    at = 0
-    while at < len(text.rstrip()):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise LanguageError(f"{text[at : at + 12]!r} cannot be read in {text!r}")
-        at = match.end()
-        if match["number"]:
-            found.append(Node("number", number=float(match["number"])))
-        elif match["figure"]:
-            rows = tuple(row.strip() for row in match["rows"].split("|"))
-            found.append(Node("figure", side=match["figure"], rows=rows))
-        else:
-            found.append(match["word"] or match["op"])
-    return found
+def _parsed(text: str) -> ast.expr:
+    try:
+        return ast.parse(_FIGURE.sub(r'\1["\2"]', text.strip()), mode="eval").body
+    except SyntaxError as error:
+        raise LanguageError(f"{text!r} cannot be read: {error.msg}") from error
 
 
-def _sum(tokens: list[str | Node], text: str) -> tuple[Node, list[str | Node]]:
-    return _chain(tokens, ("+", "-"), lambda rest: _chain(rest, ("*", "/"), lambda more: _factor(more, text)))
-
-
-def _chain(tokens: list[str | Node], ops: tuple[str, ...], part: _Parser) -> tuple[Node, list[str | Node]]:
-    node, rest = part(tokens)
-    while rest and rest[0] in ops:
-        op = str(rest[0])
-        other, rest = part(rest[1:])
-        node = Node(op, (node, other))
-    return node, rest
-
-
-def _factor(tokens: list[str | Node], text: str) -> tuple[Node, list[str | Node]]:
-    if not tokens:
-        raise LanguageError(f"{text!r} ends early")
-    first, rest = tokens[0], tokens[1:]
-    if isinstance(first, Node):
-        return first, rest
-    name = first if first in OF_FIGURES + OF_NUMBERS else ""
-    if (not name and first != "(") or (name and (not rest or rest[0] != "(")):
-        raise LanguageError(f"{first!r} cannot stand there in {text!r}")
-    rest = rest[1:] if name else rest
-    parts: list[Node] = []
-    while True:
-        node, rest = _sum(rest, text)
-        parts.append(node)
-        if not rest or rest[0] not in (",", ")"):
-            raise LanguageError(f"a ) is missing in {text!r}")
-        closed, rest = rest[0] == ")", rest[1:]
-        if closed:
-            break
-    return (Node(name, tuple(parts)) if name else parts[0]), rest
+def _check(node: ast.expr) -> None:
+    """Raises LanguageError for what is Python and not of this language."""
+    match node:
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.Subscript(value=ast.Name(id="X" | "Y")):
+            _figure(node)
+        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
+            _check(left)
+            _check(right)
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if parts:
+            alone = name in OF_FIGURES and (
+                name == "spread" or (isinstance(parts[0], ast.Subscript) and len(parts) == 1)
+            )
+            if not alone and OF_NUMBERS.get(name) != len(parts):
+                raise LanguageError(f"no such function: {ast.unparse(node)}")
+            for part in parts:
+                _check(part)
+        case _:
+            raise LanguageError(f"not of the language: {ast.unparse(node)}")
 
 
 # Values --------------------------------------------------------------------------------------------------------------
 
 
-def value(node: Node, systems: Systems) -> Interval | None:
-    """None if a figure that it needs is missing, or the units do not fit."""
-    if node.what == "number":
-        return Interval(node.number, node.number, node.number)
-    if node.what == "figure":
-        return next((found[0].cost for row in node.rows if (found := systems.costs(node.side, row))), None)
-    if node.what in OF_FIGURES:
-        return _of_figures(node, systems)
-    if node.what == "/" and (judged := _judged(node.parts[0], node.parts[1], systems)) is not None:
-        return judged
-    parts = [value(part, systems) for part in node.parts]
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts):
-        return None
-    if node.what in OF_NUMBERS:
-        return _of_numbers(node, known, systems)
-    return _arithmetic(node.what, *known)
+def value(node: ast.expr, systems: Systems) -> Interval | None:
+    """None if a figure that it needs is missing, or the units do not fit. `node`: from `condition` or `expression`."""
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return Interval(number, number, number)
+        case ast.Subscript():
+            one = _figure(node)
+            return next((found[0].cost for row in one.rows if (found := systems.costs(one.side, row))), None)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = value(left, systems), value(right, systems)
+            return _judged(node, systems) or (None if a is None or b is None else _arithmetic(op, a, b))
+        case ast.Call(func=ast.Name(id=name), args=parts):
+            return _of_figures(name, parts, systems) if name in OF_FIGURES else _of_numbers(name, parts, systems)
+    return None
 
 
-def _judged(over: Node, under: Node, systems: Systems) -> Interval | None:
+def _judged(node: ast.AST, systems: Systems) -> Interval | None:
     """The ratio of one row on both sides as the comparison judged it."""
-    if {over.side, under.side} != {"X", "Y"} or over.rows != under.rows or len(over.rows) > 1:
-        return None
-    return systems.ratio(over.rows[0], over.side)
+    match node:
+        case ast.BinOp(left=ast.Subscript() as left, op=ast.Div(), right=ast.Subscript() as right):
+            over, under = _figure(left), _figure(right)
+            if over.side != under.side and over.rows == under.rows and len(over.rows) == 1:
+                return systems.ratio(over.rows[0], over.side)
+    return None
 
 
-def _uses_judged(node: Node, systems: Systems) -> bool:
-    here = node.what == "/" and _judged(node.parts[0], node.parts[1], systems) is not None
-    return here or any(_uses_judged(part, systems) for part in node.parts)
-
-
-def _arithmetic(op: str, a: Interval, b: Interval) -> Interval | None:
-    if op in "+-" and a.unit != b.unit:
-        return None
-    if op == "+":
-        return Interval(a.low + b.low, a.value + b.value, a.high + b.high, a.unit)
-    if op == "-":
-        return Interval(a.low - b.high, a.value - b.value, a.high - b.low, a.unit)
-    if op == "*":
-        ends = [x * y for x, y in product((a.low, a.high), (b.low, b.high))]
-        return Interval(min(ends), a.value * b.value, max(ends), a.unit or b.unit)
-    if b.low <= 0 or (a.unit and b.unit and a.unit != b.unit):
-        return None
-    ends = [x / y for x, y in product((a.low, a.high), (b.low, b.high))]
-    return Interval(min(ends), a.value / b.value, max(ends), "" if a.unit == b.unit else a.unit)
-
-
-def _of_figures(node: Node, systems: Systems) -> Interval | None:
-    if node.what == "spread" and len(node.parts) > 1:
-        found = [value(part, systems) for part in node.parts]
-    else:
-        figure = node.parts[0]
-        rows = next((rows for row in figure.rows if (rows := systems.costs(figure.side, row))), ())
-        if not rows:
+def _arithmetic(op: ast.operator, a: Interval, b: Interval) -> Interval | None:
+    if isinstance(op, ast.Add | ast.Sub):
+        if a.unit != b.unit:
             return None
-        if node.what == "missing":
-            count = float(sum(one.cost is None for one in rows))
-            return Interval(count, count, count)
-        if node.what == "slope":
-            return _slope(rows, figure.rows)
-        found = [one.cost for one in rows if one.cost is not None]
-    known = [one for one in found if one is not None]
-    if len(known) < max(1 + (node.what == "spread"), len(found)):
+        if isinstance(op, ast.Sub):
+            b = Interval(-b.high, -b.value, -b.low, b.unit)
+        return Interval(a.low + b.low, a.value + b.value, a.high + b.high, a.unit)
+    unit = a.unit or b.unit
+    if isinstance(op, ast.Div):
+        if b.low <= 0 or (a.unit and b.unit and a.unit != b.unit):
+            return None
+        b, unit = Interval(1 / b.high, 1 / b.value, 1 / b.low), "" if b.unit else a.unit
+    ends = [x * y for x, y in product((a.low, a.high), (b.low, b.high))]
+    return Interval(min(ends), a.value * b.value, max(ends), unit)
+
+
+def _of_figures(name: str, parts: Sequence[ast.expr], systems: Systems) -> Interval | None:
+    if len(parts) > 1:
+        found = [value(part, systems) for part in parts]
+    else:
+        one = next(figures(parts[0]))
+        pattern, rows = next(((row, rows) for row in one.rows if (rows := systems.costs(one.side, row))), ("", ()))
+        if name == "missing":
+            count = float(sum(each.cost is None for each in rows))
+            return Interval(count, count, count) if rows else None
+        if name == "slope":
+            return _slope(rows, pattern)
+        found = [each.cost for each in rows if each.cost is not None]
+    known = sorted((each for each in found if each is not None), key=lambda each: each.value)
+    if len(known) < max(1 + (name == "spread"), len(found)):
         return None
-    low, high = min(known, key=lambda one: one.value), max(known, key=lambda one: one.value)
-    return {"most": high, "least": low}.get(node.what) or _arithmetic("/", high, low)
+    return {"most": known[-1], "least": known[0]}.get(name) or _arithmetic(ast.Div(), known[-1], known[0])
 
 
-def _slope(rows: Sequence[Cost], patterns: Sequence[str]) -> Interval | None:
+def _slope(rows: Sequence[Cost], pattern: str) -> Interval | None:
     """Of a line through two or more points; the parameter is what the row's name has at the `*`."""
-    points = [
-        (float(match[1]), one.cost)
-        for one in rows
-        for pattern in patterns
-        if "*" in pattern
-        and one.cost is not None
-        and (match := re.fullmatch(form(pattern), one.row))
-        and match[1].isdecimal()
-    ]
+    places = [(re.fullmatch(form(pattern), one.row), one.cost) for one in rows if "*" in pattern]
+    points = [(float(at[1]), cost) for at, cost in places if at and cost and at[1].isdecimal()]
     middle = sum(x for x, _ in points) / len(points) if points else 0.0
     square = sum((x - middle) ** 2 for x, _ in points)
-    if len(points) < 2 or not square:
+    if not square:
         return None
     slope = sum((x - middle) * cost.value for x, cost in points) / square
     return Interval(slope, slope, slope, points[0][1].unit)
@@ -294,17 +251,15 @@ def form(pattern: str) -> str:
     return re.escape(pattern).replace(r"\*", "([^,]*)")
 
 
-def _of_numbers(node: Node, parts: Sequence[Interval], systems: Systems) -> Interval | None:
-    first = parts[0]
-    if node.what == "off":
-        whole = max(1, round(first.value))
-        away = abs(first.value - whole)
+def _of_numbers(name: str, parts: Sequence[ast.expr], systems: Systems) -> Interval | None:
+    first, *rest = (value(part, systems) for part in parts)
+    if first is None or None in rest:
+        return None
+    if name == "off":
+        away = abs(first.value - max(1, round(first.value)))
         return Interval(away, away, away)
-    if first.unit != "ns":
+    sides = {one.side for one in figures(parts[0])}
+    rate = rest[0].value if rest and rest[0] else systems.hertz(sides.pop()) if len(sides) == 1 else None
+    if first.unit != "ns" or rate is None:
         return None
-    sides = {figure.side for figure in node.figures()}
-    rate = parts[1].value if node.what == "ticks" else systems.hertz(sides.pop()) if len(sides) == 1 else None
-    if rate is None:
-        return None
-    low, middle, high = (one * rate / 1e9 for one in (first.low, first.value, first.high))
-    return Interval(low, middle, high)
+    return _arithmetic(ast.Mult(), Interval(first.low, first.value, first.high), Interval(*3 * (rate / 1e9,)))
