@@ -82,6 +82,7 @@ def test_the_row_that_would_refute_a_hypothesis_decides_it() -> None:
         one = found(diagnose(rules(), system("x", soft | {"cpu/arith-double-soft": cost})), "emulated-floating-point")
         assert one is not None
         assert one.confidence is confidence
+        assert one.outcome == "arith-double-soft costs {} times arith-double"  # with its number in the output
 
 
 def test_rows_that_nothing_explains_are_undecided_with_what_is_lacking() -> None:

@@ -50,11 +50,11 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     """One of rules.toml, which explains the fields."""
 
     name: str
-    kind: Kind
     claim: str
     when: tuple[tuple[str, str], ...]
-    confidence: Literal["hypothesis", "likely", "shown"]
     refute: str
+    kind: Kind = "cause"
+    confidence: Literal["hypothesis", "likely", "shown"] = "likely"
     by: Literal["", "time", "path"] = ""
     show: tuple[tuple[str, str], ...] = ()
     refuted_if: tuple[str, str] | None = None
@@ -144,28 +144,29 @@ def diagnose(
     pairs = [Pair(a, b, given, "Y"), Pair(b, a, given, "X")] if b is not None else [Pair(a)]
     spoken: list[Finding] = []
     unsure: dict[str, tuple[str, ...]] = {}
-    said_no: dict[str, None] = {}
+    said_no: list[str] = []
     for rule in rules.rules:
-        for pair in pairs:
-            found = _apply(rule, pair)
-            if isinstance(found, Finding):
-                spoken.append(found)
-            elif found is None:
-                said_no[rule.name] = None
-            elif found:
-                unsure.setdefault(rule.name, found)
+        answers = [_apply(rule, pair) for pair in pairs]
+        spoken += [one for one in answers if isinstance(one, Finding)]
+        if all(one is None for one in answers):
+            said_no.append(rule.name)
+        elif lacking := next((one for one in answers if one and not isinstance(one, Finding)), None):
+            unsure[rule.name] = lacking
     replaced = {(name, one.system) for one in spoken for name in one.rule.instead_of}
     findings = [one for one in spoken if (one.rule.name, one.system) not in replaced]
     alike = [one.rule.name for one in findings if one.kind == "cause" and not one.other]
     findings = [replace(one, kind="trait") if alike.count(one.rule.name) == len(_SIDES) else one for one in findings]
     findings.sort(key=lambda one: (_ORDER.index(one.kind), -one.confidence))
-    undecided = _undecided(rules, differing(a, b, given), findings, unsure, said_no) if b is not None else ()
+    undecided: tuple[Undecided, ...] = ()
+    if b is not None:
+        families = _families(differing(a, b, given), findings, a.stated)
+        undecided = tuple(_undecided(rules, *each, unsure, said_no) for each in families.items())
     steps = [(step.what, expression(step.cost)) for step in rules.ladder]
     ladder = tuple(
         Rung(what, tuple(value(node, Pair(one)) for one in (a, b) if one is not None)) for what, node in steps
     )
     systems = (a,) if b is None else (a, b)
-    return Diagnosis(systems, tuple(findings), tuple(undecided), tuple(one for one in ladder if any(one.costs)))
+    return Diagnosis(systems, tuple(findings), undecided, tuple(one for one in ladder if any(one.costs)))
 
 
 _SIDES = "AB"
@@ -192,17 +193,16 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
         elif (only := condition(text)).holds(pair) in (Holds.YES, Holds.BARELY):
             said.append((only.left, words))
     evidence = tuple(found for node, words in said if (found := _evidence(node, words, pair)) is not None)
-    finding = Finding(
-        rule,
-        rule.kind,
-        pair.x.name,
-        pair.y.name if of_two and pair.y else "",
-        confidence,
-        evidence,
-    )
-    for test, outcome in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
-        if test is not None and (tested := condition(test[0])).holds(pair) is Holds.YES:
-            return replace(finding, confidence=outcome, outcome=test[1], outcome_value=value(tested.left, pair))
+    other = pair.y.name if of_two and pair.y else ""
+    finding = Finding(rule, rule.kind, pair.x.name, other, confidence, evidence)
+    for test, proves in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
+        if test is not None:
+            tested = condition(test[0])
+            held_here, measured = tested.holds(pair), value(tested.left, pair)
+            if held_here is Holds.YES:
+                return replace(finding, confidence=proves, outcome=test[1], outcome_value=measured)
+            if held_here is Holds.NO and proves is Confidence.REFUTED:
+                finding = replace(finding, outcome=test[1], outcome_value=measured)
     return finding
 
 
@@ -225,26 +225,33 @@ def _first(figure: Figure, pair: Pair) -> Sequence[Any]:
     return next((found for row in figure.rows if (found := pair.costs(figure.side, row))), ())
 
 
-def _undecided(
-    rules: Rules,
-    rows: Mapping[str, float],
-    findings: Sequence[Finding],
-    unsure: Mapping[str, tuple[str, ...]],
-    said_no: Mapping[str, None],
-) -> Iterator[Undecided]:
-    told = [
-        form
-        for one in findings
-        if one.confidence > Confidence.UNDECIDED and one.kind != "trait"
-        for form in one.rule.explains
-    ]
+def _families(
+    rows: Mapping[str, float], findings: Sequence[Finding], stated: Mapping[str, float]
+) -> dict[str, list[tuple[str, float]]]:
+    """The rows that no cause accounts for, by workload's family or by table."""
+    real = [one for one in findings if one.confidence > Confidence.UNDECIDED and one.kind != "trait"]
+    told = [form for one in real for form in one.rule.explains]
     families: dict[str, list[tuple[str, float]]] = {}
     for row, ratio in rows.items():
         if not any(fnmatchcase(row, form) for form in told):
-            families.setdefault(row.partition("/")[0] if "/" in row else STATED, []).append((row, ratio))
-    for family, of in families.items():
-        could = [rule for rule in rules.rules if any(fnmatchcase(row, form) for row, _ in of for form in rule.explains)]
-        measurable = [rule.name for rule in could if all("/" in row for row in unsure.get(rule.name, ()))]  # no paper's
-        lacking = tuple((name, unsure[name]) for name in measurable if name in unsure)
-        excluded = tuple(rule.name for rule in could if rule.name in said_no and rule.name not in unsure)
-        yield Undecided(family, tuple(of), lacking, excluded)
+            table, colon, _ = row.partition(": ")
+            family = STATED if row in stated else table if colon else row.partition("/")[0]
+            families.setdefault(family, []).append((row, ratio))
+    return families
+
+
+def _undecided(
+    rules: Rules,
+    family: str,
+    rows: Sequence[tuple[str, float]],
+    unsure: Mapping[str, tuple[str, ...]],
+    said_no: Sequence[str],
+) -> Undecided:
+    could = [
+        rule.name for rule in rules.rules if any(fnmatchcase(row, form) for row, _ in rows for form in rule.explains)
+    ]
+    measurable = [
+        name for name in could if name in unsure and all("/" in row for row in unsure[name])
+    ]  # no paper's own
+    lacking = tuple((name, unsure[name]) for name in measurable)
+    return Undecided(family, tuple(rows), lacking, tuple(name for name in could if name in said_no))
