@@ -42,6 +42,7 @@ COMMANDS: dict[str, Entry] = {
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
     "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
     "explain": Entry("judge", "kernometer.cli.explain", "Say why two results differ, by their figures alone."),
+    "predict": Entry("judge", "kernometer.cli.predict", "Predict what a program would cost on another kernel."),
     "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
     "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),

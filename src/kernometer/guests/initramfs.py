@@ -19,6 +19,8 @@ PROBE = "bin/probe"
 FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
 #: The nodes that are needed before devtmpfs is mounted: (name, mode, major, minor).
 NODES = (("dev/console", 0o600, 5, 1), ("dev/null", 0o666, 1, 3), ("dev/zero", 0o666, 1, 5))
+#: A file below one of these may be executed; a dynamic loader is in lib64.
+EXECUTABLE = {"bin", "sbin", "lib64"}
 #: Names of busybox, for rows that run a shell. On a console busybox installs all its names.
 APPLETS = ("sh", "cat", "true", "false", "ls", "mount", "dmesg", "poweroff")
 
@@ -41,7 +43,7 @@ def entries(
 ) -> tuple[Entry, ...]:
     """The contents of a guest: init, the probe, busybox if there is one, and `extra`.
 
-    `extra` maps names to contents; files below bin/ are executable, and missing directories are added.
+    `extra` maps names to contents; files below EXECUTABLE are executable, and missing directories are added.
     Raises ValueError for a name that is in use or leads elsewhere.
     """
     found = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
@@ -69,7 +71,7 @@ def _extra(files: Mapping[str, bytes], there: dict[str, bool]) -> Iterator[Entry
                 there[folder] = True
                 yield Entry(folder, stat.S_IFDIR | 0o755)
         there[name] = False
-        yield Entry(name, stat.S_IFREG | (0o755 if "bin" in path.parts[:-1] else 0o644), data)
+        yield Entry(name, stat.S_IFREG | (0o755 if EXECUTABLE & {*path.parts[:-1]} else 0o644), data)
 
 
 def archive(found: tuple[Entry, ...]) -> bytes:

@@ -1,0 +1,199 @@
+"""`kernometer predict`: what a command's kernel work would cost on another system."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import options
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.lists import is_target
+from kernometer.cli.planning import check_by, check_machines, tell_notes
+from kernometer.cli.words import TakesCommand, command_of
+from kernometer.errors import UsageError
+from kernometer.results.model import By, Result
+
+if TYPE_CHECKING:
+    from kernometer.explain.prediction import Asked
+    from kernometer.targets.base import Target
+
+EPILOG = (
+    """\b
+Examples:
+  kernometer predict --by path --on qemu:linux-6.1 --on qemu:linux-6.12 \\
+      --files DIR -- sqlite3 data '.read work.sql'
+  kernometer predict --on label:before --on label:after -- tar cf /dev/null .
+
+The first --on is A, where the command runs: this host by time, a guest by
+path. The second is B. Each is a target, whose rows of the price list are then
+measured, or a RESULT: an id or its beginning, a label, @last, @1…, a file.
+
+"""
+    + options.TARGETS
+)
+#: By time: executions, and the seconds of processor time that they shall take together if the most allow it. User and
+#: system time are told apart at the kernel's ticks, 100 to 1,000 a second, so the mean of many counts.
+EXECUTIONS, MOST_EXECUTIONS, SECONDS = 5, 500, 2.0
+
+
+@click.command(cls=TakesCommand, epilog=EPILOG)
+@click.option("--on", "names", metavar="T|RESULT", multiple=True, help="A, then B: a target, or a stored result.")
+@options.by
+@click.option(
+    "--files",
+    "folder",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The command works in a copy of this directory, a fresh one for each execution.",
+)
+@click.option("--bring", metavar="PATH", multiple=True, help="By path: further programs or directories for the guest.")
+@click.option("--limit", type=options.Real(1, 86400), default=300, show_default=True, help="Seconds for an execution.")
+@options.different_machines
+@json_option
+@pass_env
+def command(
+    env: Env,
+    names: tuple[str, ...],
+    by: By,
+    folder: Path | None,
+    bring: tuple[str, ...],
+    limit: float,
+    different_machines: bool,
+) -> None:
+    """Predict what a program would cost on another kernel, from its system calls and the catalogue's prices.
+
+    Records what the COMMAND after -- asks of the kernel (strace or perf; its cost is left out), multiplies by measured
+    costs, and shows the kernel's share of its cost on A and B, with an interval, and the calls without a price.
+    """
+    from kernometer.explain import prediction
+    from kernometer.report.prediction import View, document, print_prediction
+
+    words = command_of(click.get_current_context())
+    if len(names) != 2 or not words:
+        raise UsageError(
+            "predict needs A, B and a command.", "For example: kernometer predict --on local --on label:b -- true"
+        )
+    held = {name: env.store().load(name) for name in names if not is_target(name)}
+    ways = {one.session.by for one in held.values()} or {by}
+    if len(ways) > 1 or (len(held) == 1 and ways != {by}):
+        raise UsageError("A and B are not measured the same way.", "Add --by path for counts.")
+    (by,) = ways
+    a, b = names
+    priced = prediction.prices(files(prediction.__package__).joinpath("prices.toml").read_text())
+    ran = _in_guest if by == "path" else _here
+    asked = ran(held[a].session.target if a in held else a, words, folder, bring, limit)
+    rows = priced.rows(asked.asked.calls)
+    results = {name: held.get(name) or _measured(env, name, by, rows) for name in names}
+    if not different_machines and by == "path":
+        check_machines({name: {one.session.machine} for name, one in results.items()})
+    sheets = [prediction.sheet(results[name]) for name in names]
+    scaled = asked.place in (results[a].session.image, results[a].session.host_id)
+    found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
+    view = View(
+        a, b, by, words, asked.status, asked.recorder, asked.witness, tuple(rows - (sheets[0].keys() & sheets[1]))
+    )
+    if env.json:
+        click.echo(document(found, view), file=env.out)
+    else:
+        print_prediction(env.console(), found, view)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    asked: Asked
+    status: int
+    recorder: str
+    place: str  #: the image or the host, as a session calls it
+    witness: str = ""  #: how many calls another counter saw
+
+
+def _asked(
+    calls: Mapping[tuple[str, str, int], int], faults: int, switches: int, user: float, kernel: float, pages: int = 0
+) -> Asked:
+    from kernometer.explain.prediction import Asked, Call
+
+    return Asked({Call(*key): count for key, count in calls.items()}, faults, switches, user, kernel, pages)
+
+
+def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:
+    """On this host: once to warm up, then without a recorder, then with one."""
+    from kernometer.host import recorder
+    from kernometer.targets.identity import host_id
+
+    with _copy(folder) as work:
+        recorder.timed(words, work, limit)
+    user, system, number = 0.0, 0.0, 0
+    while number < EXECUTIONS or (user + system < SECONDS * 1e9 and number < MOST_EXECUTIONS):
+        with _copy(folder) as work:
+            last = recorder.timed(words, work, limit)
+        user, system, number = user + last.user, system + last.system, number + 1
+    with _copy(folder) as work:
+        recording = recorder.record(words, work, limit)
+    asked = _asked(recording.calls, last.faults, last.switches, user / number, system / number)
+    return _Ran(asked, last.status, _name(recorder.recorder("")), host_id(), f"times: the mean of {number} executions")
+
+
+def _name(words: tuple[str, ...]) -> str:
+    return Path(words[0]).name
+
+
+@contextmanager
+def _copy(folder: Path | None) -> Iterator[Path]:
+    if folder is None:
+        yield Path.cwd()
+        return
+    with tempfile.TemporaryDirectory(prefix="kernometer-files-", ignore_cleanup_errors=True) as made:
+        work = Path(made) / folder.absolute().name
+        shutil.copytree(folder, work, symlinks=True)
+        yield work
+
+
+def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
+    from kernometer.host import recorder
+    from kernometer.targets import whole
+    from kernometer.targets.base import Deadline
+    from kernometer.targets.parse import target_of
+    from kernometer.targets.qemu import QemuTarget
+
+    with closing(target_of(spec)) as target:
+        if not isinstance(target, QemuTarget):
+            raise UsageError(f"{spec} is no guest, and a command is counted in a guest.", "For example qemu:linux-6.1.")
+        brought = whole.program_files(words[0], *bring)
+        program = f"/{next(iter(brought))}"
+        brought |= whole.folder_files(folder) if folder else {}
+        until = Deadline.after(limit)
+        one = whole.count(target, (program, *words[1:]), brought, until)
+        by = recorder.recorder(whole.TRACE)
+        traced = whole.record(target, (program, *words[1:]), by, brought, Deadline.after(limit))
+        recording = recorder.parse(traced.trace)
+        asked = _asked(recording.calls, one.faults, one.switches, one.user, one.kernel, one.resident)
+        witness = f"{one.syscalls:,} counted by the emulator"
+        return _Ran(asked, one.status, _name(by), target.place("path").image, witness)
+
+
+def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
+    """A session of the rows that the price list needs, stored like any other."""
+    from kernometer.campaign.plan import exactly, plan_of
+    from kernometer.campaign.session import measure
+    from kernometer.cli.progress import progress
+    from kernometer.results.store import read_file
+    from kernometer.targets.parse import target_of
+
+    with closing(target_of(spec)) as target:
+        check_by(by, target)
+        tell_notes(env, by, target)
+        plan = plan_of(_lister(target), by, "full", sorted(map(exactly, rows)), 1)
+        with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
+            return read_file(measure(plan, target, env.store(), "predict", listen))
+
+
+def _lister(target: Target) -> Target | None:
+    return target if target.quick_start else None

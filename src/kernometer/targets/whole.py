@@ -1,0 +1,162 @@
+"""A user's command in a guest by path: one execution is one region, with the host's files that it needs.
+
+Two guests run it: one counts, without a recorder; the other records the command's system calls with strace.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from kernometer.cache import compiled
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import command, initramfs, programs
+from kernometer.guests.emulator import talking
+from kernometer.guests.qemu import argv
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
+from kernometer.targets.qemu import QemuTarget
+
+#: The number of the region, the runner's file, and the command's directories in the guest: see whole.c.
+REGION, RUNNER, WORK, WARM = "1", "bin/whole", "work", "warm"
+TRACE = "/tmp/trace"  # noqa: S108  # in the guest, which belongs to us
+#: System calls in the region besides the command's: clone, dup2 twice, wait4.
+RUNNERS_CALLS = 4
+#: Limits of what is brought into a guest, whose memory is 2 GiB.
+MAX_FILES, MAX_BYTES = 20_000, 256 << 20
+_LIBRARY = re.compile(r"(/[^\s()]+) \(0x[0-9a-f]+\)")
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    status: int  #: negative: the signal that ended it
+    faults: Annotated[int, msgspec.Meta(ge=0)]
+    switches: Annotated[int, msgspec.Meta(ge=0)]
+    resident: Annotated[int, msgspec.Meta(ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """One execution: instructions and system calls by the plugin, the rest by the guest's kernel."""
+
+    status: int
+    user: int
+    kernel: int
+    syscalls: int  #: the command's own
+    faults: int
+    switches: int
+    resident: int  #: pages, at the most, of its largest process
+    trace: tuple[str, ...] = ()  #: the recorder's lines
+
+
+def program_files(*names: str) -> dict[str, bytes]:
+    """Host programs and files with all they need: shared libraries of an ELF file, everything below a directory.
+
+    Keys are names in the guest, the same as on the host. Raises MissingError for one that is not here.
+    """
+    found: dict[str, bytes] = {}
+    for name in names:
+        path = Path(shutil.which(name) or name)
+        if not path.exists():
+            raise MissingError(f"There is no {name} here.", "Install it, or give its path.")
+        if path.is_dir():
+            found |= folder_files(path, str(path.absolute())[1:])
+            continue
+        found[str(path.absolute())[1:]] = path.read_bytes()
+        for library in _libraries(path):
+            found[library[1:]] = Path(library).read_bytes()
+    return found
+
+
+def _libraries(path: Path) -> list[str]:
+    with path.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return []
+    done = subprocess.run(("ldd", str(path)), capture_output=True, text=True, timeout=60, check=False)
+    return _LIBRARY.findall(done.stdout)  # none for a static program, with a status of 1
+
+
+def folder_files(folder: Path, name: str = WORK) -> dict[str, bytes]:
+    """Every file below `folder`, links followed, under the directory `name` of the guest. Raises UsageError."""
+    found: dict[str, bytes] = {}
+    size = 0
+    for path in (Path(top) / each for top, _, files in os.walk(folder) for each in files):
+        if not path.is_file():
+            continue
+        size += path.stat().st_size
+        if len(found) >= MAX_FILES or size > MAX_BYTES:
+            raise UsageError(f"{folder} has more than {MAX_FILES:,} files or {MAX_BYTES >> 20} MiB.", "Name a part.")
+        found[f"{name}/{path.relative_to(folder)}"] = path.read_bytes()
+    return found
+
+
+def count(target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline) -> Whole:
+    """Runs the command and counts. Raises TargetError if the guest fails, UsageError if it cannot run commands."""
+    return _run(target, words, files, until)
+
+
+def record(
+    target: QemuTarget, words: Sequence[str], recorder: Sequence[str], files: Mapping[str, bytes], until: Deadline
+) -> Whole:
+    """The same under a recorder, with its trace; its counts include the recorder's work. `recorder` writes TRACE."""
+    return _run(target, (*recorder, *words), {**files, **program_files(recorder[0])}, until, TRACE)
+
+
+def _run(
+    target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline, trace: str = "-"
+) -> Whole:
+    guest = target.guest
+    guest.check()
+    if not guest.has_init or target.plugin is None:
+        why = target.without_plugin or "its first process is not our init"
+        raise UsageError(f"{target.name} cannot count a command: {why}.", "Give a Linux guest.")
+    boot = target.boot("path")
+    with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}))
+        (folder / TOLD).write_bytes(command.encoded((f"/{RUNNER}", trace, *words)))
+        (folder / BEFORE).write_bytes(command.encoded(()))
+        with talking(argv(boot), folder, 0) as (process, _):
+            try:
+                come = booting.records(process, folder, BULK, MAX_BYTES, until, target.name)
+                lines = [line for line in come if line is not None]
+            except TargetError as error:
+                raise explained(error, folder, target.name) from error
+        region = counts_of(folder).get(REGION)
+    if region is None or region.complete != 1:
+        raise TargetError(f"{target.name}: the plugin did not see one execution of the command.", "Run it again.")
+    try:
+        ended = msgspec.json.decode(lines[0], type=_Ended)
+    except msgspec.DecodeError as error:
+        raise TargetError(f"{target.name}: the runner's answer cannot be read: {error}.") from error
+    return Whole(
+        ended.status,
+        region.counts["user"],
+        region.counts["kernel"],
+        region.counts["syscalls"] - RUNNERS_CALLS,
+        ended.faults,
+        ended.switches,
+        ended.resident,
+        tuple(line[1:].decode("utf-8", "replace") for line in lines[1:]),
+    )
+
+
+def _fitting(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Those whose names the guest does not have of its own (busybox and its links), those of WORK also in WARM."""
+    own = {f"bin/{name}" for name in ("busybox", *initramfs.APPLETS)}
+    found = {f"{WORK}/.kernometer": b""} | {name: data for name, data in files.items() if name not in own}
+    return found | {WARM + name.removeprefix(WORK): data for name, data in found.items() if name.startswith(f"{WORK}/")}
+
+
+def _runner() -> bytes:
+    source = Path(programs.__file__).parent / "whole.c"
+    return compiled("whole", (*programs.static_compiler(), "-std=gnu99"), (source,)).read_bytes()
