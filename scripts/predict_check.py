@@ -1,6 +1,6 @@
 """How far `kernometer predict` is off: five programs on many Linux guests by path, each kernel left out in turn.
 
-    python -m scripts.predict_check --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
+    python -m scripts.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
 
 The prices are those of the stored sessions of the label (a matrix by path). Each program is counted whole in each
 guest; its calls are recorded once, in the first one. The output is the tables of docs/predict.md, and the two
@@ -221,11 +221,16 @@ def table(head: str, scaled: Sequence[Case], plain: Sequence[Case], by: Callable
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    words.add_argument("--store", type=Path, required=True)
-    words.add_argument("--label", required=True)
+    words.add_argument("--rows", action="store_true")
+    words.add_argument("--store", type=Path, default=Path())
+    words.add_argument("--label", default="prices")
     words.add_argument("--guests", default="")
     words.add_argument("--kept", type=Path)
     given = words.parse_args()
+    if given.rows:  # for --workloads
+        rows = sorted(row for price in PRICES.prices for row in price.rows)
+        print(",".join(dict.fromkeys(row if "@" in row else f"{row}@" for row in rows)))
+        return
     results = Store(given.store).load_set(f"label:{given.label}")
     sheets = {one.session.target.removeprefix("qemu:"): prediction.sheet(one) for one in results}
     guests = given.guests.split(",") if given.guests else sorted(sheets, key=order)

@@ -84,7 +84,9 @@ def command(
     held = {name: env.store().load(name) for name in names if not is_target(name)}
     ways = {one.session.by for one in held.values()} or {by}
     if len(ways) > 1 or (len(held) == 1 and ways != {by}):
-        raise UsageError("A and B are not measured the same way.", "Add --by path for counts.")
+        raise UsageError(
+            "A and B are not measured the same way.", "Both by time, or both by path: 'kernometer list' shows how."
+        )
     (by,) = ways
     a, b = names
     priced = prediction.prices(files(prediction.__package__).joinpath("prices.toml").read_text())

@@ -39,7 +39,7 @@ class View:
 
 def print_prediction(console: Console, of: Prediction, view: View) -> None:
     """The kernel's share on A and B; the prices; what has none."""
-    unit = "instructions" if view.by == "path" else "ns"
+    unit = "count" if view.by == "path" else "ns"
     console.print(Text(_sentence(of, view), "bold"))
     for line in _facts(of, view):
         console.print(Text(line))
@@ -79,6 +79,8 @@ def _facts(of: Prediction, view: View) -> Iterator[str]:
     yield f"Ended     it {how}"
     witness = f"; {view.witness}" if view.witness else ""
     yield f"Calls     {of.calls:,} recorded by {view.recorder}{witness}"
+    if view.by == "path":
+        yield "Costs     in instructions"
     if not of.scaled:
         yield "Remark    A is not where the command ran: its kernel work is the sum of the prices."
 
