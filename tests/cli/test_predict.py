@@ -39,9 +39,21 @@ def test_a_prediction_scales_what_was_measured_here(store: Store, capsys: pytest
     found = json.loads(said)
     assert found["b"] == pytest.approx(2 * found["a"])
     assert found["low"] <= found["b"] <= found["high"]
-    assert (found["status"], found["recorder"], found["scaled"]) == (0, "strace", bool(host_id()))
+    assert (found["status"], found["recorder"], found["scaled"]) == (0, "strace", True)
     assert 0 < found["unpriced_share"] < 1
     assert "mem/fault-cow" in found["missing"]
+
+
+def test_what_ran_elsewhere_is_priced_and_not_scaled(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: the sum of A's prices, and a remark. Broken: this host's time is shown as that of another kernel."""
+    with store.create(make.session(label="wrapped", target="wrap:some-kernel", host_id=host_id())) as file:
+        file.add(make.header())
+        for row in ROWS:
+            file.add(make.workload(row))
+            file.add(make.run(row=row, samples=(1000,) * 5, clock_cost=(), loop_cost=(), baseline=None))
+    said = call(store, capsys, "predict", "--on", "label:wrapped", "--on", "label:b", "--", "true")
+    assert "A is not where the command ran" in said
+    assert "the kernel, priced" in said
 
 
 def test_the_text_fits_80_columns_and_gives_the_status(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,4 +68,8 @@ def test_what_a_guest_needs_of_the_host_is_brought(tmp_path: Path) -> None:
     assert program == str(Path(shutil.which("tar") or "").absolute())[1:]
     assert any(name.startswith("lib64/ld-linux") for name in found)
     assert found[f"{tmp_path}/a/b/c"[1:]] == b"text"
+    own = tmp_path / "a" / "own"
+    shutil.copy(shutil.which("tar") or "", own)
+    assert next(iter(whole.program_files(str(own)))) == "usr/local/bin/own"
+    own.unlink()
     assert whole.folder_files(tmp_path / "a") == {"work/b/c": b"text"}

@@ -18,7 +18,7 @@ from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import is_target
 from kernometer.cli.planning import check_by, check_machines, tell_notes
 from kernometer.cli.words import TakesCommand, command_of
-from kernometer.errors import UsageError
+from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Result
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def command(
     if not different_machines and by == "path":
         check_machines({name: {one.session.machine} for name, one in results.items()})
     sheets = [prediction.sheet(results[name]) for name in names]
-    scaled = asked.place in (results[a].session.image, results[a].session.host_id)
+    scaled = _ran_there(asked.place, results[a], by)
     found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
     view = View(
         a, b, by, words, asked.status, asked.recorder, asked.witness, tuple(rows - (sheets[0].keys() & sheets[1]))
@@ -115,6 +115,13 @@ class _Ran:
     recorder: str
     place: str  #: the image or the host, as a session calls it
     witness: str = ""  #: how many calls another counter saw
+
+
+def _ran_there(place: str, a: Result, by: By) -> bool:
+    """Whether the command ran on the system that `a` is of. A wrapper may be a kernel, so it is not this host."""
+    if by == "path":
+        return place == a.session.image
+    return place == a.session.host_id and a.session.target.partition(":")[0] in ("local", "probe")
 
 
 def _asked(
@@ -176,6 +183,8 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         by = recorder.recorder(whole.TRACE)
         traced = whole.record(target, (program, *words[1:]), by, brought, Deadline.after(limit))
         recording = recorder.parse(traced.trace)
+        if not recording.calls:
+            raise TargetError(f"{_name(by)} recorded no system call in {spec}.", "It needs ptrace there.")
         asked = _asked(recording.calls, one.faults, one.switches, one.user, one.kernel, one.resident)
         witness = f"{one.syscalls:,} counted by the emulator"
         return _Ran(asked, one.status, _name(by), target.place("path").image, witness)

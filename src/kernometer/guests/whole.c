@@ -31,15 +31,17 @@ static void become(char **command, int null)
 
 static long relay(const char *name)
 {
-	static char line[65536];
-	long lines = 0;
 	FILE *from = strcmp(name, "-") ? fopen(name, "r") : NULL;
+	char *line = NULL;
+	size_t size = 0;
+	long lines = 0;
 
-	while (from && fgets(line, sizeof line, from)) {
-		line[strcspn(line, "\n")] = '\0';
-		printf("{%s\n", line);
-		lines++;
-	}
+	if (!from)
+		return 0;
+	for (; getline(&line, &size, from) > 0; lines++)
+		printf("{%s", line);
+	free(line);
+	fclose(from);
 	return lines;
 }
 

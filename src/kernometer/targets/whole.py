@@ -61,7 +61,8 @@ class Whole:
 def program_files(*names: str) -> dict[str, bytes]:
     """Host programs and files with all they need: shared libraries of an ELF file, everything below a directory.
 
-    Keys are names in the guest, the same as on the host. Raises MissingError for one that is not here.
+    Keys are names in the guest, the same as on the host; a program that is in no directory for programs is in
+    usr/local/bin there. Raises MissingError for one that is not here.
     """
     found: dict[str, bytes] = {}
     for name in names:
@@ -71,7 +72,8 @@ def program_files(*names: str) -> dict[str, bytes]:
         if path.is_dir():
             found |= folder_files(path, str(path.absolute())[1:])
             continue
-        found[str(path.absolute())[1:]] = path.read_bytes()
+        executable = os.access(path, os.X_OK) and not initramfs.EXECUTABLE & {*path.absolute().parts[:-1]}
+        found[f"usr/local/bin/{path.name}" if executable else str(path.absolute())[1:]] = path.read_bytes()
         for library in _libraries(path):
             found[library[1:]] = Path(library).read_bytes()
     return found
