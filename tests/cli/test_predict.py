@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kernometer.cli import predict
+from kernometer.host import recorder
 from kernometer.results.store import Store
 from kernometer.targets.identity import host_id
 from tests.cli.storing import call
@@ -54,6 +56,16 @@ def test_what_ran_elsewhere_is_priced_and_not_scaled(store: Store, capsys: pytes
     said = call(store, capsys, "predict", "--on", "label:wrapped", "--on", "label:b", "--", "true")
     assert "A is not where the command ran" in said
     assert "the kernel, priced" in said
+
+
+def test_prices_above_the_measured_cost_are_said(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: a warning where a kernel's ticks gave the program what was the kernel's. Broken: a share of 0 %."""
+    real = recorder.timed
+    monkeypatch.setattr(recorder, "timed", lambda *words: replace(real(*words), user=9.0, system=1.0))
+    said = call(store, capsys, "predict", "--on", "label:a", "--on", "label:b", "--", "true")
+    assert "do not trust the shares" in " ".join(said.split())
 
 
 def test_the_text_fits_80_columns_and_gives_the_status(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

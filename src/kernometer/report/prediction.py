@@ -103,6 +103,11 @@ def _without(of: Prediction, view: View) -> Iterator[str]:
     if of.scaled and of.a > 0:
         explained = format_percent(of.priced_a / of.a)
         yield f"The prices explain {explained} of the kernel's cost on A; the rest is scaled with them."
+    if of.scaled and of.priced_a > of.a:  # rows cost less than a program's calls, as docs/predict.md shows
+        priced = format_percent(min(1.0, of.priced_a / (of.a + of.user)))
+        yield f"That is more than was measured: do not trust the shares; by the prices it would be {priced} on A."
+        if view.by == "time":
+            yield "A kernel that divides time at its ticks is often wrong for short programs."
     if view.missing:
         yield f"A or B lacks rows: {', '.join(sorted(view.missing))}"
 
