@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kernometer.cli.explain import rules
 from kernometer.explain.diagnosis import Confidence, Diagnosis, Finding, diagnose
 from kernometer.explain.expression import Cost, Interval
 from kernometer.explain.systems import Shown, System
+from kernometer.report.rules import rules
 from kernometer.stats.model import RowComparison, Verdict
 
 CASES: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "rule_cases.toml").read_text())

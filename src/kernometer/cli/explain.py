@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import click
@@ -16,7 +14,6 @@ from kernometer.errors import UsageError
 from kernometer.results.model import Paper, Result
 
 if TYPE_CHECKING:
-    from kernometer.explain.diagnosis import Rules
     from kernometer.explain.systems import System
     from kernometer.results.published import Column
     from kernometer.results.store import Store
@@ -55,6 +52,7 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     """
     from kernometer.explain.diagnosis import diagnose
     from kernometer.report.diagnosis import document, print_diagnosis
+    from kernometer.report.rules import rules
 
     store = env.store()
     names = [name for name in (name_a, name_b) if name]
@@ -71,13 +69,6 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
         click.echo(json.dumps(document(found, remarks), indent=1), file=env.out)
     else:
         print_diagnosis(env.console(), found, remarks)
-
-
-def rules() -> Rules:
-    """Those that come with Kernometer."""
-    from kernometer.explain.diagnosis import rules_of
-
-    return rules_of(tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8")))
 
 
 def _comparison(
@@ -104,19 +95,12 @@ def _comparison(
 def _system(name: str, column: Column | None, results: Sequence[Result], comparison: Comparison | None) -> System:
     """The figures of the comparison where it has them; else those of the newest session."""
     from kernometer.cli.published import of_one_system
-    from kernometer.explain.systems import measured, printed
-    from kernometer.stats.figures import figures
+    from kernometer.explain.systems import of_session, printed
 
     if column is not None:
         chosen = of_one_system(column)
         return printed(name, chosen.publication, chosen.system)
-    newest = results[0]
-    found = figures(newest)
-    if comparison is not None:
-        pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
-        found |= {row: figure for row, figure in pooled if figure is not None}
-    model = newest.header.cpu.get("model", "") if newest.header else ""
-    return measured(name, newest.session.by, found, str(model))
+    return of_session(name, results[0], comparison)
 
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:

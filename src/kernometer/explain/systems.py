@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from kernometer.explain.expression import Cost, Interval, form
-from kernometer.results.model import Paper, Publication, Published
-from kernometer.stats.model import RowComparison, RowFigure, Verdict
+from kernometer.results.model import Paper, Publication, Published, Result
+from kernometer.stats.figures import figures
+from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.published import name_of, ratio_of_costs, shown
 
 #: The column of a paper that holds what was measured of the machine itself, whatever the system.
@@ -57,6 +58,16 @@ def measured(name: str, by: str, figures: Mapping[str, RowFigure], model: str) -
             seen[inner] = Shown(figure.baseline, unit)
             costs[inner] = Cost(inner, Interval(*3 * (figure.baseline,), unit))
     return System(name, by, costs, seen, _rate(model) if by == "time" else None, frozenset(figures) & frozenset(costs))
+
+
+def of_session(name: str, result: Result, comparison: Comparison | None = None) -> System:
+    """The figures of the comparison where it has them; else those of the session."""
+    found = figures(result)
+    if comparison is not None:
+        pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
+        found |= {row: figure for row, figure in pooled if figure is not None}
+    model = result.header.cpu.get("model", "") if result.header else ""
+    return measured(name, result.session.by, found, str(model))
 
 
 def _interval(figure: RowFigure, by: str) -> Interval | None:

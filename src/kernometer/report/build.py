@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kernometer import __version__
 from kernometer.errors import ResultError
@@ -12,11 +13,12 @@ from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.boundaries import view as boundaries_view
 from kernometer.report.counters import counters
 from kernometer.report.functions import changed_view, profile_view
+from kernometer.report.rules import causes
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
 from kernometer.report.subjects import Subject, gather, name, rows_of, workloads_of
-from kernometer.report.view import Functions, Page, System
-from kernometer.results.model import Result
+from kernometer.report.view import ComparisonView, Functions, Page
+from kernometer.results.model import Result, Workload
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
@@ -38,10 +40,7 @@ def build(
     subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
     _check(subjects, comparisons)
     workloads, rows = workloads_of(subjects), rows_of(subjects)
-    views = tuple(
-        compared.view(comparison, _system(subjects, comparison.a), _system(subjects, comparison.b), workloads, rows)
-        for comparison in comparisons
-    )
+    views = tuple(_compared(subjects, comparison, workloads, rows) for comparison in comparisons)
     priced = of_results(results)
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
@@ -113,6 +112,14 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
                 )
 
 
+def _compared(
+    subjects: Sequence[Subject], comparison: Comparison, workloads: Mapping[str, Workload], rows: Sequence[str]
+) -> ComparisonView:
+    a, b = (next(one for one in subjects if one.key == title) for title in (comparison.a, comparison.b))
+    view = compared.view(comparison, a.system, b.system, workloads, rows)
+    return replace(view, causes=tuple(causes(a.results, b.results, comparison, (a.letter, b.letter))))
+
+
 def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:
     of = {subject.key: subject for subject in subjects}
     changed = []
@@ -126,7 +133,3 @@ def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -
         for subject in subjects
     ]
     return Functions(tuple(one for one in profiles if one[1]), tuple(one for one in changed if one[1]))
-
-
-def _system(subjects: Sequence[Subject], title: str) -> System:
-    return next(subject.system for subject in subjects if subject.key == title)

@@ -136,6 +136,16 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True)
+class Cause:
+    """Why the two sides differ, by the rules of `kernometer explain`."""
+
+    title: str
+    confidence: str
+    evidence: tuple[str, ...]
+    refute: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonView:
     """B against A."""
 
@@ -155,6 +165,7 @@ class ComparisonView:
     differs: tuple[Contrast, ...]
     footnotes: tuple[str, ...]
     remarks: tuple[str, ...]
+    causes: tuple[Cause, ...] = ()  #: the surest first
 
     @property
     def interval(self) -> str:

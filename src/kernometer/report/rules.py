@@ -1,0 +1,45 @@
+"""The rules of `kernometer explain` that come with the package, and the causes that they tell of a comparison."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from kernometer.explain.diagnosis import Confidence, Finding, Rules, diagnose, rules_of
+from kernometer.explain.systems import of_session
+from kernometer.report.diagnosis import words
+from kernometer.report.subjects import sentence
+from kernometer.report.view import Cause
+from kernometer.results.model import Result
+from kernometer.stats.model import Comparison
+
+#: Kinds of findings that say why one side costs more, or why its figures cannot be taken as they are.
+KINDS = ("cause", "flaw")
+
+
+@cache
+def rules() -> Rules:
+    return rules_of(tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8")))
+
+
+def causes(a: Sequence[Result], b: Sequence[Result], comparison: Comparison, letters: tuple[str, str]) -> list[Cause]:
+    """Why B differs from A, the surest first; none where times are held against counts."""
+    if len({one.session.by for one in (*a, *b)}) != 1:
+        return []
+    side_a, side_b = of_session(comparison.a, a[0], comparison), of_session(comparison.b, b[0], comparison)
+    found = diagnose(rules(), side_a, side_b, {row.row: row for row in comparison.rows}).findings
+    told = [one for one in found if one.kind in KINDS and one.confidence > Confidence.UNDECIDED]
+    told.sort(key=lambda one: -one.confidence)
+    named = dict(zip((comparison.a, comparison.b), letters, strict=True))
+    return [_cause(one, named[one.system]) for one in told]
+
+
+def _cause(one: Finding, letter: str) -> Cause:
+    return Cause(
+        title=sentence(f"{one.kind} in {letter}: {one.rule.claim}"),
+        confidence=one.confidence.name.lower(),
+        evidence=tuple(sentence(words(each)) for each in one.evidence),
+        refute=sentence(one.rule.refute),
+    )
