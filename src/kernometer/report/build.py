@@ -8,11 +8,11 @@ from dataclasses import replace
 from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.explain.boundaries import of_results
-from kernometer.explain.functions import differences, newest
+from kernometer.explain.functions import Difference, differences, newest
 from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.boundaries import view as boundaries_view
 from kernometer.report.counters import counters
-from kernometer.report.functions import changed_view, profile_view
+from kernometer.report.functions import changed_view, common, profile_view
 from kernometer.report.rules import causes
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
@@ -123,13 +123,19 @@ def _compared(
 def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:
     of = {subject.key: subject for subject in subjects}
     changed = []
+    told: dict[str, Difference] = {}
     for one in comparisons:
         a, b = of[one.a], of[one.b]
         found = differences(a.results, b.results, one)
+        told |= {f"{one.b} {row}": each for row, each in found.items()}
         title = f"{b.system.name} against {a.system.name}"
         changed.append((title, tuple(changed_view(each) for each in found.values())))
     profiles = [
         (subject.system.name, tuple(profile_view(one) for one in newest(subject.results).values()))
         for subject in subjects
     ]
-    return Functions(tuple(one for one in profiles if one[1]), tuple(one for one in changed if one[1]))
+    return Functions(
+        tuple(one for one in profiles if one[1]),
+        tuple(one for one in changed if one[1]),
+        common(told.values()) if len(comparisons) == 1 else "",
+    )

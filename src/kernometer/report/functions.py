@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kernometer.explain.functions import Breakdown, Change, Difference
@@ -35,6 +36,13 @@ def sentence_of(of: Difference) -> str:
         more = sum(one.more for one in others)
         parts.append(f"{count_text(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
     return f"{count_text(of.more)}: {', '.join(parts)}" if parts else "no function differs"
+
+
+def common(of: Collection[Difference]) -> str:
+    """The functions that make the largest shares of most differences: `memset_orig (new) in 14 rows`; "" without."""
+    rows: Counter[str] = Counter(named(one) for row in of for one in row.changes[:NAMED])
+    told = [f"{function} in {count} row{'s' if count > 1 else ''}" for function, count in rows.most_common(NAMED)]
+    return ", ".join(told)
 
 
 def named(one: Change) -> str:

@@ -423,6 +423,7 @@ class Functions:
 
     profiles: tuple[tuple[str, tuple[ProfileView, ...]], ...]
     changed: tuple[tuple[str, tuple[ChangedView, ...]], ...]
+    common: str  #: the functions that make most of the differences of a single comparison; "" without
 
 
 @dataclass(frozen=True, slots=True)
