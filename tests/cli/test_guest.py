@@ -31,7 +31,7 @@ def test_a_kernel_from_a_file_keeps_what_was_given_as_its_own(tmp_path: Path, ke
     """Expected: words, machine, memory and processor in the manifest and in the list. Broken: the standard machine."""
     words = ("--append", "mitigations=off  nosmt", "--machine", "q35", "--memory", "512", "--cpu", "Nehalem,-erms")
     more = ("--device", "VGA", "--device", "virtio-rng-pci")
-    done = kernometer(tmp_path, "guest", "add", "mine", "--kernel", str(kernel), *words, *more)
+    done = kernometer(tmp_path, "guest", "add", "linux", "--kernel", str(kernel), *words, *more)
     assert done.stdout == f"mine: {kernel} 6.9.1-mine\n"
     manifest = store.find("mine").manifest
     devices: tuple[Device, ...] = ("VGA", "virtio-rng-pci")
@@ -64,7 +64,7 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (("add",), 2, "SYSTEM|NAME"),
+        (("add",), 2, "SYSTEM"),
         (("add", "linux", ""), 2, "not a Linux series"),
         (("add", "linux", "6.1", "six"), 2, "not a Linux series"),
         (("add", "plan9", "4"), 2, "no system 'plan9'"),
@@ -76,12 +76,20 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
         (("add", "linux", "6.1", "--dom0", "x"), 2, "--dom0"),
         (("add", "xen", "4.17"), 2, "no version"),
         (("add", "xen", "--append", "x"), 2, "--append"),
-        (("add", "linux-6.1", "--kernel", "KERNEL"), 2, "for guests from packages"),
-        (("add", "a+b", "--kernel", "KERNEL"), 2, "not the name of a guest"),
-        (("add", "mine", "6.1", "--kernel", "KERNEL"), 2, "no version"),
-        (("add", "mine", "--kernel", "KERNEL", "--output", "serial"), 2, "--output"),
-        (("add", "mine", "--kernel", "/nowhere"), 2, "/nowhere"),
-        (("add", "mine", "--kernel", "/dev/null"), 3, "not a file"),
+        (("add", "linux", "--kernel", "KERNEL", "--name", "linux-6.1"), 2, "for guests from packages"),
+        (("add", "linux", "--kernel", "KERNEL", "--name", "a+b"), 2, "not the name of a guest"),
+        (("add", "linux", "6.1", "--kernel", "KERNEL"), 2, "no version"),
+        (("add", "linux", "--kernel", "KERNEL", "--output", "serial"), 2, "--output"),
+        (("add", "linux", "--kernel", "/nowhere"), 2, "/nowhere"),
+        (("add", "linux", "--kernel", "/dev/null"), 3, "not a file"),
+        (("add", "mine", "--kernel", "KERNEL"), 2, "from a file (--kernel FILE): linux, trio, multiboot"),
+        (("add", "xen", "--kernel", "KERNEL"), 2, "no system 'xen' to add from a file"),
+        (("add", "trio", "--kernel", "KERNEL"), 3, "no line of identification"),
+        (("add", "multiboot", "--kernel", "KERNEL"), 2, "needs a module"),
+        (("add", "trio", "--kernel", "KERNEL", "--modules", "."), 2, "--modules is for linux"),
+        (("add", "linux", "6.1", "--modules", "."), 2, "for a kernel from a file"),
+        (("add", "linux", "--kernel", "KERNEL", "--modules", "."), 2, "no modules"),
+        (("add", "linux", "--kernel", "KERNEL", "--system-map", "KERNEL"), 2, "line 1: not an address"),
         (("rm", "linux-0.99"), 6, "no guest linux-0.99"),
         (("rm", "linux-6.1+vdso=0"), 6, "not listed"),
         (("rm", "trio-micro+apart=fs"), 6, "no guest trio-micro+apart=fs"),

@@ -273,7 +273,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
     modules = (f"{said} a=1,2  b", "@initramfs", "@probe --continue")
     words = (word for module in modules for word in ("--module", module))
     append = ("--append", "root=a,b quiet", "--output", output)
-    done = kernometer(tmp_path, "guest", "add", added, "--kernel", str(kernel), *words, *append)
+    done = kernometer(tmp_path, "guest", "add", "multiboot", "--name", added, "--kernel", str(kernel), *words, *append)
     assert added in done.stdout
     run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid@")
     document = json.loads(kernometer(tmp_path, *run, "--json").stdout)

@@ -12,9 +12,12 @@ from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernometer.guests.qemu import Machine
     from kernometer.guests.store import Guest
     from kernometer.guests.variant import Variant
+
+#: The systems that --kernel makes a guest from, and the guest's name without --name.
+OWN = ("linux", "trio", "multiboot")
+MINE = "mine"
 
 Output = Literal["debug-port", "serial"]
 
@@ -23,9 +26,12 @@ Output = Literal["debug-port", "serial"]
 class Wanted:
     """The options of one call."""
 
-    name: str
+    system: str
+    name: str  #: of a guest from a file; "" by default
     versions: tuple[str, ...]
     kernel: Path | None
+    drivers: Path | None
+    system_map: Path | None
     modules: tuple[str, ...]
     words: tuple[str, ...]  #: from --append, --machine, --cpu, --memory and --device, as in a variant's name
     output: Output | None
@@ -48,13 +54,27 @@ class Wanted:
 
 
 @click.command()
-@click.argument("name", metavar="SYSTEM|NAME")
+@click.argument("system", metavar="SYSTEM")
 @click.argument("versions", metavar="[VERSION|STRUCTURE...]", nargs=-1)
 @click.option(
     "--kernel",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Make the guest NAME from a kernel of your own: a bzImage or an ELF vmlinux.",
+    help="Make a guest from a kernel of your own: a bzImage, an ELF vmlinux, a Trio, a multiboot kernel.",
+)
+@click.option("--name", metavar="NAME", default="", help=f"The name of the guest with that kernel [default: {MINE}].")
+@click.option(
+    "--modules",
+    "drivers",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For linux with --kernel: the directory of 'make modules_install'; rows on disks need some.",
+)
+@click.option(
+    "--system-map",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="For linux with --kernel: the build's System.map, whose names a profile shows.",
 )
 @click.option(
     "--module",
@@ -85,9 +105,12 @@ class Wanted:
 @pass_env
 def add(
     env: Env,
-    name: str,
+    system: str,
     versions: tuple[str, ...],
     kernel: Path | None,
+    name: str,
+    drivers: Path | None,
+    system_map: Path | None,
     modules: tuple[str, ...],
     append: str,
     machine: str | None,
@@ -109,41 +132,40 @@ def add(
     makes trio-mono, and so do hybrid, micro and one-server; micro+together=vfs,fs puts two services of micro into one
     process, mono+apart=fs takes one out of the kernel. Without one those four are built.
 
-    NAME with --kernel makes a guest from a copy of your own kernel; the other options become the guest's defaults.
+    With --kernel the guest NAME is made from a copy of your own linux, trio, or multiboot kernel; the other options
+    become the guest's defaults.
 
     \b
     Examples:
       kernometer guest add linux
       kernometer guest add linux 6.1 6.12 6.1-cloud
       kernometer guest add linux 6.1 --append mitigations=off
-      kernometer guest add mine --kernel arch/x86/boot/bzImage
+      kernometer guest add linux --kernel arch/x86/boot/bzImage --modules /tmp/root
       kernometer guest add xen --dom0 linux-6.1
       kernometer guest add trio
       kernometer guest add trio mono micro+together=vfs,fs
     """
     given = (("machine", machine), ("cpu", cpu), ("memory", memory), *(("device", each) for each in devices))
     words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))
-    wanted = Wanted(name, versions, kernel, modules, words, output, dom0)
+    wanted = Wanted(system, name, versions, kernel, drivers, system_map, modules, words, output, dom0)
     wanted.variant("guest")
-    if kernel is not None:
-        _from_file(env, wanted)
-    elif name == "linux":
-        _from_packages(env, wanted)
-    elif name == "xen":
-        _xen(env, wanted)
-    elif name == "trio":
-        _trio(env, wanted)
-    else:
+    if kernel is not None and system in OWN:
+        _from_file(env, wanted, kernel)
+        return
+    if system not in SYSTEMS or kernel is not None:
         raise UsageError(
-            f"There is no system {name!r} to add.",
-            "linux and xen come from packages, trio from its sources; --kernel FILE makes a guest NAME.",
+            f"There is no system {system!r} to add{' from a file' if kernel is not None else ''}.",
+            f"linux and xen come from packages, trio from its sources; from a file (--kernel FILE): {', '.join(OWN)}.",
         )
+    wanted.refuse("for a kernel from a file", name=name, modules=drivers, module=modules)
+    wanted.refuse("for a kernel from a file", **{"system-map": system_map})
+    SYSTEMS[system](env, wanted)
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
     from kernometer.guests import linux, store
 
-    wanted.refuse("for a kernel from a file", module=wanted.modules, output=wanted.output)
+    wanted.refuse("for a multiboot kernel", output=wanted.output)
     wanted.refuse("for xen", dom0=wanted.dom0)
     for each in wanted.versions:
         linux.check_version(each)
@@ -159,42 +181,51 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
             click.echo(f"{found.name}: a variant of {name}", file=env.out)
 
 
-def _from_file(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import linux
+def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
+    from kernometer.guests import linux, multiboot, trio
+    from kernometer.guests.qemu import Machine
 
     wanted.refuse("for xen", dom0=wanted.dom0)
-    if wanted.versions or wanted.kernel is None:
-        raise UsageError("A kernel from a file has a name and no version.", "kernometer guest add NAME --kernel FILE")
-    linux.check_name(wanted.name)
-    if wanted.modules:
-        _say_added(env, _multiboot(wanted, wanted.kernel))
-        return
-    wanted.refuse("for a multiboot kernel, with --module", output=wanted.output)
-    append = wanted.variant("guest").command_line("").split()
-    guest = linux.from_file(wanted.name, wanted.kernel, append=append, machine=_machine(wanted))
+    if wanted.versions:
+        raise UsageError("A kernel from a file has a name and no version.", "guest add linux --kernel FILE --name NAME")
+    name = wanted.name or MINE
+    options = wanted.variant("guest")
+    if wanted.system != "linux":
+        wanted.refuse("for linux", modules=wanted.drivers, **{"system-map": wanted.system_map})
+    if wanted.system != "multiboot":
+        wanted.refuse("for a multiboot kernel", module=wanted.modules, output=wanted.output)
+    if wanted.system == "multiboot":
+        if not wanted.modules:
+            raise UsageError("A multiboot kernel needs a module.", "For example --module @initramfs.")
+        guest = multiboot.add(
+            name,
+            kernel,
+            wanted.modules,
+            command_line=options.command_line("").strip(),
+            machine=options.machine(multiboot.MACHINE),
+            output=wanted.output or "debug-port",
+        )
+    elif wanted.system == "trio":
+        wanted.refuse("for linux; name a variant, such as mine+memory=64", append=wanted.words)
+        guest = trio.from_file(name, kernel)
+    else:
+        guest = linux.from_file(
+            name,
+            kernel,
+            modules=wanted.drivers,
+            system_map=wanted.system_map,
+            append=options.command_line("").split(),
+            machine=options.machine(Machine()),
+        )
     _say_added(env, guest)
     for remark in guest.manifest.remarks:
-        env.say(remark)
-
-
-def _multiboot(wanted: Wanted, kernel: Path) -> Guest:
-    from kernometer.guests import multiboot
-
-    return multiboot.add(
-        wanted.name,
-        kernel,
-        wanted.modules,
-        command_line=wanted.variant("guest").command_line("").strip(),
-        machine=wanted.variant("guest").machine(multiboot.MACHINE),
-        output=wanted.output or "debug-port",
-    )
+        env.say(f"{guest.name}: {remark}")
 
 
 def _xen(env: Env, wanted: Wanted) -> None:
     from kernometer.guests import xen
 
-    wanted.refuse("not for xen, whose recipe is fixed", append=wanted.words, module=wanted.modules)
-    wanted.refuse("not for xen, whose recipe is fixed", output=wanted.output)
+    wanted.refuse("not for xen, whose recipe is fixed", append=wanted.words, output=wanted.output)
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
     _say_added(env, xen.add(wanted.dom0 or xen.DOM0, env.say))
@@ -203,7 +234,7 @@ def _xen(env: Env, wanted: Wanted) -> None:
 def _trio(env: Env, wanted: Wanted) -> None:
     from kernometer.guests import linux, trio
 
-    wanted.refuse("for a kernel from a file", module=wanted.modules, output=wanted.output)
+    wanted.refuse("for a multiboot kernel", output=wanted.output)
     wanted.refuse("for xen", dom0=wanted.dom0)
     for structure in wanted.versions:
         trio.check(structure)
@@ -216,13 +247,10 @@ def _trio(env: Env, wanted: Wanted) -> None:
             click.echo(f"{found.name}: a variant of {guest.name}", file=env.out)
 
 
-def _machine(wanted: Wanted) -> Machine:
-    from kernometer.guests.qemu import Machine
-
-    return wanted.variant("guest").machine(Machine())
-
-
 def _say_added(env: Env, guest: Guest) -> None:
     made = guest.manifest
     where = f" ({made.suite})" if made.suite else ""
     click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
+
+
+SYSTEMS = {"linux": _from_packages, "xen": _xen, "trio": _trio}

@@ -7,14 +7,14 @@ section .modinfo contains `depends=` (symbols of others), `softdep=` and `alias=
 from __future__ import annotations
 
 import lzma
-import struct
+import zlib
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import store
+from kernometer.guests import elf, store
 from kernometer.guests.bzimage import unpack_zstd
 
 #: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display.
@@ -26,7 +26,7 @@ BUILT_IN = "built-in"
 #: A module is some megabytes at most.
 MAX_DRIVER = 64 << 20
 
-_MODULES = frozenset((".ko", ".ko.xz", ".ko.zst"))
+_MODULES = frozenset((".ko", ".ko.gz", ".ko.xz", ".ko.zst"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,21 +121,28 @@ def uncompressed(file: str, content: bytes) -> bytes:
     try:
         if file.endswith(".xz"):
             stream = lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER)
-            content = stream.decompress(content, MAX_DRIVER)
-            if not stream.eof:
-                raise TargetError(f"{file} is cut off, or larger than {MAX_DRIVER >> 20} MiB.", "Add the guest again.")
+            content = _whole(stream, stream.decompress(content, MAX_DRIVER), file)
+        elif file.endswith(".gz"):
+            unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+            content = _whole(unpacker, unpacker.decompress(content, MAX_DRIVER), file)
         elif file.endswith(".zst"):
             content = unpack_zstd(content, MAX_DRIVER)
-    except lzma.LZMAError as error:
+    except (lzma.LZMAError, zlib.error) as error:
         raise TargetError(f"{file} is damaged: {error}.", "Add the guest again.") from error
+    return content
+
+
+def _whole(stream: lzma.LZMADecompressor | zlib._Decompress, content: bytes, file: str) -> bytes:
+    if not stream.eof:
+        raise TargetError(f"{file} is cut off, or larger than {MAX_DRIVER >> 20} MiB.", "Add the guest again.")
     return content
 
 
 def modinfo(content: bytes, name: str = "") -> Modinfo:
     """From a module's ELF object. Raises TargetError for another file, or one without that section."""
     try:
-        lines = [line.decode(errors="replace") for line in _section(content, b".modinfo").split(b"\0")]
-    except (struct.error, IndexError, LookupError) as error:
+        lines = [line.decode(errors="replace") for line in _section(content, ".modinfo").split(b"\0")]
+    except LookupError as error:
         raise TargetError(f"{name or 'This'} is not a kernel module: {error}.", "Add the guest again.") from error
     found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": []}
     for line in lines:
@@ -159,27 +166,19 @@ def _pre(softdep: str) -> list[str]:
     return found
 
 
-def _section(elf: bytes, wanted: bytes) -> bytes:
-    """A section of a 64-bit little-endian ELF object, by name."""
-    if elf[:6] != b"\x7fELF\x02\x01":
-        raise LookupError("not a 64-bit ELF object")
-    (table,) = struct.unpack_from("<Q", elf, 0x28)
-    size, count, names = struct.unpack_from("<HHH", elf, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", elf, table + number * size) for number in range(count)]
-    strings = headers[names][4]
-    for name, _, _, _, offset, length in headers:
-        start = strings + name
-        if elf[start : start + len(wanted) + 1] == wanted + b"\0":
-            return elf[offset : offset + length]
-    raise LookupError(f"no section {wanted.decode()}")
+def _section(content: bytes, wanted: str) -> bytes:
+    for one in elf.sections(content):
+        if one.name == wanted:
+            return content[one.offset : one.offset + one.size]
+    raise LookupError(f"no section {wanted}")
 
 
 def _kept(guest: store.Guest) -> tuple[dict[str, bytes], frozenset[str]]:
     place = guest.folder / store.DRIVERS
     system, _, version = guest.name.partition("-")
     again = f"'kernometer guest add {system} {version}' adds it again."
-    if guest.manifest.package.startswith("/"):
-        raise MissingError(f"{guest.name} is from a file and has no kernel modules.", "Use a guest from packages.")
+    if guest.manifest.package.startswith("/") and not guest.manifest.drivers_sha256:
+        raise MissingError(f"{guest.name} was added without kernel modules.", "Add it again with --modules DIR.")
     if not (place / BUILT_IN).is_file():
         raise MissingError(f"{guest.name} has no kernel modules: it was added before these were stored.", again)
     try:

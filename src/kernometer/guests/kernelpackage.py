@@ -1,11 +1,13 @@
-"""The contents of one kernel's Debian packages: the packed image, its configuration, the modules for a guest.
+"""The contents of one kernel's Debian packages: the packed image, its configuration, the modules for a guest; and the
+modules of a kernel of one's own, as `make modules_install` leaves them.
 
-They are read directly from the packages' archives: of 400 MB of modules only those that may be needed, and nothing is
+Packages are read directly from their archives: of 400 MB of modules only those that may be needed, and nothing is
 written to the disk. A kernel is one package, or several (Ubuntu; Debian since 7.2).
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tarfile
 import threading
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from kernometer.errors import TargetError
+from kernometer.errors import TargetError, UsageError
 from kernometer.guests import drivers
 
 #: Limits the packed kernel and its configuration, as an archive may be hostile.
@@ -23,6 +25,7 @@ MAX_MEMBER = 256 << 20
 #: The most bytes of one kernel's modules in memory.
 MAX_KEPT = 1 << 30
 UNPACK_SECONDS = 300
+_INSTALL = "make modules_install INSTALL_MOD_PATH=DIR, then --modules DIR."
 
 #: Directories of drivers.KEPT's dependencies, for the first pass: a second one is then seldom needed.
 _LIKELY = (
@@ -63,14 +66,63 @@ def read(packages: Sequence[Path]) -> Contents:
     if len(seen.images) != 1:
         raise TargetError(f"{packages[0].name} contains {len(seen.images)} kernels.", "Report this package.")
     ((release, image),) = seen.images.items()
+
+    def fetch(further: set[str]) -> None:
+        for package in packages:
+            _look(package, seen, lambda name, _: name in further)
+
+    return Contents(release, image, seen.config, _needed(seen, fetch), seen.built_in)
+
+
+def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The modules of drivers.KEPT and their dependencies, and the names of built-in ones, from lib/modules/RELEASE
+    below `folder` (INSTALL_MOD_PATH), or that directory itself.
+
+    Raises UsageError if there are no modules of that kernel (`release`: "" if it is not known), TargetError for damage.
+    """
+    place = _installed(folder, release)
+    files: dict[str, Path] = {}
+    for root, _, names in os.walk(place):  # it follows no links: `build` leads to the sources
+        files |= {name: Path(root, file) for file in names if (name := drivers.name_of(file))}
+    try:
+        seen = _Seen(built_in=_built_in((place / "modules.builtin").read_bytes()), there=set(files))
+
+        def fetch(further: set[str]) -> None:
+            for name in further:
+                if files[name].stat().st_size > drivers.MAX_DRIVER:
+                    raise TargetError(f"{files[name]} is too large for a kernel module.")
+                seen.modules[name] = drivers.uncompressed(files[name].name, files[name].read_bytes())
+
+        return _needed(seen, fetch), seen.built_in
+    except OSError as error:
+        raise UsageError(f"{error.filename}: {error.strerror}.", _INSTALL) from error
+
+
+def _installed(folder: Path, release: str) -> Path:
+    if (folder / "modules.builtin").is_file():
+        found = [folder.resolve()]
+    else:
+        found = [one.parent for one in sorted(folder.glob("lib/modules/*/modules.builtin"))]
+    fitting = [one for one in found if release in ("", one.name)]
+    if len(fitting) != 1:
+        there = ", ".join(one.name for one in found) or "no modules"
+        raise UsageError(f"{folder} has {there}, and the kernel is {release or 'of an unknown release'}.", _INSTALL)
+    return fitting[0]
+
+
+def _needed(seen: _Seen, fetch: Callable[[set[str]], None]) -> dict[str, bytes]:
+    """The modules to be kept; `fetch` adds those that are there and not read yet."""
     while True:
         order, missing = drivers.resolved(drivers.KEPT, seen.modules, seen.built_in)
         further = {name for name in missing if name in seen.there and name not in seen.modules}
         if not further:
-            break
-        for package in packages:
-            _look(package, seen, lambda name, _: name in further)  # noqa: B023  # used within this round only
-    return Contents(release, image, seen.config, {name: seen.modules[name] for name in order}, seen.built_in)
+            return {name: seen.modules[name] for name in order}
+        fetch(further)
+
+
+def _built_in(content: bytes) -> frozenset[str]:
+    names = (drivers.name_of(line) for line in content.decode(errors="replace").splitlines())
+    return frozenset(name for name in names if name)
 
 
 def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
@@ -83,8 +135,7 @@ def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> Non
             elif kind == "config":
                 seen.config = content()
             elif kind == "modules.builtin":
-                names = (drivers.name_of(line) for line in content().decode(errors="replace").splitlines())
-                seen.built_in = frozenset(name for name in names if name)
+                seen.built_in = _built_in(content())
             elif name := drivers.name_of(kind):
                 seen.there.add(name)
                 if name not in seen.modules and wanted(name, str(path).partition("/kernel/")[2]):

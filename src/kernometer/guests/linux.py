@@ -19,6 +19,9 @@ VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*")
 
 _STANDARD = Machine()
+#: Linux's System.map has some 5 MB.
+MAX_SYSTEM_MAP = 64 << 20
+_SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,512}")
 _ELF64, _X86_64 = b"\x02", 62
 
 
@@ -74,20 +77,23 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
         return store.keep(folder, manifest)
 
 
-def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: Machine = _STANDARD) -> store.Guest:
+def from_file(
+    name: str,
+    kernel: Path,
+    *,
+    modules: Path | None = None,
+    system_map: Path | None = None,
+    append: Sequence[str] = (),
+    machine: Machine = _STANDARD,
+) -> store.Guest:
     """Stores a copy of a user's own kernel as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
-    `append` is added to the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes
-    longer. Raises UsageError for a reserved name, TargetError for a file that is not a kernel.
+    `modules` is a directory that `make modules_install` made, `system_map` the build's System.map, and `append` is
+    added to the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes longer.
+    Raises UsageError for a reserved name or another kernel's modules, TargetError for a file that is not a kernel.
     """
     check_name(name)
-    try:
-        path = kernel.resolve(strict=True)
-        if not path.is_file() or path.stat().st_size > MAX_UNPACKED:
-            raise TargetError(f"{kernel} is too large, or not a file.", "Give a bzImage or a vmlinux.")
-        given = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
+    given, path = read_kernel(kernel)
     elf = unpack(given)
     if elf[4:5] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
         raise TargetError(f"{kernel} is not a kernel for x86-64.", "Give the bzImage or vmlinux of an x86-64 kernel.")
@@ -99,7 +105,13 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
         boots = given
         remarks = ("It has no PVH entry (CONFIG_PVH): the packed image boots and unpacks itself.",)
     release = kernel_release(given)
+    held, built_in = kernelpackage.read_installed(modules, release) if modules is not None else ({}, frozenset())
+    symbols = b"" if system_map is None else _system_map(system_map)
     with store.new_folder() as folder:
+        if modules is not None:
+            drivers.keep(folder, held, built_in)
+        if symbols:
+            (folder / store.SYSTEM_MAP).write_bytes(symbols)
         (folder / store.KERNEL).write_bytes(boots)
         if given is not elf:
             (folder / store.PACKED).write_bytes(given)
@@ -113,11 +125,38 @@ def from_file(name: str, kernel: Path, *, append: Sequence[str] = (), machine: M
             kernel_sha256=sha256(boots),
             kernel_bytes=len(boots),
             packed_sha256="" if given is elf else sha256(given),
+            drivers_sha256=drivers.digest(held) if modules is not None else "",
+            system_map_sha256=sha256(symbols) if symbols else "",
             machine=machine,
             command_line=" ".join((COMMAND_LINE, *append)),
             variants=variants_of(name),
         )
         return store.keep(folder, manifest)
+
+
+def read_kernel(kernel: Path) -> tuple[bytes, Path]:
+    """A kernel's file and its whole path. Raises UsageError if it cannot be read, TargetError if it is none."""
+    try:
+        path = kernel.resolve(strict=True)
+        if not path.is_file() or path.stat().st_size > MAX_UNPACKED:
+            raise TargetError(f"{kernel} is too large, or not a file.", "Give a bzImage or a vmlinux.")
+        return path.read_bytes(), path
+    except OSError as error:
+        raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
+
+
+def _system_map(file: Path) -> bytes:
+    """Raises UsageError unless each line is an address, a letter and a name."""
+    try:
+        if not file.is_file() or file.stat().st_size > MAX_SYSTEM_MAP:
+            raise UsageError(f"{file} is too large for a System.map, or not a file.", "Give the one of your build.")
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file}: {error.strerror}.", "Give the System.map of your build.") from error
+    wrong = next((n for n, line in enumerate(content.splitlines(), 1) if not _SYMBOL.fullmatch(line)), 0)
+    if wrong or not content:
+        raise UsageError(f"{file}, line {wrong}: not an address, a letter and a name.", "Give your build's System.map.")
+    return content
 
 
 def name_of(version: str | None) -> str:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import linux, programs, store
+from kernometer.guests import elf, linux, programs, store
 from kernometer.guests.bzimage import MAX_UNPACKED
 from kernometer.guests.qemu import Machine
 
@@ -40,7 +40,7 @@ OBJCOPY_SECONDS = 60
 
 #: A module's name in the guest's directory, which the kernel sees.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
-_RESERVED = (store.KERNEL, store.CONFIG, store.MANIFEST, store.DRIVERS)
+_RESERVED = (store.KERNEL, store.CONFIG, store.MANIFEST, store.DRIVERS, store.SYSTEM_MAP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ def add(
             package_sha256=sha256(given),
             kernel_sha256=sha256(image),
             kernel_bytes=len(image),
+            layout=elf.layout(image),
             machine=machine,
             command_line=command_line,
             modules=tuple(
@@ -110,7 +111,7 @@ def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
             raise TargetError(f"{name} has only a header of multiboot 2.", "QEMU loads multiboot 1: add that header.")
         raise TargetError(
             f"{name} has no multiboot header in its first {SEARCHED:,} bytes.",
-            "A Linux kernel, or one with a PVH note, takes no modules: kernometer guest add NAME --kernel FILE",
+            "A Linux kernel, or one with a PVH note, takes no modules: kernometer guest add linux --kernel FILE",
         )
     if flags & HAS_ADDRESSES:
         return kernel, ()

@@ -25,6 +25,7 @@ from kernometer.guests.qemu import COMMAND_LINE, Machine
 KERNEL = "vmlinux"
 PACKED = "bzImage"
 CONFIG = "config"
+SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build lists them
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
@@ -63,8 +64,10 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
     kernel_bytes: int
     packed_sha256: str = ""  #: of its bzImage, which boots if a firmware is needed; "" without
+    system_map_sha256: str = ""  #: of SYSTEM_MAP; "" without
     config_sha256: str = ""  #: of the kernel's build configuration; "" without
     drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
+    layout: str = ""  #: where the kernel's data lie: elf.layout; "" if not known
     built_in: tuple[str, ...] = ()  #: of a kernel without loadable modules: its own ones of drivers.KEPT
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
@@ -100,6 +103,13 @@ class Guest:
         digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
         drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
         return f"{made.package} {made.version} sha256:{digest}{drivers}"
+
+    @property
+    def layout(self) -> str:
+        """Equal for two builds whose counts differ only by what their code does; "" if not known."""
+        made = self.manifest
+        parts = (made.layout, *(f"{one.file} {one.sha256} {one.arguments}" for one in made.modules))
+        return sha256("\0".join(parts).encode()) if made.layout else ""
 
     @property
     def kernel_word(self) -> Path:
@@ -143,6 +153,8 @@ class Guest:
         self._check(KERNEL, self.manifest.kernel_sha256)
         if self.manifest.packed_sha256:
             self._check(PACKED, self.manifest.packed_sha256)
+        if self.manifest.system_map_sha256:
+            self._check(SYSTEM_MAP, self.manifest.system_map_sha256)
         for one in self.manifest.modules:
             if not one.made:
                 self._check(one.file, one.sha256)
@@ -296,4 +308,4 @@ def _again(name: str) -> str:
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
     if system == "trio":
         return f"'kernometer guest add trio{f' {version}' if version else ''}' adds it."
-    return f"'kernometer guest add {name} --kernel FILE' makes it from a kernel of your own."
+    return f"'kernometer guest add linux --kernel FILE --name {name}' makes it from a kernel of your own."

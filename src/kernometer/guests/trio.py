@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
-from kernometer.errors import BuildError, UsageError
-from kernometer.guests import building, linux, programs, store
+from kernometer.errors import TargetError, UsageError
+from kernometer.guests import building, elf, linux, programs, store
 from kernometer.guests.suites import Say
 
 #: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
@@ -47,22 +47,33 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
     the reason why these services cannot be so divided.
     """
     check(structure)
-    name = f"trio-{structure}"
-    kernel = built(structure, say).read_bytes()
+    return _stored(f"trio-{structure}", built(structure, say), "trio", _digest(source_folder("trio")))
+
+
+def from_file(name: str, kernel: Path) -> store.Guest:
+    """Stores a Trio that was built elsewhere (`make -C trio`) as the guest `name`. Raises UsageError, TargetError."""
+    linux.check_name(name)
+    content, path = linux.read_kernel(kernel)
+    return _stored(name, path, str(path), sha256(content))
+
+
+def _stored(name: str, file: Path, package: str, package_sha256: str) -> store.Guest:
+    kernel = file.read_bytes()
     line = _BUILD_LINE.search(kernel)
     if line is None:
-        raise BuildError("Trio was built without its line of identification.", "Install Kernometer again.")
+        raise TargetError(f"{file} is no Trio: it has no line of identification.", "make -C trio STRUCTURE=mono")
     release = line[1].decode()
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(kernel)
         manifest = store.Manifest(
             name=name,
-            package="trio",
+            package=package,
             version=f"{release}{line[3].decode()}",
             release=f"{release}-{line[2].decode()}",
-            package_sha256=_digest(source_folder("trio")),
+            package_sha256=package_sha256,
             kernel_sha256=sha256(kernel),
             kernel_bytes=len(kernel),
+            layout=elf.layout(kernel),
             built_in=BUILT_IN,
             variants=linux.variants_of(name),
         )
