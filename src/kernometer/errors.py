@@ -7,7 +7,7 @@ KernometerError
 ├── ResultError           5   a result file or the store cannot be read or written
 ├── MissingError          6   something that must be installed first
 └── StoppedError        130   the user stopped it; what was measured is kept
-Also: 0 done; 1 done, and at least one row failed.
+Also: 0 done; 1 done, and at least one row failed; 7 done, and the gate that was asked for failed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Status(IntEnum):
     BUILD = 4
     RESULT = 5
     MISSING = 6
+    GATE = 7
     INTERRUPTED = 130
 
     @property
@@ -41,6 +42,7 @@ _MEANINGS = {
     Status.BUILD: "The probe does not build.",
     Status.RESULT: "A result file or the store cannot be read or written.",
     Status.MISSING: "Something must be installed first.",
+    Status.GATE: "Done, and the gate failed: a row is slower, failed, or missing on one side.",
     Status.INTERRUPTED: "Interrupted; what was measured is kept.",
 }
 

@@ -54,6 +54,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         machine=place.machine,
         board=place.board,
         image=place.image,
+        layout=place.layout,
         command_line=place.command_line,
         state=place.state,
         boot=place.boot,

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from kernometer.cli import complete, many, options
+from kernometer.cli import gate as gates
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.lists import is_target
 from kernometer.cli.planning import (
@@ -66,6 +67,7 @@ SECONDS = 0.02
 @options.counters
 @options.functions
 @options.boundaries
+@gates.gated
 @options.different_machines
 @options.dry_run
 @raw_option
@@ -94,6 +96,7 @@ def command(
     boundaries: bool,
     different_machines: bool,
     dry_run: bool,
+    gate: gates.Wanted | None,
 ) -> None:
     """Measure two targets in randomised alternating blocks and judge B against A.
 
@@ -126,6 +129,8 @@ def command(
         specs = (a, b, *takewhile(is_target, words))
         rows = words[len(specs) - 2 :]
     profiled: Profiled = "median" if functions else ""
+    if gate is not None and (boundaries or len(specs) > 2):
+        raise UsageError("A gate takes two targets.", "Leave the others, or --gate, out.")
     if boundaries or len(specs) > 2:
         check_many(by)
         plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed)
@@ -164,6 +169,8 @@ def command(
     comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
     systems = {name: [result] for name, result in zip(names, results, strict=True)}
     show_comparisons(env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters)
+    if gate is not None:
+        raise click.exceptions.Exit(gates.judge(env, gate, systems, (comparison,)))
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)
 
 

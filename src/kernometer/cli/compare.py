@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli import complete, options
+from kernometer.cli import gate as gates
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
@@ -37,6 +38,7 @@ one, the spread between sessions comes from this host's earlier sessions."""
 @options.report
 @options.whole
 @options.points
+@gates.gated
 @options.different_machines
 @raw_option
 @json_option
@@ -50,6 +52,7 @@ def command(
     whole: bool,
     points: bool,
     different_machines: bool,
+    gate: gates.Wanted | None,
 ) -> None:
     """Compare stored results, B (and C…) with A: faster, slower, equivalent, undecided.
 
@@ -66,6 +69,8 @@ def command(
     store = env.store()
     sides = {name: store.column(name) for name in (first, *others)}
     if any(sides.values()):
+        if gate is not None:
+            raise UsageError("A table without samples has no verdicts, and so no gate.", "Leave --gate out.")
         published.compare(env, sides, report_file)
         return
     sets = {name: store.load_set(name) for name in (first, *others)}
@@ -82,6 +87,8 @@ def command(
         floors=known_layouts(store) if ways == {"path"} else (),
     )
     show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points)
+    if gate is not None:
+        raise click.exceptions.Exit(gates.judge(env, gate, sets, comparisons))
 
 
 def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:

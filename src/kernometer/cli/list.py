@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kernometer.cli import complete
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,23 +19,37 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.argument("rows", metavar="[ROW...]", nargs=-1, shell_complete=complete.rows)
 @click.option("--label", default="", metavar="NAME", help="Only sessions of this label.")
 @click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
 @click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
 @click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
 @click.option("--published", is_flag=True, help="List the tables of the literature that come with Kernometer instead.")
+@click.option("--history", is_flag=True, help="Show since when a row's figure is what it is; with ROW each session's.")
 @json_option
 @pass_env
-def command(env: Env, label: str, target: str, by: str | None, newest: int | None, published: bool) -> None:
+def command(
+    env: Env,
+    rows: tuple[str, ...],
+    label: str,
+    target: str,
+    by: str | None,
+    newest: int | None,
+    published: bool,
+    history: bool,
+) -> None:
     """List the stored results, newest first. Other commands take the names in the first column.
 
     \b
     Examples:
       kernometer list
       kernometer list --label before -n 5
+      kernometer list --history --by path 'syscall/*'
       kernometer list --published
       kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
     """
+    if rows and not history:
+        raise UsageError("Without --history sessions are listed, not rows.", "kernometer list --history ROW")
     if published:
         from kernometer.cli.published import show_all
 
@@ -43,6 +59,9 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
     callable_ = [one.path for one in store.summaries() if not one.problem and not one.growing]
     places = {path: place for place, path in enumerate(callable_)}
     found = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
+    if history:
+        _history(env, found, rows)
+        return
     if env.json:
         click.echo(json.dumps([_document(one) for one in found], indent=1), file=env.out)
         return
@@ -51,6 +70,22 @@ def command(env: Env, label: str, target: str, by: str | None, newest: int | Non
     else:
         env.say(f"No results in {store.folder}" + (" of that kind." if label or target or by else "."))
         env.say("'kernometer run' measures this machine.")
+
+
+def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
+    from kernometer.report.courses import document, print_courses
+    from kernometer.stats.changes import courses
+    from kernometer.stats.order import named
+
+    store = env.store()
+    sessions = [store.read(one.path) for one in found if one.runs and not (one.problem or one.growing)]
+    shown = [one for one in courses(sessions) if not rows or any(named(one.row, word) for word in rows)]
+    if not shown:
+        raise UsageError("No stored session has such a row.", "'kernometer list' and 'kernometer show' tell what is.")
+    if env.json:
+        click.echo(json.dumps(document(shown), indent=1), file=env.out)
+    else:
+        print_courses(env.console(), shown, whole=bool(rows))
 
 
 #: From this width on the table shows the kernels; on a narrower screen they would cut all other columns.

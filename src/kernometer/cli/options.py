@@ -25,14 +25,14 @@ class Real(click.FloatRange):
         return found
 
 
-def _writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     """Raises ResultError before measuring if the report cannot be written."""
     if path is not None and (path.is_file() or not path.exists()):  # a device or a pipe is opened later
         try:
             tempfile.TemporaryFile(dir=path.parent).close()
         except OSError as error:
-            text = f"The report cannot be written to {path}: {error.strerror}."
-            raise ResultError(text, "Name another file with --report FILE.") from error
+            text = f"{path} cannot be written: {error.strerror}."
+            raise ResultError(text, "Name another file.") from error
     return path
 
 
@@ -76,7 +76,7 @@ report = click.option(
     "report_file",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    callback=_writable,
+    callback=writable,
     help="Also write the report, one HTML file.",
 )
 different_machines = click.option(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 
 import click
 
@@ -13,6 +12,7 @@ from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
 from kernometer.stats.model import RowFigure
+from kernometer.stats.order import named
 
 
 @click.command()
@@ -67,15 +67,11 @@ def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, 
         return dict(figures)
     found: dict[str, RowFigure] = {}
     for word in wanted:
-        matching = {
-            row: figure
-            for row, figure in figures.items()
-            if word in (row, figure.workload) or fnmatchcase(row, word) or fnmatchcase(figure.workload, word)
-        }
+        matching = {row: figure for row, figure in figures.items() if named(row, word)}
         if not matching:
             without = [(one.row, f"It failed: {one.text}") for one in result.failures]
             without += [(one.row, f"It is unsupported: {one.reason}.") for one in result.unsupported]
-            became = [why for row, why in without if fnmatchcase(row, word) or row.partition("@")[0] == word]
+            became = [why for row, why in without if named(row, word)]
             said = " ".join(dict.fromkeys((f"The result has no figure of {word!r}.", *became[:3], *result.damage[:3])))
             raise UsageError(said, "Leave ROW out to see all of its rows.")
         found |= matching

@@ -81,6 +81,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     machine: Text = ""  #: what it ran on if not this host: QEMU's version, machine, CPU model; another host
     board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
     image: Text = ""  #: the kernel image, if we booted it: with equal machine and probe its counts are equal
+    layout: Name = ""  #: where the kernel's data lie: of two builds with equal ones only the code counts
     command_line: Text = ""  #: the kernel's, if we booted it
     state: Literal["", "saved", "booted"] = ""  #: the state that each row began from, by path: see docs/format.md
     boot: Text = ""  #: identifies the boot; "" if not known, or if every session is a separate boot

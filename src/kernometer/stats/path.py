@@ -21,6 +21,7 @@ DEFAULT_LAYOUT_FLOOR = 0.01
 
 EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
+SAME_LAYOUT = "counts of two builds whose data lie at the same addresses: each difference is the code's"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 
 
@@ -39,11 +40,14 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     """Judges counts. `floors`: the known layouts. A kernel is never faster or slower than itself."""
     kernels = {kernel(result) for result in (*a.results, *b.results)}
     one = len(kernels) == 1 and None not in kernels
+    alike = not one and _same_layout(a, b)
     found = floors_for((*a.results, *b.results), floors)
-    rule = _Floored(delta, found, _told_apart(a, b) if one else None)
-    rows = tuple(_row(row, a, b, rule, delta) for row in rows_of(a, b))
+    tried = rows_of(a, b)
+    floor = Floors(dict.fromkeys(tried, 0.0)) if alike else found
+    rule = _Floored(delta, floor, _told_apart(a, b) if one else None)
+    rows = tuple(_row(row, a, b, rule, delta) for row in tried)
     same, differ = differences(a.results, b.results)
-    words = (EXACT,) if one else (FLOORED, *_stand_ins(a, b, found))
+    words = (EXACT,) if one else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, found))
     return Comparison(
         a=a.name,
         b=b.name,
@@ -68,7 +72,7 @@ def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
 
 
 def _told_apart(a: Side, b: Side) -> str:
-    """The differences between two sides of one kernel that can move counts; "" if none are known."""
+    """The differences between two sides, besides the kernel, that can move counts; "" if none are known."""
     sessions = [result.session for result in (*a.results, *b.results)]
     parts = (
         ("rows shared a guest, and began from what others had left", any(not one.state for one in sessions)),
@@ -77,6 +81,15 @@ def _told_apart(a: Side, b: Side) -> str:
         ("the probe's seeds differ", len({one.seed for one in sessions}) > 1),
     )
     return ", ".join(words for words, so in parts if so)
+
+
+def _same_layout(a: Side, b: Side) -> bool:
+    """Whether nothing but code differs between the two kernels, and all rows began from the same state."""
+    kinds = set()
+    for result in (*a.results, *b.results):
+        session = result.session
+        kinds.add((session.layout, session.board, session.command_line, *probe_of(result)))
+    return len(kinds) == 1 and kinds.pop()[0] != "" and not _told_apart(a, b)
 
 
 def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowComparison:

@@ -31,12 +31,7 @@ class Side:
     @property
     def tried(self) -> dict[str, None]:
         """Rows that were measured, failed, or are unsupported here; in the order of the results."""
-        names: dict[str, None] = {}
-        for result in self.results:
-            names |= dict.fromkeys(result.rows)
-            names |= dict.fromkeys(failure.row for failure in result.failures)
-            names |= dict.fromkeys(unsupported.row for unsupported in result.unsupported)
-        return names
+        return tried(self.results)
 
     def missing(self, row: str) -> tuple[Verdict, str]:
         """Why this side has no figure of a row that was tried: it failed, or is not there."""
@@ -56,6 +51,16 @@ class Side:
         silent = sum(figure.cost is None for figure in self.figures_of(row))
         found = ((failed, "failed at least once"), (silent, "no cost"))
         return tuple(f"{what} in {n} of {len(self.results)} sessions of {self.name}" for n, what in found if n)
+
+
+def tried(results: Sequence[Result]) -> dict[str, None]:
+    """As Side.tried."""
+    names: dict[str, None] = {}
+    for result in results:
+        names |= dict.fromkeys(result.rows)
+        names |= dict.fromkeys(failure.row for failure in result.failures)
+        names |= dict.fromkeys(unsupported.row for unsupported in result.unsupported)
+    return names
 
 
 def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side:

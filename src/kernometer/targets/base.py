@@ -72,6 +72,7 @@ class Place:
     machine: str = ""  #: what it runs on if not this host itself: a virtual machine, another host
     board: str = ""  #: the virtual machine without its memory's size and its seed, if we make it
     image: str = ""  #: the kernel image, if we boot it
+    layout: str = ""  #: where its data lie, if that is known: see results/model.Session
     state: Literal["", "saved", "booted"] = ""  #: the state that each row begins from, if each has its own guest
     boot: str = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
     host_id: str = ""  #: identifies the hardware; "" if not known, or by path, where it does not matter

@@ -87,6 +87,7 @@ class QemuTarget:
             machine=machine.text(self.qemu, accelerator),
             board=machine.board(self.qemu, accelerator),
             image=self.guest.image,
+            layout=self.guest.layout,
             command_line=self._command_line(accelerator),
             state="" if by == "time" else "booted" if why else "saved",
             notes=tuple(note for note in notes if note),

@@ -1,0 +1,107 @@
+"""--gate of `ab` and `compare`: an exit status and summaries for continuous integration. docs/gate.md."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kernometer.cli.env import Env
+from kernometer.cli.options import writable
+from kernometer.errors import ResultError, Status, UsageError
+
+if TYPE_CHECKING:
+    from kernometer.results.model import Result
+    from kernometer.stats.gate import Allowance
+    from kernometer.stats.model import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of one call."""
+
+    allowed: tuple[Allowance, ...]
+    markdown: Path | None
+    junit: Path | None
+
+
+def _file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    path = click.Path(dir_okay=False, path_type=Path)
+    return click.option(name, metavar="FILE", type=path, callback=writable, help=f"With --gate: {what}.")
+
+
+OPTIONS = (
+    click.option("--gate", is_flag=True, help="Leave with status 7 if a row is slower, failed, or on one side only."),
+    click.option(
+        "--allow",
+        metavar="ROW[=N%]",
+        multiple=True,
+        help="With --gate: rows (patterns) that may cost N % more, or anything; repeatable.",
+    ),
+    _file("--markdown", "write a summary in Markdown"),
+    _file("--junit", "write a summary in JUnit's XML"),
+)
+
+
+def gated(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options, and passes them to the command as `gate`: a Wanted, or None without --gate."""
+
+    @functools.wraps(command)
+    def wrapper(
+        *args: Any, gate: bool, allow: tuple[str, ...], markdown: Path | None, junit: Path | None, **given: Any
+    ) -> None:
+        if not gate and (allow or markdown or junit):
+            raise UsageError("--allow, --markdown and --junit belong to a gate.", "Add --gate.")
+        wanted = Wanted(tuple(map(_allowance, allow)), markdown, junit) if gate else None
+        return command(*args, gate=wanted, **given)
+
+    return functools.reduce(lambda made, option: option(made), reversed(OPTIONS), wrapper)
+
+
+def _allowance(word: str) -> Allowance:
+    """`fs/*=1.5%`. A row's name may have an = and a number at its end, and no %."""
+    from kernometer.stats.gate import Allowance
+
+    if not word.endswith("%"):
+        return Allowance(word)
+    rows, _, percent = word[:-1].rpartition("=")
+    try:
+        share = float(percent) / 100
+    except ValueError:
+        share = math.nan
+    if not rows or not 0 <= share < math.inf:
+        raise UsageError(f"--allow {word}: not a row and a percentage.", "For example --allow 'fs/*=1.5%'.")
+    return Allowance(rows, share)
+
+
+def judge(
+    env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], comparisons: Sequence[Comparison]
+) -> Status:
+    """Prints each gate (beside --json on the error stream), and writes the summaries.
+
+    `systems`: the results by name, as for show_comparisons. Raises ResultError if a summary cannot be written.
+    """
+    from rich.text import Text
+
+    from kernometer.report import gate as report
+    from kernometer.stats.gate import gate
+
+    gates = [gate(one, systems[one.a], systems[one.b], wanted.allowed) for one in comparisons]
+    for line in (line for one in gates for line in report.lines(one)):
+        if env.json:
+            env.say(line)
+        else:
+            env.console().print(Text(line))
+    try:
+        if wanted.markdown is not None:
+            wanted.markdown.write_text(report.markdown(gates))
+        if wanted.junit is not None:
+            wanted.junit.write_bytes(report.junit(gates))
+    except OSError as error:
+        raise ResultError(f"{error.filename}: {error.strerror}.", "Name another file.") from error
+    return Status.DONE if all(one.passed for one in gates) else Status.GATE

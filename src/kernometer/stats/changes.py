@@ -1,0 +1,176 @@
+"""A row's figure over stored sessions, and where it changed. docs/gate.md, "Since when".
+
+By path every different count is a change. By time a change-point is found by ranks, so that its false alarms do not
+depend on how the figures are spread: the best cuts (dynamic programming, by ruptures) of a series, if they gain more
+than in all but LEVEL of its random orders.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from kernometer.results.model import Result
+from kernometer.stats.figures import pooled
+from kernometer.stats.history import Entry, Grain, entry, unit_key
+from kernometer.stats.model import RowFigure
+
+#: The share of rows without a change in which one is found, at most: one of the 100 rows of a profile.
+LEVEL = 0.01
+#: The fewest units between two changes: one alone is an outlier.
+SIDE = 2
+#: By the number of units: what the best cut, and the best two cuts, gain in LEVEL / 2 of all random orders each. From
+#: 40,000 orders (200: 20,000; 400: 5,000). Fewer units cannot show a single step.
+CRITICAL: dict[int, tuple[float, float]] = {
+    12: (8.811, 10.070),
+    13: (9.286, 10.476),
+    14: (8.901, 11.003),
+    15: (9.301, 11.480),
+    16: (9.708, 12.001),
+    18: (9.747, 12.509),
+    20: (10.313, 13.191),
+    24: (10.619, 13.906),
+    32: (11.212, 15.204),
+    48: (12.058, 16.838),
+    64: (12.193, 17.975),
+    100: (12.753, 19.229),
+    200: (13.979, 21.356),
+    400: (14.110, 22.527),
+}
+FEWEST = min(CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One unit: a session by path; by time all sessions of one occasion and kernel."""
+
+    started: float
+    sessions: tuple[str, ...]  #: their ids
+    figure: RowFigure
+    facts: Mapping[str, str]  #: what may have changed the figure: image, command line, …
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    at: int  #: the first point after it
+    ratio: float  #: of the median costs after and before, up to the next changes
+    facts: tuple[tuple[str, str, str], ...]  #: (what, before, after) of those that differ at this point
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One row of one target, measured alike."""
+
+    row: str
+    target: str
+    by: str
+    points: tuple[Point, ...]  #: by time
+    changes: tuple[Change, ...]
+
+    @property
+    def short(self) -> bool:
+        """Whether it has too few points for a change to be found."""
+        return self.by == "time" and len(self.points) < FEWEST
+
+
+def courses(results: Iterable[Result]) -> tuple[Course, ...]:
+    """Every row's course. By time without the sides of an `ab`, which were measured in blocks."""
+    groups: dict[tuple[str, ...], list[tuple[Result, Entry]]] = {}
+    for result in results:
+        path = result.session.by == "path"
+        if path or not result.session.experiment:
+            one = entry(result)
+            groups.setdefault(one.kind[2:] if path else one.kind, []).append((result, one))  # counts know no host
+    found = []
+    for group in groups.values():
+        group.sort(key=lambda pair: pair[1].start)
+        rows = dict.fromkeys((row, one.revision(row)) for _, one in group for row in one.figures)
+        found += [_course(row, [pair for pair in group if pair[1].revision(row) == number]) for row, number in rows]
+    return tuple(one for one in found if one.points)
+
+
+def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
+    having = [(result, one) for result, one in group if one.log(row) is not None]
+    session = group[0][0].session
+    if session.by == "path":
+        points = [_point(row, [pair]) for pair in having]
+        cuts = [at for at, (a, b) in enumerate(pairwise(points), 1) if a.figure.cost != b.figure.cost]
+    else:
+        key = unit_key(Grain.OCCASION, [one for _, one in having])
+        units: dict[tuple[str, str], list[tuple[Result, Entry]]] = {}
+        for result, one in having:
+            units.setdefault((key(one), one.kernel), []).append((result, one))
+        points = [_point(row, unit) for unit in units.values()]
+        cuts = change_points([_log(one) for one in points])
+    bounds = [0, *cuts, len(points)]
+    changes = []
+    for before, at, after in zip(bounds, bounds[1:], bounds[2:], strict=False):
+        logs = [median(map(_log, points[a:b])) for a, b in ((before, at), (at, after))]
+        changes.append(Change(at, math.exp(logs[1] - logs[0]), _differing(points[at - 1].facts, points[at].facts)))
+    return Course(row, session.target, session.by, tuple(points), tuple(changes))
+
+
+def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:
+    figures = [one.figures[row] for _, one in unit]
+    session = unit[0][0].session
+    facts = {
+        "image": session.image,
+        "kernel": unit[0][1].kernel,
+        "command line": session.command_line,
+        "state": session.state,
+        "seed": str(session.seed) if session.by == "path" else "",
+    }
+    costs = [figure.cost for figure in figures if figure.cost]
+    return Point(unit[0][1].start, tuple(one.session for _, one in unit), pooled(figures, costs), facts)
+
+
+def _log(point: Point) -> float:
+    return math.log(point.figure.cost or 1.0)
+
+
+def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
+    return tuple((what, a[what], b[what]) for what in a if a[what] != b[what])
+
+
+def change_points(values: Sequence[float]) -> list[int]:
+    """The indices at which a new level begins; none for fewer than FEWEST values.
+
+    One cut into two levels, or two into three (a bump, which no single cut shows), if it gains more than chance does;
+    then the same in each part, by its own ranks. A gain is by how much cutting lowers the sum of squares of ranks that
+    are scaled to variance 1.
+    """
+    if len(values) < FEWEST or len(set(values)) == 1:
+        return []
+    import numpy as np
+    import ruptures  # type: ignore[import-untyped]  # ruptures carries no types
+    from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
+
+    ranks = stats.rankdata(values)
+    scaled = (ranks - ranks.mean()) / ranks.std()
+    search = ruptures.KernelCPD(kernel="linear", min_size=SIDE).fit(scaled.reshape(-1, 1))
+    best: list[int] = []
+    most = 0.0
+    for cuts, critical in zip((1, 2), zip(*CRITICAL.values(), strict=True), strict=True):
+        bounds = [0, *map(int, search.predict(n_bkps=cuts))]
+        gain = sum(float(scaled[a:b].sum()) ** 2 / (b - a) for a, b in pairwise(bounds))
+        above = gain - float(np.interp(math.log(len(values)), [math.log(n) for n in CRITICAL], critical))
+        if above > max(most, 1e-6):  # ties with it are no more
+            best, most = bounds, above
+    for number in range(1, len(best) - 1):
+        best[number] = _placed(values, best[number - 1], best[number + 1])
+    found = [at for a, b in pairwise(best) for at in (a, *(a + inner for inner in change_points(values[a:b])))]
+    return found[1:]
+
+
+def _placed(values: Sequence[float], begin: int, end: int) -> int:
+    """The cut of values[begin:end] that leaves the least absolute deviation from the two medians. Ranks say whether
+    there are two levels; where they meet, they mistake an extreme value of the longer one for the other."""
+
+    def deviation(a: int, b: int) -> float:
+        middle = median(values[a:b])
+        return math.fsum(abs(value - middle) for value in values[a:b])
+
+    return min(range(begin + SIDE, end - SIDE + 1), key=lambda at: deviation(begin, at) + deviation(at, end))
