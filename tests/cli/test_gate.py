@@ -103,7 +103,7 @@ def test_the_history_names_the_kernel_that_changed_a_count(store: Store, capsys:
     for number, count in enumerate((138, 138, 139)):
         kept(store, "ci", count, number, image=f"mine 0.1 sha256:{count:064}")
     told = call(store, capsys, "list", "--history")
-    assert "1 rows, 1 with a change" in told
+    assert "1 of 1 rows changed" in told
     assert "1.007" in told
     assert call(store, capsys, "list", "--history", ROW).count("138 instr") == 2
     (course,) = json.loads(call(store, capsys, "list", "--history", "--json"))

@@ -26,7 +26,7 @@ def print_courses(console: Console, courses: Sequence[Course], *, whole: bool) -
     for target, by in dict.fromkeys((one.target, one.by) for one in courses):
         mine = [one for one in courses if (one.target, one.by) == (target, by)]
         changed = [one for one in mine if one.changes]
-        console.print(Text(printable(f"{target} by {by}: {len(mine)} rows, {len(changed)} with a change"), "bold"))
+        console.print(Text(printable(f"{target} by {by}: {len(changed)} of {len(mine)} rows changed"), "bold"))
         if shown := mine if whole else changed:
             console.print(_table(shown, whole=whole))
         if short := [len(one.points) for one in mine if one.short]:

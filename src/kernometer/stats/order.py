@@ -16,5 +16,5 @@ def in_registry_order(results: Iterable[Result], rows: Iterable[str]) -> tuple[s
 
 
 def named(row: str, word: str) -> bool:
-    """Whether the word is the row, its workload, or a pattern of one of the two."""
-    return any(word == name or fnmatchcase(name, word) for name in (row, row.partition("@")[0]))
+    """Whether the word is the row, its workload, or a pattern of one of the two; NAME@ is the row NAME alone."""
+    return word == f"{row}@" or any(word == name or fnmatchcase(name, word) for name in (row, row.partition("@")[0]))
