@@ -188,23 +188,25 @@ def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: s
 def test_an_installed_directory_gives_the_modules_that_rows_need(here: Path, module: Compile) -> None:
     """Expected: packed in any way, with what they need, and those of that kernel alone; `build` is not followed.
     Broken: the file system of the sources is walked, or a module of another kernel is loaded."""
-    ext4, jbd2 = module("depends=jbd2"), module()
+    ext4, jbd2, crc = module("depends=jbd2", "softdep=pre: crc32c"), module(), module("alias=crc32c")
     place = here / "root/lib/modules/6.9.1-mine+"
     other = here / "root/lib/modules/6.8.0"
-    for folder in (place / "kernel/fs/ext4", place / "kernel/lib", other, here / "sources"):
+    for folder in (place / "kernel/fs/ext4", place / "kernel/lib", place / "kernel/crypto", other, here / "sources"):
         folder.mkdir(parents=True)
     (place / "modules.builtin").write_text("kernel/drivers/block/brd.ko\n")
     (other / "modules.builtin").write_text("")
     (place / "kernel/fs/ext4/ext4.ko.gz").write_bytes(gzip.compress(ext4))
     (place / "kernel/lib/jbd2.ko.xz").write_bytes(lzma.compress(jbd2))
-    (place / "kernel/lib/xfs.ko").write_bytes(b"damaged, and nobody looks at it")
+    (place / "kernel/crypto/crc32c_generic.ko").write_bytes(crc)
+    (place / "kernel/fs/xfs.ko").write_bytes(b"damaged, and nobody looks at it")
     (here / "sources/minix.ko").write_bytes(module())
     (place / "build").symlink_to(here / "sources")
     (here / "vmlinux").write_bytes(with_banner(KERNEL))
     (here / "System.map").write_text("ffffffff81000000 T _text\nffffffff81000010 t cpu.0\n")
     for folder in (here / "root", place):
         guest = linux.from_file("mine", here / "vmlinux", modules=folder, system_map=here / "System.map")
-        assert drivers.load_order(guest, ("ext4", "brd")) == (("jbd2", jbd2), ("ext4", ext4))
+        order = drivers.load_order(guest, ("ext4", "brd"))
+        assert order == (("crc32c_generic", crc), ("jbd2", jbd2), ("ext4", ext4))
         with pytest.raises(MissingError, match="minix"):
             drivers.load_order(guest, ("minix",))
     guest.check()

@@ -62,7 +62,7 @@ def read(packages: Sequence[Path]) -> Contents:
     """Reads one kernel's packages. Raises TargetError if they contain no kernel or several, or are damaged."""
     seen = _Seen()
     for package in packages:
-        _look(package, seen, lambda name, inside: inside.startswith(_LIKELY) or name in drivers.KEPT)
+        _look(package, seen, _first)
     if len(seen.images) != 1:
         raise TargetError(f"{packages[0].name} contains {len(seen.images)} kernels.", "Report this package.")
     ((release, image),) = seen.images.items()
@@ -88,14 +88,20 @@ def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozen
         seen = _Seen(built_in=_built_in((place / "modules.builtin").read_bytes()), there=set(files))
 
         def fetch(further: set[str]) -> None:
-            for name in further:
+            for name in sorted(further):
                 if files[name].stat().st_size > drivers.MAX_DRIVER:
                     raise TargetError(f"{files[name]} is too large for a kernel module.")
                 seen.modules[name] = drivers.uncompressed(files[name].name, files[name].read_bytes())
 
+        fetch({name for name, file in files.items() if _first(name, str(file.relative_to(place)))})
         return _needed(seen, fetch), seen.built_in
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}.", _INSTALL) from error
+
+
+def _first(name: str, path: str) -> bool:
+    """Whether the first pass reads a module: it knows no dependencies, and some are by an alias (crc32c)."""
+    return path.partition("kernel/")[2].startswith(_LIKELY) or name in drivers.KEPT
 
 
 def _installed(folder: Path, release: str) -> Path:
@@ -126,7 +132,7 @@ def _built_in(content: bytes) -> frozenset[str]:
 
 
 def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
-    """One pass over a package's files; `wanted` gets a module's name and its path below kernel/."""
+    """One pass over a package's files; `wanted` gets a module's name and its path."""
     with closing(files_of(package)) as files:
         for path, content in files:
             release, kind = _kind(path)
@@ -138,7 +144,7 @@ def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> Non
                 seen.built_in = _built_in(content())
             elif name := drivers.name_of(kind):
                 seen.there.add(name)
-                if name not in seen.modules and wanted(name, str(path).partition("/kernel/")[2]):
+                if name not in seen.modules and wanted(name, path.as_posix()):
                     seen.modules[name] = drivers.uncompressed(kind, content())
                     seen.kept_bytes += len(seen.modules[name])
             if seen.kept_bytes > MAX_KEPT:
