@@ -81,7 +81,7 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
         (("add", "linux", "6.1", "--kernel", "KERNEL"), 2, "no version"),
         (("add", "linux", "--kernel", "KERNEL", "--output", "serial"), 2, "--output"),
         (("add", "linux", "--kernel", "/nowhere"), 2, "/nowhere"),
-        (("add", "linux", "--kernel", "/dev/null"), 3, "not a file"),
+        (("add", "linux", "--kernel", "/dev/null"), 2, "not a regular file"),
         (("add", "mine", "--kernel", "KERNEL"), 2, "from a file (--kernel FILE): linux, trio, multiboot"),
         (("add", "xen", "--kernel", "KERNEL"), 2, "no system 'xen' to add from a file"),
         (("add", "trio", "--kernel", "KERNEL"), 3, "no line of identification"),

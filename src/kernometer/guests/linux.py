@@ -93,7 +93,7 @@ def from_file(
     Raises UsageError for a reserved name or another kernel's modules, TargetError for a file that is not a kernel.
     """
     check_name(name)
-    given, path = read_kernel(kernel)
+    given, path = read_given(kernel, "the kernel"), kernel.resolve()
     elf = unpack(given)
     if elf[4:5] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
         raise TargetError(f"{kernel} is not a kernel for x86-64.", "Give the bzImage or vmlinux of an x86-64 kernel.")
@@ -134,27 +134,26 @@ def from_file(
         return store.keep(folder, manifest)
 
 
-def read_kernel(kernel: Path) -> tuple[bytes, Path]:
-    """A kernel's file and its whole path. Raises UsageError if it cannot be read, TargetError if it is none."""
+def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
+    """A file that the user names. Raises UsageError if it cannot be read, is empty, or longer than `limit` bytes."""
     try:
-        path = kernel.resolve(strict=True)
-        if not path.is_file() or path.stat().st_size > MAX_UNPACKED:
-            raise TargetError(f"{kernel} is too large, or not a file.", "Give a bzImage or a vmlinux.")
-        return path.read_bytes(), path
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}, {what}, is not a regular file.", "Give the file that was built.")
+        if path.stat().st_size > limit:
+            raise UsageError(f"{path} is larger than {limit >> 20} MiB.", "Give a smaller file.")
+        content = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"{kernel}: {error.strerror}.", "Give a bzImage or a vmlinux.") from error
+        raise UsageError(f"{path}, {what}: {error.strerror}.", "Give the path of the file that was built.") from error
+    if not content:
+        raise UsageError(f"{path}, {what}, is empty.", "Give the file that was built.")
+    return content
 
 
 def _system_map(file: Path) -> bytes:
     """Raises UsageError unless each line is an address, a letter and a name."""
-    try:
-        if not file.is_file() or file.stat().st_size > MAX_SYSTEM_MAP:
-            raise UsageError(f"{file} is too large for a System.map, or not a file.", "Give the one of your build.")
-        content = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file}: {error.strerror}.", "Give the System.map of your build.") from error
+    content = read_given(file, "the System.map", MAX_SYSTEM_MAP)
     wrong = next((n for n, line in enumerate(content.splitlines(), 1) if not _SYMBOL.fullmatch(line)), 0)
-    if wrong or not content:
+    if wrong:
         raise UsageError(f"{file}, line {wrong}: not an address, a letter and a name.", "Give your build's System.map.")
     return content
 

@@ -69,7 +69,7 @@ def add(
     """
     linux.check_name(name)
     _check_words(command_line)
-    given = _read(kernel, "the kernel")
+    given = linux.read_given(kernel, "the kernel")
     image, remarks = loadable(_unpacked(given, kernel), str(kernel))
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(image)
@@ -177,7 +177,7 @@ def _loaded(modules: Sequence[str]) -> tuple[_Loaded, ...]:
                 f"{module!r}: no such module.", f"'FILE WORDS…', and FILE may be {store.INITRAMFS} or {store.PROBE}."
             )
         path = Path(file)
-        content = _read(path, "a module")
+        content = linux.read_given(path, "a module")
         found.append(_Loaded(_name(path.resolve(), names), arguments, content))
     return tuple(found)
 
@@ -191,20 +191,6 @@ def _name(path: Path, names: dict[str, Path]) -> str:
         name = f"{base}-{number}"
     names[name] = path
     return name
-
-
-def _read(path: Path, what: str) -> bytes:
-    try:
-        if path.exists() and not path.is_file():
-            raise UsageError(f"{path}, {what}, is not a regular file.", "Give the file that was built.")
-        if path.stat().st_size > MAX_UNPACKED:
-            raise UsageError(f"{path} is larger than {MAX_UNPACKED >> 20} MiB.", "Give a smaller file.")
-        content = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path}, {what}: {error.strerror}.", "Give the path of a file, without spaces.") from error
-    if not content:
-        raise UsageError(f"{path}, {what}, is empty.", "Give the file that was built.")
-    return content
 
 
 def _unpacked(content: bytes, kernel: Path) -> bytes:

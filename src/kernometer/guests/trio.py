@@ -47,21 +47,20 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
     the reason why these services cannot be so divided.
     """
     check(structure)
-    return _stored(f"trio-{structure}", built(structure, say), "trio", _digest(source_folder("trio")))
+    return _stored(f"trio-{structure}", built(structure, say).read_bytes(), "trio", _digest(source_folder("trio")))
 
 
 def from_file(name: str, kernel: Path) -> store.Guest:
     """Stores a Trio that was built elsewhere (`make -C trio`) as the guest `name`. Raises UsageError, TargetError."""
     linux.check_name(name)
-    content, path = linux.read_kernel(kernel)
-    return _stored(name, path, str(path), sha256(content))
+    content = linux.read_given(kernel, "the kernel")
+    return _stored(name, content, str(kernel.resolve()), sha256(content))
 
 
-def _stored(name: str, file: Path, package: str, package_sha256: str) -> store.Guest:
-    kernel = file.read_bytes()
+def _stored(name: str, kernel: bytes, package: str, package_sha256: str) -> store.Guest:
     line = _BUILD_LINE.search(kernel)
     if line is None:
-        raise TargetError(f"{file} is no Trio: it has no line of identification.", "make -C trio STRUCTURE=mono")
+        raise TargetError(f"{package} is no Trio: it has no line of identification.", "make -C trio STRUCTURE=mono")
     release = line[1].decode()
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(kernel)
