@@ -82,7 +82,7 @@ def test_what_is_refused(store: Store, capsys: pytest.CaptureFixture[str], words
 def test_a_machines_words_stay_words_in_both_files() -> None:
     """Expected: no markup of theirs in Markdown or XML, and no @name that a forge would call. Broken: a failed row's
     message writes the pull request's comment."""
-    text = HOSTILE + " | `x` @everyone ](http://x)"
+    text = HOSTILE + " | ` @everyone ](http://x)"
     a = path_result(text, {ROW: 100, text: 5})
     b = structs.replace(path_result("b", {ROW: 200}, **OTHER), failures=(Failure(row=text, text=text),))
     found = gate(compare([a], [b], history=None, name_a=text), [a], [b], explanations={ROW: (text, "line 2")})
