@@ -25,14 +25,14 @@ class Real(click.FloatRange):
         return found
 
 
-def writable(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+def writable(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Raises ResultError before measuring if the report cannot be written."""
     if path is not None and (path.is_file() or not path.exists()):  # a device or a pipe is opened later
         try:
             tempfile.TemporaryFile(dir=path.parent).close()
         except OSError as error:
             text = f"{path} cannot be written: {error.strerror}."
-            raise ResultError(text, "Name another file.") from error
+            raise ResultError(text, f"Name another file with {parameter.opts[0]} FILE.") from error
     return path
 
 
