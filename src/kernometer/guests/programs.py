@@ -69,11 +69,8 @@ def init() -> Path:
 
 def busybox() -> bytes:
     """The static busybox if it is installed, for rows that run a shell; else b""."""
-    found = busybox_file()
-    return found.read_bytes() if found else b""
-
-
-def busybox_file() -> Path | None:
-    """Its file."""
     found = shutil.which("busybox")
-    return None if found is None or INTERPRETER in Path(found).read_bytes()[:PAGE] else Path(found)
+    if found is None:
+        return b""
+    program = Path(found).read_bytes()
+    return b"" if INTERPRETER in program[:PAGE] else program

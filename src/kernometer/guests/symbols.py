@@ -1,26 +1,21 @@
-"""The names of functions: of a kernel, by address; of programs, by the bytes of their code. `nm` reads ELF files."""
+"""The names of functions: of a kernel, by address; of programs, by the bytes of their code."""
 
 from __future__ import annotations
 
 import re
 import struct
-import subprocess
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import programs
+from kernometer.guests import elf
 
-NM_SECONDS = 60
 #: The most symbols: a distribution's kernel has some 200,000.
 MAX_SYMBOLS = 2_000_000
-#: An address, a kind, a name, and for Linux's loadable modules its name in brackets: the form of nm, System.map and
+#: An address, a kind, a name, and for Linux's loadable modules its name in brackets: the form of System.map, nm and
 #: /proc/kallsyms. Kinds of code only.
-_LINE = re.compile(r"([0-9a-f]{8,16}) ([tTwWiV]) ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
-#: Of several names at one address the first of these kinds is taken.
-_KINDS = "TtWwVi"
+_LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
 _ELF64 = b"\x7fELF\x02\x01"
@@ -66,77 +61,62 @@ class Symbols:
 
 
 def listed(lines: Iterable[str]) -> Table | None:
-    """The functions of a listing in nm's form; None if it has none. Other lines are ignored. Raises TargetError if
-    there are too many."""
-    best: dict[int, tuple[int, str]] = {}
-    for line in lines:
-        match = _LINE.match(line)
-        if match is None or match[3].startswith(_PADDING):
-            continue
-        name = f"{match[3]} [{match[4]}]" if match[4] else match[3]
-        found = (_KINDS.index(match[2]), name)
-        address = int(match[1], 16)
-        if address and found < best.get(address, (len(_KINDS), "")):
-            best[address] = found
+    """The functions of a listing; None if it has none. Other lines are ignored. Raises TargetError if there are too
+    many."""
+    matches = (_LINE.match(line) for line in lines)
+    return _table((int(one[1], 16), f"{one[2]} [{one[3]}]" if one[3] else one[2]) for one in matches if one is not None)
+
+
+def of_elf(content: bytes) -> Table | None:
+    """The functions of an ELF file; None if it is stripped, or another file."""
+    try:
+        return _table((address, name) for name, section, address, _ in elf.symbols(content) if section.code)
+    except LookupError:
+        return None
+
+
+def _table(found: Iterable[tuple[int, str]]) -> Table | None:
+    """Of several names at one address the plainest: `read`, not `__libc_read`."""
+    best: dict[int, tuple[bool, int, str]] = {}
+    for address, name in found:
+        plain = (name.startswith("_"), len(name), name)
+        if name and address and not name.startswith(_PADDING) and plain < best.get(address, (True, MAX_SYMBOLS, "")):
+            best[address] = plain
         if len(best) > MAX_SYMBOLS:
             raise TargetError(f"A list of symbols has more than {MAX_SYMBOLS:,} functions.")
     ordered = sorted(best)
-    return Table(tuple(ordered), tuple(best[at][1] for at in ordered)) if ordered else None
+    return Table(tuple(ordered), tuple(best[at][2] for at in ordered)) if ordered else None
 
 
-def of_elf(file: Path) -> Table | None:
-    """The functions of an ELF file; None if it is stripped. Raises MissingError without nm."""
-    programs.need("The names of functions are read from an ELF file", "nm")
-    try:
-        done = subprocess.run(
-            ("nm", "--defined-only", str(file)),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=NM_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TargetError(f"nm does not end on {file}.", "Is it an ELF file?") from error
-    return listed(done.stdout.decode(errors="replace").splitlines())
-
-
-def program_of(name: str, file: Path) -> Program | None:
+def program_of(name: str, content: bytes) -> Program | None:
     """A static program of 64 bits; None for another file."""
-    content = file.read_bytes()
     segments = _segments(content)
-    return Program(name, segments, of_elf(file) or Table((), ())) if segments else None
+    return Program(name, segments, of_elf(content) or Table((), ())) if segments else None
 
 
-def embedded(kernel: Path, prefix: str, into: Path) -> tuple[Program, ...]:
-    """The programs that a kernel's file contains whole, each at a symbol `prefix`NAME. `into`: an empty directory."""
+def embedded(kernel: bytes, prefix: str) -> tuple[Program, ...]:
+    """The programs that a kernel's file contains whole, each at a symbol `prefix`NAME."""
+    segments = _segments(kernel)
     found = []
-    content = kernel.read_bytes()
-    segments = _segments(content)
-    done = subprocess.run(("nm", str(kernel)), capture_output=True, text=True, timeout=NM_SECONDS, check=False)
-    for address, name in re.findall(
-        rf"^([0-9a-f]{{16}}) \w {re.escape(prefix)}([a-z0-9_]+)$", done.stdout, re.MULTILINE
-    ):
-        for start, data in segments:
-            inside = int(address, 16) - start
-            if 0 <= inside < len(data) and data[inside : inside + len(_ELF64)] == _ELF64:
-                file = into / name
-                file.write_bytes(data[inside:])  # nm ignores what follows
-                one = program_of(name, file)
-                found += [one] if one else []
+    for symbol, _, address, _ in elf.symbols(kernel):
+        for start, data in segments if symbol.startswith(prefix) else ():
+            inside = address - start
+            if 0 <= inside < len(data) and (one := program_of(symbol.removeprefix(prefix), data[inside:])) is not None:
+                found.append(one)
     return tuple(found)
 
 
-def _segments(elf: bytes) -> tuple[tuple[int, bytes], ...]:
+def _segments(content: bytes) -> tuple[tuple[int, bytes], ...]:
     """The loaded segments of an ELF file of 64 bits; none for another file."""
-    if not elf.startswith(_ELF64):
+    if not content.startswith(_ELF64):
         return ()
     found = []
     try:
-        at, size, number = struct.unpack_from("<Q", elf, 32) + struct.unpack_from("<HH", elf, 54)
+        at, size, number = struct.unpack_from("<Q", content, 32) + struct.unpack_from("<HH", content, 54)
         for index in range(number):
-            kind, _, offset, address, _, bytes_ = struct.unpack_from("<IIQQQQ", elf, at + index * size)
+            kind, _, offset, address, _, bytes_ = struct.unpack_from("<IIQQQQ", content, at + index * size)
             if kind == _PT_LOAD:
-                found.append((address, elf[offset : offset + bytes_]))
+                found.append((address, content[offset : offset + bytes_]))
     except (struct.error, OverflowError):
         return ()
     return tuple(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +21,6 @@ from kernometer.targets.base import Profiled, Program
 #: Prints a Linux guest's symbols, those of its loaded drivers too.
 LIST = ("/bin/cat", "/proc/kallsyms")
 LISTED = "/proc/kallsyms of the guest"
-#: A user's list of a kernel's symbols, in the guest's directory.
-SYSTEM_MAP = "System.map"
 #: In Trio's kernel: the programs of its servers.
 _IMAGES = "image_"
 
@@ -72,17 +69,14 @@ def _runs(row: str, come: Sequence[bytes]) -> tuple[Run, ...]:
 def of_files(guest: store.Guest, program: Program) -> Symbols:
     """The names of functions that the guest's files and the programs in it have."""
     measures = trio.probe() if program == "probe-trio" else build.static_probe()
-    known = [symbols.program_of(program, measures), symbols.program_of("init", programs.init())]
-    if shell := programs.busybox_file():
-        known.append(symbols.program_of("busybox", shell))
-    inside: tuple[symbols.Program, ...] = ()
-    if trio.is_trio(guest):
-        with tempfile.TemporaryDirectory(prefix="kernometer-symbols-") as made:
-            inside = symbols.embedded(guest.kernel, _IMAGES, Path(made))
-    table, source = symbols.of_elf(guest.kernel), f"the symbols of {guest.kernel.name}"
-    listing = guest.folder / SYSTEM_MAP
+    files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
+    known = [symbols.program_of(name, content) for name, content in files.items()]
+    kernel = guest.kernel.read_bytes()
+    table, source = symbols.of_elf(kernel), f"the symbols of {guest.kernel.name}"
+    inside = symbols.embedded(kernel, _IMAGES) if table is not None else ()
+    listing = guest.folder / store.SYSTEM_MAP
     if table is None and listing.is_file():
-        table, source = symbols.listed(listing.read_text(errors="replace").splitlines()), SYSTEM_MAP
+        table, source = symbols.listed(listing.read_text(errors="replace").splitlines()), listing.name
     return Symbols(table, source if table else "", (*(one for one in known if one), *inside))
 
 
