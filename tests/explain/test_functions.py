@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from kernometer.explain.functions import BRACKET, INTERRUPTS, REPEATED, Function, breakdowns, difference, differences
+from kernometer.explain.functions import (
+    BRACKET,
+    INTERRUPTS,
+    REPEATED,
+    Function,
+    breakdowns,
+    decided,
+    difference,
+    differences,
+)
 from kernometer.report.functions import sentence_of
 from kernometer.results.model import Profile, ProfileLine, ProfileStack, Result
 from kernometer.results.reader import DamagedError, parse_record
@@ -78,14 +87,15 @@ def test_counts_are_of_one_operation() -> None:
 @pytest.mark.parametrize("other", [profiled("b", B, ops=2), structs.replace(profiled("b", B), profiles=())])
 def test_profiles_that_cannot_be_compared_are_left_out(other: Result) -> None:
     a = profiled("a", A)
-    assert differences((a,), (other,), compare((a,), (other,), history=None)) == {}
+    assert differences((a,), (other,), (ROW,)) == {}
 
 
 def test_only_rows_that_differ_are_told() -> None:
     """Expected: none for equal kernels, and the row for others. Broken: a difference below the floor is explained."""
     a, b, same = profiled("a", A), profiled("b", B), profiled("c", A)
-    assert [*differences((a,), (b,), compare((a,), (b,), history=None))] == [ROW]
-    assert differences((a,), (same,), compare((a,), (same,), history=None)) == {}
+    assert decided(compare((a,), (b,), history=None)) == (ROW,)
+    assert [*differences((a,), (b,), (ROW,))] == [ROW]
+    assert decided(compare((a,), (same,), history=None)) == ()
 
 
 @pytest.mark.parametrize(

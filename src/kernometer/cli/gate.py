@@ -88,10 +88,17 @@ def judge(
     """
     from rich.text import Text
 
+    from kernometer.explain.functions import differences
     from kernometer.report import gate as report
+    from kernometer.report.functions import sentence_of
     from kernometer.stats.gate import gate
 
-    gates = [gate(one, systems[one.a], systems[one.b], wanted.allowed) for one in comparisons]
+    gates = []
+    for one in comparisons:
+        sides = systems[one.a], systems[one.b]
+        changed = differences(*sides, (row.row for row in one.rows if row.ratio not in (None, 1)))
+        lines_of = {row: (sentence_of(each),) for row, each in changed.items()}
+        gates.append(gate(one, *sides, wanted.allowed, lines_of))
     for line in (line for one in gates for line in report.lines(one)):
         if env.json:
             env.say(line)

@@ -38,9 +38,9 @@ def show_comparisons(
     from kernometer.report.curves import comparison_document, definitions
 
     workloads = definitions(result for one in systems.values() for result in one)
-    from kernometer.explain.functions import differences
+    from kernometer.explain.functions import decided, differences
 
-    by_function = {one.b: differences(systems[one.a], systems[one.b], one) for one in comparisons}
+    by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
     if env.json:
         from kernometer.report.functions import difference_document
         from kernometer.stats.counters import counted

@@ -6,7 +6,7 @@ The lines of a profile and a few named ones sum to the figure exactly: docs/prof
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kernometer.results.iteration import baseline_of, bracket_of
@@ -155,11 +155,16 @@ def difference(a: Breakdown, b: Breakdown) -> Difference | None:
     return Difference(a.row, (b.total - a.total) / a.ops, tuple(changes))
 
 
-def differences(a: Sequence[Result], b: Sequence[Result], comparison: Comparison) -> dict[str, Difference]:
-    """By row whose difference is decided, from the newest session of each side that has its profile."""
+def decided(comparison: Comparison) -> tuple[str, ...]:
+    """The rows that cost more on one side."""
+    return tuple(one.row for one in comparison.rows if one.verdict in DECIDED)
+
+
+def differences(a: Sequence[Result], b: Sequence[Result], rows: Iterable[str]) -> dict[str, Difference]:
+    """By row, from the newest session of each side that has its profile."""
     found = {}
     of_a, of_b = newest(a), newest(b)
-    for row in (one.row for one in comparison.rows if one.verdict in DECIDED):
+    for row in rows:
         if row in of_a and row in of_b and (one := difference(of_a[row], of_b[row])) is not None:
             found[row] = one
     return found

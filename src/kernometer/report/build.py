@@ -8,7 +8,7 @@ from dataclasses import replace
 from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.explain.boundaries import of_results
-from kernometer.explain.functions import Difference, differences, newest
+from kernometer.explain.functions import Difference, decided, differences, newest
 from kernometer.report import absolute, compared, curve_plots, evidence, small
 from kernometer.report.boundaries import view as boundaries_view
 from kernometer.report.counters import counters
@@ -126,7 +126,7 @@ def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -
     told: dict[str, Difference] = {}
     for one in comparisons:
         a, b = of[one.a], of[one.b]
-        found = differences(a.results, b.results, one)
+        found = differences(a.results, b.results, decided(one))
         told |= {f"{one.b} {row}": each for row, each in found.items()}
         title = f"{b.system.name} against {a.system.name}"
         changed.append((title, tuple(changed_view(each) for each in found.values())))

@@ -71,7 +71,7 @@ def lines_of(of: Breakdown, *, whole: bool = False) -> Iterator[tuple[str, str]]
     if left:
         yield "", f"{sum(left):>13,}  {_share(sum(left), total):>7}          {len(left)} other functions"
     for what, count in of.named.items():
-        yield "", f"{_signed(count):>13}                    {what}"
+        yield "", f"{_signed(count):>13}  {what}"
     if len(of.spaces) > 1:
         spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in of.spaces.items())
         yield "dim", f"Address spaces: {spaces}."
