@@ -184,7 +184,10 @@ def page(at: int) -> str:
 def test_calls_are_followed_through_a_switch_of_tasks_and_back() -> None:
     """Expected: what another task does is not below the first one's calls, and the first goes on where it was. Broken:
     both return to the same address in the scheduler, so that they are one."""
-    table = symbols.Table((KERNEL | 0x5000, KERNEL | 0x5100, KERNEL | 0x6000), ("schedule", "__switch_to_asm", "read"))
+    table = symbols.Table(
+        (KERNEL | 0x5000, KERNEL | 0x5100, KERNEL | 0x6000, KERNEL | 0x7000),
+        ("schedule", "__switch_to_asm", "read", "other"),
+    )
     known = symbols.Symbols(table, "made up", ())
     call = (KERNEL | 0x5000, 5, Flow.CALL)
     switch = [(KERNEL | 0x5100, 4, Flow.STACK), (KERNEL | 0x5104, 1, Flow.RETURN)]
@@ -208,7 +211,10 @@ def test_calls_are_followed_through_a_switch_of_tasks_and_back() -> None:
     found = stacks(made)
     assert sum(found.values()) == made.counted
     assert found[page(USER), "read", "schedule", "__switch_to_asm"] == 2
-    assert not any("read" in path and page(KERNEL | 0x7000) in path for path in found)
+    assert sum(count for path, count in found.items() if "other" in path) > 3
+    assert not any("read" in path and "other" in path for path in found)
+    assert {line.task for line in made.lines if made.names[line.function] == "__switch_to_asm"} == {0, 1}
+    assert {line.task for line in made.lines if made.names[line.function] == "other"} == {1}
 
 
 def test_stacks_that_do_not_end_as_they_began_are_not_shown() -> None:

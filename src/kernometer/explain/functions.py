@@ -41,6 +41,7 @@ class Breakdown:
     functions: Mapping[Function, int]  #: the largest first
     named: Mapping[str, int]  #: without those that are 0; negative where they are subtracted
     spaces: Mapping[str, int]  #: instructions by address space; a space's name is that of the program in it
+    tasks: Mapping[int, int]  #: instructions by task; 0 is the one that began
     source: str  #: of the kernel's names
     stacks: Mapping[tuple[str, ...], int]  #: of calls, outermost first; empty: not known
     without_stacks: str  #: why not
@@ -67,8 +68,10 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
     if run is None:
         return None
     functions: Counter[Function] = Counter()
+    tasks: Counter[int] = Counter()
     interrupts = 0
     for line in profile.lines:
+        tasks[line.task] += line.count
         if line.interrupt:
             interrupts += line.count
         else:
@@ -86,6 +89,7 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
         functions=dict(functions.most_common()),
         named={what: count for what, count in named.items() if count},
         spaces=_spaces(profile),
+        tasks=dict(sorted(tasks.items())),
         source=profile.source,
         stacks={tuple(profile.names[at] for at in one.frames): one.count for one in profile.stacks},
         without_stacks=profile.without_stacks,

@@ -109,9 +109,9 @@ class Walk:
     direct: frozenset[int]  #: those of the latter
     taken: frozenset[int]
 
-    def stacks(self, first: int, last: int) -> tuple[Counter[tuple[int, ...]], str]:
-        """How many of the steps from `first` to `last` have each stack, outermost function first; or why the stacks are
-        not known: at the end they must be those of the begin."""
+    def stacks(self, first: int, last: int) -> tuple[Counter[tuple[int, ...]], NDArray[np.int64], str]:
+        """How many of the steps from `first` to `last` have each stack, outermost function first; the task of each
+        step, 0 for that of `first`; or why the stacks are not known: at the end they must be those of the begin."""
         import numpy as np
 
         of, steps = self.trace.instructions, self.trace.steps
@@ -124,7 +124,9 @@ class Walk:
         turns[[first, last]] = True
         counted: Counter[tuple[int, ...]] = Counter()
         now: list[_Frame] = []
-        suspended: dict[int, list[_Frame]] = {}  # by stack pointer
+        task = tasks = 0  # the present one's number, and the last
+        of_task = np.zeros(len(steps), dtype=np.int64)
+        suspended: dict[int, tuple[list[_Frame], int]] = {}  # by stack pointer
         leaving: tuple[int, int] | None = None  # before a switch: the stack pointer, and the function that switches
         begin: list[int] = []
         since = first + 1
@@ -156,14 +158,20 @@ class Walk:
             if (stack := readings.get(here + 1)) is not None:
                 switches = int(self.function[here + 1])
                 if leaving is not None and abs(stack - leaving[0]) > NEAR:
-                    suspended[leaving[0]] = now
+                    suspended[leaving[0]] = now, task
                     known = next((one for one in suspended if abs(one - stack) <= NEAR), None)
-                    inherited = [*now] if leaving[1] in self.direct else []
-                    now = suspended.pop(known) if known is not None else inherited
+                    if known is not None:
+                        now, task = suspended.pop(known)
+                    elif leaving[1] in self.direct:
+                        now = [*now]
+                    else:
+                        tasks += 1
+                        now, task = [], tasks
+                    of_task[here + 1 :] = task
                 leaving = (stack, switches) if leaving is None and switches in self.switches else None
         if begin != [frame.function for frame in now]:
-            return Counter(), "the stack of calls at the end of the iteration is not that of its begin"
-        return counted, ""
+            return Counter(), of_task, "the stack of calls at the end of the iteration is not that of its begin"
+        return counted, of_task, ""
 
 
 def _return(frames: list[_Frame], to: int, space: int, *, of_exception: bool) -> None:

@@ -72,9 +72,18 @@ def lines_of(of: Breakdown, *, whole: bool = False) -> Iterator[tuple[str, str]]
         yield "", f"{sum(left):>13,}  {_share(sum(left), total):>7}          {len(left)} other functions"
     for what, count in of.named.items():
         yield "", f"{_signed(count):>13}  {what}"
+    for text in _parts(of):
+        yield "dim", text
+
+
+def _parts(of: Breakdown) -> Iterator[str]:
+    """By address space and by task, where there are several."""
     if len(of.spaces) > 1:
         spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in of.spaces.items())
-        yield "dim", f"Address spaces: {spaces}."
+        yield f"Address spaces: {spaces}."
+    if len(of.tasks) > 1:
+        others = [f"{count:,}" for task, count in of.tasks.items() if task]
+        yield f"Tasks: the row's own {of.tasks.get(0, 0):,}, others {', '.join(others)}."
 
 
 def _signed(count: int) -> str:
@@ -109,7 +118,7 @@ def profile_view(of: Breakdown) -> ProfileView:
     others = sum(of.functions.values()) - sum(n for _, n in shown)
     lines += [FunctionLine(f"{left} other functions", "", (f"{others:,}", _share(others, total)))] if left else []
     lines += [FunctionLine(what, "", (_signed(n), "")) for what, n in of.named.items()]
-    notes = [f"Address spaces: {', '.join(f'{space} {n:,}' for space, n in of.spaces.items())}."]
+    notes = [*_parts(of)]
     if of.without_stacks:
         notes.append(f"Each function is drawn for itself: {of.without_stacks}.")
     return ProfileView(
@@ -117,7 +126,7 @@ def profile_view(of: Breakdown) -> ProfileView:
         summary=next(lines_of(of))[1].partition(": ")[2],
         lines=tuple(lines),
         plot=flame(of),
-        notes=tuple(printable(note, 1000) for note in notes[0 if len(of.spaces) > 1 else 1 :]),
+        notes=tuple(printable(note, 1000) for note in notes),
     )
 
 
@@ -146,6 +155,7 @@ def document(of: Breakdown) -> dict[str, Any]:
         "functions": [{"function": one.name, "kernel": one.kernel, "count": n} for one, n in of.functions.items()],
         "named": dict(of.named),
         "spaces": dict(of.spaces),
+        "tasks": dict(of.tasks),
         "without_stacks": of.without_stacks,
     }
 

@@ -245,11 +245,12 @@ class Tally(Record, kw_only=True, frozen=True, tag="tally"):
 
 
 class ProfileLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """So many instructions of one function, in one address space."""
+    """So many instructions of one function, in one address space, by one task."""
 
     function: Count  #: its index in the profile's names
     kernel: bool = False  #: in the kernel's half of the address space; outside long mode in rings 0 to 2
     space: Count = 0  #: address spaces, numbered as they come; 0 is that in which the iteration begins
+    task: Count = 0  #: the same of tasks, by their stacks in the kernel
     interrupt: bool = False  #: while an interrupt was handled
     count: Positive
 
