@@ -134,10 +134,11 @@ def test_a_qemu_without_plugins_is_said_to_be_too_old() -> None:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("kind", ["events", "profile"])
 @pytest.mark.parametrize("api", [1, 2, 3, 4])
-def test_it_compiles_without_a_warning_for_every_interface(api: int, compiler: str, tmp_path: Path) -> None:
+def test_it_compiles_without_a_warning_for_every_interface(api: int, kind: str, compiler: str, tmp_path: Path) -> None:
     """Expected: silence. Broken: an interface's functions are declared differently in two branches."""
-    source = Path(__file__).parents[2] / "plugin" / "events.c"
+    source = Path(__file__).parents[2] / "plugin" / f"{kind}.c"
     words = [*plugin.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
     done = subprocess.run([compiler, *words, str(source)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
