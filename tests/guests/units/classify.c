@@ -2,18 +2,11 @@
  * Reads lines "NAME BYTES-IN-HEX"; prints the lines whose class has another name, and how many were read. */
 #define KM_PLUGIN_API 1
 #include "../../../plugin/events.c"
+#include "stubs.h"
 
-static const unsigned char *current;
-static size_t current_size;
 static const char *found;
 static char found_all[64];
 static insn_exec_cb marked;
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_trans_cb cb)
-{
-	(void)id;
-	(void)cb;
-}
 
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_exec_cb cb,
 					    enum qemu_plugin_cb_flags flags, void *userdata)
@@ -22,44 +15,6 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_
 	(void)flags;
 	(void)userdata;
 	marked = cb;
-}
-
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, atexit_cb cb, void *userdata)
-{
-	(void)id;
-	(void)cb;
-	(void)userdata;
-}
-
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
-{
-	(void)tb;
-	return 1;
-}
-
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i)
-{
-	(void)tb;
-	(void)i;
-	return NULL;
-}
-
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
-{
-	(void)insn;
-	return current_size;
-}
-
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn)
-{
-	(void)insn;
-	return current;
-}
-
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
-{
-	(void)insn;
-	return 0x400000;
 }
 
 /* Counters other than USER, which every instruction here has, joined by '+'. */

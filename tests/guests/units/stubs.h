@@ -1,0 +1,58 @@
+/* QEMU's functions for tests of a plugin's decoding: one instruction, whose bytes are `current`. */
+#ifndef KM_STUBS_H
+#define KM_STUBS_H
+
+static const unsigned char *current;
+static size_t current_size;
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, tb_trans_cb cb)
+{
+	(void)id;
+	(void)cb;
+}
+
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, atexit_cb cb, void *userdata)
+{
+	(void)id;
+	(void)cb;
+	(void)userdata;
+}
+
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb)
+{
+	(void)tb;
+	return 1;
+}
+
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i)
+{
+	(void)tb;
+	(void)i;
+	return NULL;
+}
+
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return current_size;
+}
+
+const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return current;
+}
+
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return 0x400000;
+}
+
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn)
+{
+	(void)insn;
+	return NULL;
+}
+
+#endif
