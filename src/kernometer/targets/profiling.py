@@ -36,8 +36,9 @@ class Row:
 
 
 def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None:
-    """From the records of the row's own guest; None if it gave no figure."""
-    runs = _runs(row, come)
+    """From the records of the row's own guest; None if it gave no figure, or counts something else than instructions,
+    which has no bracket."""
+    runs = tuple(run for run in _runs(row, come) if run.loop_cost)
     region = known.region(row)
     found = median_iteration(runs, less_baseline=known.is_net(row))
     return Row(row, region, found, runs) if found is not None and region is not None else None
