@@ -153,8 +153,9 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 	return 0;
 }
 
-int64_t kernel_space_create(uint32_t space)
+int64_t kernel_space_create(uint32_t space, int64_t pages)
 {
+	TRY(kernel_call_memory_promise(pages));
 	return space_create(space);
 }
 

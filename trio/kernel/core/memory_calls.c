@@ -13,9 +13,17 @@ static bool is_space(uint32_t space)
 	return space < TASKS && space_roots[space] != 0;
 }
 
-int64_t kernel_call_space_create(uint32_t space)
+int64_t kernel_call_space_create(uint32_t space, int64_t pages)
 {
-	return space < TASKS && space_roots[space] == 0 ? space_create(space) : -EINVAL;
+	int64_t result;
+
+	if (space >= TASKS || space_roots[space] != 0)
+		return -EINVAL;
+	TRY(kernel_call_memory_promise(pages));
+	result = space_create(space);
+	if (result != 0)
+		kernel_call_memory_promise(-pages);
+	return result;
 }
 
 uint32_t space_tasks[SPACES];

@@ -27,28 +27,41 @@ static void forget_places(struct space *s, uint64_t top, uint64_t stack)
 	s->hole_most = 0;
 }
 
-/* An empty one, that no task lives in; NULL: no memory. */
-static struct space *space_make(void)
+/* The page of one that has ended, for the next: most that begin do so after another's end. */
+static struct space *spare;
+
+/* An empty one, that no task lives in, with so many pages promised; NULL: no memory. */
+static struct space *space_make(int64_t promised)
 {
 	struct space *s;
 	static uint32_t number;
 
 	for (uint32_t tried = 0; spaces[number] != NULL && tried < TASKS; tried++)
 		number = (number + 1) % TASKS;
-	s = spaces[number] == NULL ? pages_take(1) : NULL;
-	if (s == NULL)
+	if (spare == NULL)
+		spare = pages_take(1);
+	if (spare == NULL || spaces[number] != NULL || kernel_space_create(number, promised) != 0)
 		return NULL;
-	if (kernel_space_create(number) != 0) {
-		pages_give(s, 1);
-		return NULL;
-	}
 	/* committed */
-	spaces[number] = s;
+	s = spaces[number] = spare;
+	spare = NULL;
+	memset(s, 0, offsetof(struct space, own));
+	s->promised = promised;
 	s->number = number;
 	s->limit_space = s->limit_data = UINT64_MAX;
 	forget_places(s, USER_TOP, STACK_ROOM);
 	regions_start(s);
 	return s;
+}
+
+/* The last of those that follow `r` without a gap and are shared as it is, which the kernel is told of at once. */
+static struct region *last_of_run(const struct space *s, struct region *r)
+{
+	struct region *next;
+
+	while ((next = region_next(s, r))->begin == r->end && !((next->bits ^ r->bits) & REGION_SHARED))
+		r = next;
+	return r;
 }
 
 /* Everything mapped is dropped; of what was promised `kept` pages stay so. */
@@ -57,9 +70,14 @@ static void space_empty(struct space *s, int64_t kept)
 	uint64_t next;
 
 	REGION_EACH (r, s) {
-		(void)kernel_space_unmap(s->number, r->begin, region_pages(r), UINT64_MAX, &next);
-		object_unmapped(r->object);
+		uint64_t begin = r->begin;
+
+		r = last_of_run(s, r);
+		(void)kernel_space_unmap(s->number, begin, (r->end - begin) / PAGE, UINT64_MAX, &next);
 	}
+	/* Which held what was mapped. */
+	REGION_EACH (r, s)
+		object_unmapped(r->object);
 	regions_end(s);
 	(void)kernel_memory_promise(kept - s->promised);
 	s->promised = s->kept = kept;
@@ -72,7 +90,9 @@ static void space_end(struct space *s)
 	space_empty(s, 0);
 	(void)kernel_space_destroy(s->number);
 	spaces[s->number] = NULL;
-	pages_give(s, 1);
+	if (spare != NULL)
+		pages_give(spare, 1);
+	spare = s;
 }
 
 static void enter(uint32_t task, struct space *s)
@@ -82,12 +102,13 @@ static void enter(uint32_t task, struct space *s)
 	(void)kernel_space_use(task, s->number);
 }
 
-int64_t vm_leave(uint32_t task)
+int64_t vm_leave(uint32_t task, uint64_t *out_peak)
 {
 	struct space *s = space_of(task);
 
 	if (s == NULL)
 		return 0;
+	*out_peak = s->peak;
 	if (s->users == 1 && space_is_large(s) && unmap_share(s, 0, USER_TOP) == UNDER_WAY)
 		return ask_again(ENDPOINT_PM, PM_DISK_READY);
 	lives_in[task] = NULL;
@@ -103,6 +124,7 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
 	int64_t kept = (int64_t)pages, more;
+	uint64_t peak;
 
 	if (task >= TASKS || kept < 0)
 		return -EINVAL;
@@ -119,20 +141,16 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
 	}
-	new = space_make();
+	new = space_make(kept);
 	if (new == NULL)
-		return -ENOMEM;
-	if (!space_promise(new, kept)) {
-		space_end(new);
-		return -ENOMEM;
-	}
+		return vm_reap() > 0 ? ask_again(ENDPOINT_PM, PM_DISK_READY) : -ENOMEM;
 	/* committed */
 	new->kept = kept;
 	if (old != NULL) {
 		new->limit_space = old->limit_space;
 		new->limit_data = old->limit_data;
 	}
-	(void)vm_leave(task);
+	(void)vm_leave(task, &peak);
 	enter(task, new);
 	return 0;
 }
@@ -141,13 +159,12 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 static struct space *child_make(const struct space *from)
 {
 	uint32_t without = from->some_stay ? REGION_NO_FORK : 0;
-	struct space *s = space_make();
+	struct space *s = space_make(without ? promise_for_all(from, without) : from->promised);
 
 	if (s == NULL)
 		return NULL;
 	memcpy(&s->heap, &from->heap, offsetof(struct space, pages) - offsetof(struct space, heap));
-	if (space_promise(s, without ? promise_for_all(from, without) : from->promised) &&
-	    regions_copy(s, from, without))
+	if (regions_copy(s, from, without))
 		return s;
 	space_end(s);
 	return NULL;
@@ -157,9 +174,13 @@ static void space_copy(const struct space *from, struct space *to)
 {
 	uint64_t next;
 
-	REGION_EACH (r, to)
-		space_resident(to, kernel_space_share(from->number, to->number, r->begin, region_pages(r),
+	REGION_EACH (r, to) {
+		uint64_t begin = r->begin;
+
+		r = last_of_run(to, r);
+		space_resident(to, kernel_space_share(from->number, to->number, begin, (r->end - begin) / PAGE,
 						      !(r->bits & REGION_SHARED), UINT64_MAX, &next));
+	}
 }
 
 static int64_t act_copy(struct space *to, struct region *r, uint64_t end, struct share *share)

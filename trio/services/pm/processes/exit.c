@@ -67,8 +67,6 @@ static void tell_of_end(struct process *p)
 		parent_tell(p, CLD_EXITED, p->status >> 8);
 	if (at_once)
 		process_remove(p);
-	else
-		zombie_identify(p);
 }
 
 /* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
@@ -137,8 +135,9 @@ static void process_leave(struct process *p)
 verdict thread_leave(struct thread *t, struct request *r)
 {
 	struct process *p = t->process;
-	struct usage used = thread_usage(t);
 	uint32_t slot = t->slot;
+	struct usage used = { 0 };
+	uint64_t peak = 0;
 
 	if (t->image)
 		image_drop(t);
@@ -152,17 +151,22 @@ verdict thread_leave(struct thread *t, struct request *r)
 		pending_flush(p, &t->pending, UINT64_MAX);
 	if (semaphores.undos[p->slot] && p->thread_count == 1 && !undo_do(p))
 		return give_way(r, BY_NOTHING);
-	if (vfs_leave(slot) == -EWAIT || vm_leave(slot) == -EWAIT)
+	if (vm_leave(slot, &peak) == -EWAIT)
 		return park_hard(&pm.disk, r);
+	p->own.resident = MAX(p->own.resident, peak * (PAGE / 1024));
+	if (vfs_leave(slot, slot == p->slot) == -EWAIT)
+		return park_hard(&pm.disk, r);
+	kernel_task_usage(slot, &used.user, &used.system, &used.faults, &used.voluntary, &used.involuntary);
 	usage_add(&p->own, &used);
 	kernel_task_end(slot);
 	thread_remove(t);
-	if (p->thread_count > 0 && slot == p->slot)
-		zombie_identify(p);
 	/* Which may wait in execve for that. */
 	if (p->thread_count == 1)
 		unpark(&FIRST_THREAD(p)->waiting);
 	if (p->thread_count == 0) {
+		/* It had become the first, with the first's number. */
+		if (slot != p->slot)
+			process_identify(p);
 		vfork_end(p);
 		process_leave(p);
 	} else if (p->stop) {

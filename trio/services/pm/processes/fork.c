@@ -10,13 +10,13 @@
 	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | \
 	 CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
 
-/* Words of a request's scratch: the number of the child that vfork waits for; the slot, plus one, whose memory is being
- * copied. */
+/* Words of a scratch: the child's number; its slot, plus one, while memory is being copied, 0: vfork waits. */
 enum { CHILD, SLOT };
 
 /* Of vfs.fork. */
 #define SHARE_FILES 1
 #define SHARE_DIRECTORIES 2
+#define SHARE_PARENT 4
 
 /* Namespaces and file descriptors of processes there are none. */
 static bool is_possible(const struct process *p, uint64_t flags)
@@ -31,13 +31,16 @@ static bool is_possible(const struct process *p, uint64_t flags)
 }
 
 /* Kernel and files of `child`. Returns 0, or what was refused, with nothing left behind. */
-static int64_t reserve(uint32_t parent, uint32_t child, uint64_t flags, uint64_t stack, uint64_t tls)
+static int64_t reserve(const struct thread *from, uint32_t child, int32_t number, uint64_t flags, uint64_t stack,
+		       uint64_t tls)
 {
-	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_DIRECTORIES : 0);
+	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_DIRECTORIES : 0) |
+			 (flags & (CLONE_PARENT | CLONE_THREAD) ? SHARE_PARENT : 0);
+	int32_t process = flags & CLONE_THREAD ? from->process->number : number;
 	int64_t result;
 
-	TRY(kernel_task_create(parent, child, stack, (flags & CLONE_SETTLS) != 0, tls));
-	result = vfs_fork(parent, child, share);
+	TRY(kernel_task_create(from->slot, child, stack, (flags & CLONE_SETTLS) != 0, tls));
+	result = vfs_fork(from->slot, child, share, (uint32_t)number, (uint32_t)process);
 	if (result != 0)
 		kernel_task_end(child);
 	return result;
@@ -51,7 +54,7 @@ static int64_t reserve_memory(uint32_t parent, uint32_t child, uint64_t flags)
 	if (result == 0 || result == -EWAIT)
 		return result;
 	/* Its files are the parent's too: none of them is closed by this. */
-	while (vfs_leave(child) == -EWAIT)
+	while (vfs_leave(child, false) == -EWAIT)
 		continue;
 	kernel_task_end(child);
 	return result;
@@ -126,11 +129,11 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	int32_t slot, number;
 	int64_t result = 0;
 
-	if (r->scratch[CHILD])
+	number = (int32_t)r->scratch[CHILD];
+	slot = (int32_t)r->scratch[SLOT] - 1;
+	if (number && slot < 0)
 		return wait_for_child(self, r);
-	if (r->scratch[SLOT]) {
-		slot = (int32_t)r->scratch[SLOT] - 1;
-	} else {
+	if (!number) {
 		if (!is_possible(p, flags))
 			return refuse(r, EINVAL);
 		if (!may_fork(p))
@@ -138,24 +141,25 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 		slot = slot_take();
 		if (slot < 0)
 			return refuse(r, EAGAIN);
-		result = reserve(self->slot, (uint32_t)slot, flags, stack, tls);
+		number = number_take();
+		result = reserve(self, (uint32_t)slot, number, flags, stack, tls);
 	}
 	if (result == 0)
 		result = reserve_memory(self->slot, (uint32_t)slot, flags);
 	if (result == -EWAIT) {
+		r->scratch[CHILD] = (uint64_t)number;
 		r->scratch[SLOT] = (uint64_t)slot + 1;
 		return park_hard(&pm.disk, r);
 	}
 	if (result != 0) {
+		number_of(number)->uses--;
 		slot_give((uint32_t)slot);
 		return settle(r, result);
 	}
 	/* committed */
-	number = number_take();
 	if (!(flags & CLONE_THREAD))
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
-	thread_identify(t);
 	/* An address that is none does no harm. */
 	if (flags & CLONE_PARENT_SETTID)
 		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
@@ -164,6 +168,7 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 		return answer(r, number);
 	p->vfork_parent = self;
 	r->scratch[CHILD] = (uint64_t)number;
+	r->scratch[SLOT] = 0;
 	return wait_for_child(self, r);
 }
 

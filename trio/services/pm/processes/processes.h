@@ -9,7 +9,7 @@ void table_start(void);
 /* A slot, or -EAGAIN. */
 int32_t slot_take(void);
 void slot_give(uint32_t slot);
-/* An unused number; there is always one. */
+/* A number that nobody has, used once from now on, as thread_add's; there is always one. */
 int32_t number_take(void);
 /* What has the number `*user`, or none, has another; a number that nobody has is free. */
 void number_set(int32_t *user, int32_t number);
@@ -20,10 +20,8 @@ struct process *process_numbered(int32_t number);
 void thread_identify(const struct thread *t);
 /* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
 void thread_named(const struct thread *t);
-/* All its threads. */
+/* All its threads; where the first has left its slot is a zombie, as Linux shows it, until it is waited for. */
 void process_identify(struct process *p);
-/* A process's slot when its first thread has left: a zombie, as Linux shows it, until it is waited for. */
-void zombie_identify(const struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
 struct process *process_add(uint32_t slot, int32_t number, struct process *parent);
 void process_remove(struct process *p);

@@ -36,6 +36,7 @@ int32_t number_take(void)
 		number = number + 1 < NUMBERS ? number + 1 : RESERVED;
 	while (number_of(number)->uses != 0);
 	last = number;
+	number_of(number)->uses++;
 	return number;
 }
 
@@ -88,11 +89,8 @@ void process_identify(struct process *p)
 {
 	EACH_THREAD (p, t)
 		thread_identify(t);
-}
-
-void zombie_identify(const struct process *p)
-{
-	identify(p, p->slot, p->number, 0, 'Z', (struct grant){ 0 });
+	if (!thread_numbered(p->number))
+		identify(p, p->slot, p->number, 0, 'Z', (struct grant){ 0 });
 }
 
 struct process *process_add(uint32_t slot, int32_t number, struct process *parent)
@@ -137,7 +135,7 @@ struct thread *thread_add(struct process *p, uint32_t slot, int32_t number)
 	memset(t, 0, sizeof *t);
 	t->process = p;
 	t->slot = slot;
-	number_set(&t->number, number);
+	t->number = number;
 	pm.numbers[number].thread = (uint16_t)(slot + 1);
 	list_add(&p->threads, &t->of_process);
 	p->thread_count++;

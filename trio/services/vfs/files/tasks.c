@@ -13,6 +13,7 @@
 
 #define SHARES_DESCRIPTORS 1
 #define SHARES_DIRECTORIES 2
+#define SHARES_PARENT 4
 
 /* A program that is executed counts in its node's `writers` as -1: nobody opens it for writing. */
 static void program_drop(struct node *n)
@@ -67,7 +68,7 @@ static void command_drop(struct command *c)
 	heap_free(c, sizeof *c + c->length);
 }
 
-int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
+int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share, uint32_t number, uint32_t process)
 {
 	struct task_files *from = &vfs.tasks[parent], *to = &vfs.tasks[child];
 	struct descriptors *descriptors = from->descriptors;
@@ -92,6 +93,11 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share)
 	to->program = NULL;
 	to->opening = NULL;
 	to->reads = to->writes = 0;
+	to->thread = number;
+	to->process = process;
+	if ((share & SHARES_PARENT) == 0)
+		to->parent = from->process;
+	to->state = 'R';
 	program_set(child, from->program);
 	if (to->command != NULL)
 		to->command->references++;
@@ -143,7 +149,7 @@ static bool is_alive(uint32_t process)
 	return false;
 }
 
-int64_t vfs_leave(uint32_t task)
+int64_t vfs_leave(uint32_t task, uint32_t zombie)
 {
 	struct task_files *t = &vfs.tasks[task];
 	uint32_t process = t->process, waits;
@@ -160,7 +166,10 @@ int64_t vfs_leave(uint32_t task)
 	kernel_task_calls(task, &reads, &writes, &waits);
 	t->reads += reads;
 	t->writes += writes;
-	memset(&t->thread, 0, sizeof *t - offsetof(struct task_files, thread));
+	memset(&t->nice, 0, sizeof *t - offsetof(struct task_files, nice));
+	t->state = 'Z';
+	if (!zombie)
+		t->process = 0;
 	if (terminal.session == process && !is_alive(process))
 		terminal_session_ended();
 	return 0;
