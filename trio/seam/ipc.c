@@ -11,11 +11,11 @@
 #define IS_PROCESS(server) (PROCESSES && (!THREADS || (server)->user))
 
 /* To a server's process that waits for a message: whatever it was doing in the kernel is over. */
-static inline void enter_process(struct task *server)
+static inline void enter_process(struct task *server, bool from_program)
 {
 	struct task *from = current;
 
-	processor_to_server(from, server);
+	processor_to_server(from, from_program || from->number < TASKS, server);
 	current = server;
 	task_leave_for_process(&from->kernel_sp, server->user);
 }
@@ -23,25 +23,32 @@ static inline void enter_process(struct task *server)
 /* From a server to a program whose system call is over: to its registers. */
 static inline void return_to_program(struct task *server, struct task *program)
 {
-	processor_to_program(program);
+	if (IS_PROCESS(server))
+		processor_to_program(program);
+	else
+		processor_switch(server, program);
 	current = program;
 	task_leave_for_program(&server->kernel_sp, program->user);
 }
 
-static __attribute__((noinline)) int64_t return_from_thread(struct task *thread, struct task *program)
+/* From a server to the caller, which waits in the kernel. */
+static inline void return_to_caller(struct task *server, struct task *caller)
 {
-	processor_switch(thread, program);
-	current = program;
-	task_leave_for_program(&thread->kernel_sp, program->user);
-	return queued_came();
+	if (IS_PROCESS(server) && caller->user && !caller->rare) {
+		processor_to_program(caller);
+		current = caller;
+		task_switch_stacks(&server->kernel_sp, caller->kernel_sp);
+	} else {
+		task_enter(caller);
+	}
 }
 
 /* The server, which waits for a message, has one; the caller, who runs, waits where it is. */
-static inline void enter(struct task *server, uint64_t header)
+static inline void enter(struct task *server, uint64_t header, bool from_program)
 {
 	if (IS_PROCESS(server)) {
 		server->user->rax = header;
-		enter_process(server);
+		enter_process(server, from_program);
 	} else {
 		server->serves->came = header;
 		task_enter(server);
@@ -53,7 +60,8 @@ static int64_t replied(void)
 {
 	struct caller *c = &current->caller;
 
-	task_switched();
+	if (task_ended)
+		task_switched();
 	return c->waits ? queued_wait(c) : c->result;
 }
 
@@ -87,7 +95,7 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	s->task->state = READY;
 	t->state = WAITING;
 	words_copy(s->words, words, HEADER_WORDS(header));
-	enter(s->task, header | t->number);
+	enter(s->task, header | t->number, plain);
 	return replied();
 }
 
@@ -144,8 +152,6 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	c->state = CLIENT_NONE;
 	if (c->is_plain && !(t->work | t->rare)) {
 		t->user->rax = (uint64_t)result;
-		if (!IS_PROCESS(server))
-			return return_from_thread(server, t);
 		return_to_program(server, t);
 		return queued_came();
 	}
@@ -153,6 +159,6 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 		s->present = NULL;
 	words_copy(whom == REPLY_TO_CALL ? c->words : t->request.out, outs, HEADER_OUTS(c->header));
 	c->result = result;
-	task_enter(t);
+	return_to_caller(server, t);
 	return queued_came();
 }

@@ -37,7 +37,7 @@ static nanoseconds since;
 
 static struct queue ready;
 /* Off the processor only after the next one runs on its own stack. */
-static struct task *ended;
+struct task *task_ended;
 
 /* With a stack, on which it will begin in the kernel. NULL: no memory. */
 static inline struct task *task_make(uint32_t number, const char *name, void (*function)(void))
@@ -200,9 +200,9 @@ void task_account(struct task *next)
 
 void task_switched(void)
 {
-	if (ended) {
-		discard(ended);
-		ended = NULL;
+	if (task_ended) {
+		discard(task_ended);
+		task_ended = NULL;
 	}
 }
 
@@ -224,7 +224,7 @@ void task_run(struct task *next)
 		return;
 	task_account(next);
 	if (from->state == ENDED)
-		ended = from;
+		task_ended = from;
 	switch_to(next);
 }
 

@@ -88,6 +88,8 @@ struct task {
 #define FIRST_TASK 1
 
 extern struct task *current, idle;
+/* The one that ran last, where it has ended and is not gone yet; NULL: none. task_switched() */
+extern struct task *task_ended;
 /* By number; NULL where the slot is free. */
 extern struct task *tasks[TASKS];
 

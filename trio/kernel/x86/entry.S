@@ -116,17 +116,17 @@ process:
 	movq %rax, %rdi
 	movq %rsp, %rsi
 	call process_trap
-	jmp 3f
-1:	leaq 16(%rsp), %rdx
-	call server_reply_and_wait
-	jmp 3f
-2:	movq %r10, %rcx
-	call grants_copy_short
 3:	pop_words
 	movq REGISTERS_RIP - 64(%rsp), %rcx
 	movq REGISTERS_RIP - 48(%rsp), %r11
 	movq REGISTERS_RIP - 40(%rsp), %rsp
 	sysretq
+1:	leaq 16(%rsp), %rdx
+	call server_reply_and_wait
+	jmp 3b
+2:	movq %r10, %rcx
+	call grants_copy_short
+	jmp 3b
 #endif
 	.size entry_system_call, . - entry_system_call
 

@@ -64,8 +64,6 @@ static inline uint32_t processor_selectors(void)
  * processor it finds the first state. */
 static inline void processor_save(struct task *from)
 {
-	if (from->number >= TASKS)
-		return;
 	processor_save_bases(from);
 	processor_fpu_save(from);
 }
@@ -86,7 +84,8 @@ static inline void processor_load_space(const struct task *to)
 
 static inline void processor_switch(struct task *from, struct task *to)
 {
-	processor_save(from);
+	if (from->number < TASKS)
+		processor_save(from);
 	if (processor_selectors() | from->rare | to->rare)
 		processor_switch_rare(from, to);
 	if (!to->user)
@@ -96,19 +95,21 @@ static inline void processor_switch(struct task *from, struct task *to)
 		processor_load_space(to);
 }
 
-/* The same, shorter: to a server's process from a program or another. */
-static inline void processor_to_server(struct task *from, struct task *server)
+/* The same, shorter: to a server's process from a program or another. Selectors that a server has loaded, which none
+ * does, stay: they mean nothing but where a processor has no instructions for thread pointers, and there
+ * processor_load_bases_slowly takes them out. */
+static inline void processor_to_server(struct task *from, bool is_program, struct task *server)
 {
-	processor_save(from);
-	if (processor_selectors() | from->rare)
-		processor_switch_rare(from, server);
+	if (is_program) {
+		processor_save(from);
+		if (processor_selectors() | from->rare)
+			processor_switch_rare(from, server);
+	}
 	processor_load(server);
 	processor_load_space(server);
 }
 
-/* And back, to one that has nothing rare. Selectors that a server has loaded, which none does, stay: they mean
- * nothing but where a processor has no instructions for thread pointers, and there processor_load_bases_slowly takes
- * them out. */
+/* And back, to one that has a user mode and nothing rare. */
 static inline void processor_to_program(struct task *program)
 {
 	processor_load(program);
