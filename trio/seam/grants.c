@@ -3,7 +3,6 @@
  * space is entered for it, and nothing faults but the server's own side. */
 #include "servers.h"
 #include "structure.h"
-#include "x86/entry.h"
 #include "x86/paging.h"
 
 /* Of one caller: for its call under way, and of a server for its clients' memory. */
@@ -22,7 +21,7 @@ static struct entry {
 	uint8_t holder, rights;
 	/* So that an index is a shift. */
 	uint64_t unused;
-} table[CALLERS][GRANTS];
+} table[CALLERS * GRANTS];
 static uint8_t next_client_grant[DOMAINS];
 
 static uint64_t id_of(uint64_t index, const struct entry *e)
@@ -48,15 +47,17 @@ static bool lasts(uint32_t caller, unsigned which)
 static inline const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned rights)
 {
 	uint64_t index = id >> GRANT_ENTRY_SHIFT & 0x3fff;
-	uint32_t caller = (uint32_t)(index / GRANTS);
 	unsigned which = index % GRANTS;
-	const struct entry *e = &table[MIN(caller, CALLERS - 1)][which];
+	const struct entry *e;
 
-	if (caller >= CALLERS || e->holder != holder || (e->rights & rights) != rights)
+	if (index >= CALLERS * GRANTS)
+		return NULL;
+	e = &table[index];
+	if (e->holder != holder || (e->rights & rights) != rights)
 		return NULL;
 	if (e->generation != (uint16_t)(id >> GRANT_GENERATION_SHIFT))
 		return NULL;
-	return (which < CALL_GRANTS ? lasts(caller, which) : has_client(e->owner)) ? e : NULL;
+	return (which < CALL_GRANTS ? lasts((uint32_t)(index / GRANTS), which) : has_client(e->owner)) ? e : NULL;
 }
 
 /* What a grant in the present task's message stands for: false where it has no right to that. The kernel's memory is
@@ -101,7 +102,7 @@ static inline bool give(struct task *t, struct entry *e, unsigned holder, uint64
 static __attribute__((noinline)) bool grant_give_resolved(struct task *t, unsigned holder, uint64_t *word,
 							  unsigned rights)
 {
-	struct entry *e = &table[t->number][t->caller.grants];
+	struct entry *e = &table[t->number * GRANTS + t->caller.grants];
 
 	INVARIANT(t->caller.grants < CALL_GRANTS);
 	return resolve((struct grant){ word[0], word[1] }, rights, e) && give(t, e, holder, word, rights);
@@ -111,7 +112,7 @@ static __attribute__((noinline)) bool grant_give_resolved(struct task *t, unsign
 bool grant_give(struct task *t, unsigned holder, uint64_t *word, unsigned rights)
 {
 	uint32_t caller = t->number;
-	struct entry *e = &table[caller][t->caller.grants];
+	struct entry *e = &table[caller * GRANTS + t->caller.grants];
 
 	if (caller >= TASKS || (word[0] > USER_END && !is_vector(word[0])))
 		return grant_give_resolved(t, holder, word, rights);
@@ -143,18 +144,17 @@ bool grants_are_own(const struct shape *shape, const uint64_t *words)
 
 void grants_revoke(uint32_t holder, uint32_t owner)
 {
-	struct entry *entries = &table[0][0];
-
 	for (unsigned i = 0; i < CALLERS * GRANTS; i++)
-		if (entries[i].holder == holder || entries[i].owner == owner)
-			entries[i].holder = 0;
+		if (table[i].holder == holder || table[i].owner == owner)
+			table[i].holder = 0;
 }
 
 uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 {
 	uint32_t domain = PRESENT_DOMAIN;
 	unsigned which = CALL_GRANTS + next_client_grant[domain]++ % CLIENT_GRANTS;
-	struct entry *e = &table[TASKS + domain][which];
+	uint64_t index = (TASKS + domain) * GRANTS + which;
+	struct entry *e = &table[index];
 
 	if (!domains[domain].has_clients_memory || !has_client(task))
 		return NO_GRANT;
@@ -164,7 +164,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 			     .generation = (uint16_t)(e->generation + 1),
 			     .holder = (uint8_t)domain,
 			     .rights = RIGHT_READ | RIGHT_WRITE };
-	return id_of((TASKS + domain) * GRANTS + which, e);
+	return id_of(index, e);
 }
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */
@@ -212,8 +212,7 @@ static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offse
 	return -EAGAIN;
 }
 
-/* Asked again, and still absent: the page has to be brought, and the client's call to be made anew; or there is none.
- * */
+/* Asked again, and still absent: the page has to be brought and the client's call made anew; or there is none. */
 static int64_t absent(struct copying *c, uint64_t before)
 {
 	struct task *t = c->task < TASKS ? tasks[c->task] : NULL;
@@ -241,13 +240,13 @@ static size_t string_within(const char *from, size_t most)
 }
 
 /* As in mono: for the program whose memory it is; a service's own strings, and a string's end, are not counted. */
-static void count_bytes(const struct copying *c, uint32_t owner, size_t n)
+static inline void count_bytes(uint64_t kind, uint32_t owner, size_t n)
 {
 	struct task *t = owner < TASKS ? tasks[owner] : current;
 
-	if (c->kind >= COPY_OUT)
+	if (kind >= COPY_OUT)
 		COUNT_FOR(t, bytes_out, n);
-	else if (c->kind == COPY_IN || owner < TASKS)
+	else if (kind == COPY_IN || owner < TASKS)
 		COUNT_FOR(t, bytes_in, n);
 }
 
@@ -260,12 +259,9 @@ static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t
 		*end = length < n;
 		n = length + *end;
 	}
-	if (c->kind == COPY_ZEROS)
-		memset(there, 0, n);
-	else if (user_copy(c->kind == COPY_OUT ? there : (void *)c->own,
-			   c->kind == COPY_OUT ? (const void *)c->own : there, n))
+	if (copy_user(c->kind, (uint64_t)there, c->own, n))
 		return -EFAULT;
-	count_bytes(c, owner, n - *end);
+	count_bytes(c->kind, owner, n - *end);
 	c->own += n;
 	c->offset += n;
 	c->n -= n;
@@ -317,37 +313,47 @@ static inline char *present_page(uint64_t root, uint64_t address, bool write)
 	return (char *)table_below(entry);
 }
 
-/* An address that is not a program's has no page. */
+/* With a program's memory, in one page of it. -EAGAIN: which is absent or not to be written, as none beyond it is. */
+static inline int64_t copy_in_page(const struct task *t, uint64_t kind, uint64_t address, uint64_t own, size_t n)
+{
+	char *page = present_page(t->root, address, kind >= COPY_OUT);
+
+	if (!page)
+		return -EAGAIN;
+	return copy_user((enum copy_kind)kind, (uint64_t)page + address % PAGE, own, n) ? -EFAULT : 0;
+}
+
+static __attribute__((noinline)) int64_t copy_in_pages(const struct task *t, uint64_t kind, uint64_t address,
+						       uint64_t own, size_t n)
+{
+	for (size_t piece; n > 0; address += piece, own += piece, n -= piece) {
+		piece = MIN(n, PAGE - address % PAGE);
+		TRY(copy_in_page(t, kind, address, own, piece));
+	}
+	return 0;
+}
+
 int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_t own, uint64_t n, uint64_t kind)
 {
 	const struct server *s = current->serves;
 	const struct entry *e = entry_of(id, s->domain, kind >= COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
-	uint64_t begin = (id & OFFSET_MASK) + offset, address;
+	uint64_t begin = id & OFFSET_MASK, address;
 	struct task *t;
-	char *page;
+	int64_t result;
 
 	COUNT(server_traps, 1);
 	if (!e || e->owner >= TASKS || kind == COPY_STRING || kind > COPY_ZEROS)
 		return -EAGAIN;
-	address = e->base + begin;
-	if (offset > length || n > length - offset || begin - offset + length > e->length || length > e->length ||
-	    address >= USER_END || address % PAGE + n > PAGE ||
-	    (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
-		return -EAGAIN;
 	t = tasks[e->owner];
-	if (!t)
+	address = e->base + begin + offset;
+	if (!t || offset > length || n > length - offset || begin + length > e->length || length > e->length ||
+	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
 		return -EAGAIN;
-	page = present_page(t->root, address, kind >= COPY_OUT);
-	if (!page)
-		return -EAGAIN;
-	page += address % PAGE;
-	if (kind == COPY_IN) {
-		COUNT_FOR(t, bytes_in, n);
-		return user_copy((void *)own, page, n) ? -EFAULT : 0;
-	}
-	COUNT_FOR(t, bytes_out, n);
-	if (kind == COPY_OUT)
-		return user_copy(page, (const void *)own, n) ? -EFAULT : 0;
-	memset(page, 0, n);
-	return 0;
+	if (address % PAGE + n <= PAGE)
+		result = copy_in_page(t, kind, address, own, n);
+	else
+		result = copy_in_pages(t, kind, address, own, n);
+	if (result == 0)
+		count_bytes(kind, t->number, n);
+	return result;
 }

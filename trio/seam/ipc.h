@@ -6,6 +6,7 @@
 #include "core/task.h"
 #include "domains.h"
 #include "message.h"
+#include "x86/entry.h"
 
 enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
 
@@ -74,6 +75,16 @@ static inline bool is_own(struct grant g)
 static inline bool is_user(uint64_t address, size_t n)
 {
 	return address < USER_END && n <= USER_END - address;
+}
+
+/* One piece between memory that may not be there, such as a program's, and one's own. 0: done. */
+static inline long copy_user(enum copy_kind kind, uint64_t user, uint64_t own, size_t n)
+{
+	if (kind == COPY_ZEROS)
+		return user_zero((void *)user, n);
+	if (kind == COPY_OUT)
+		return user_copy((void *)user, (const void *)own, n);
+	return user_copy((void *)own, (const void *)user, n);
 }
 
 /* Whether the task is a server's. */

@@ -1,7 +1,6 @@
 /* kernel_port.c: port.h for all that runs in the kernel, but parking and notifications: copies, grants, pages. */
 #include "structure.h"
 #include "vm.h"
-#include "x86/entry.h"
 
 /* By an entry of the table of grants, which a server passed to a service in the kernel or to the kernel. */
 static long copy_by_entry(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
@@ -12,16 +11,6 @@ static long copy_by_entry(enum copy_kind kind, struct grant g, uint64_t offset, 
 	while ((result = grants_copy(&c, true)) == -EAGAIN)
 		c.why = vm_fault(c.task, c.address, c.access);
 	return (long)result;
-}
-
-/* One piece between user memory and one's own. 0: done. */
-static inline long copy_user(enum copy_kind kind, uint64_t user, uint64_t own, size_t n)
-{
-	if (kind == COPY_ZEROS)
-		return user_zero((void *)user, n);
-	if (kind == COPY_OUT)
-		return user_copy((void *)user, (const void *)own, n);
-	return user_copy((void *)own, (const void *)user, n);
 }
 
 /* A grant of a client's memory is the address there, or that with VECTOR for the iovec that the task's route took

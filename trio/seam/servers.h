@@ -6,7 +6,6 @@
 #include "ipc.h"
 #include "structure.h"
 #include "core/frames.h"
-#include "x86/entry.h"
 
 struct server {
 	struct task *task;
