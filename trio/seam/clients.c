@@ -77,13 +77,10 @@ static bool may_keep(uint32_t domain)
 /* A signal may have come before. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
-	if (!is_held(task))
-		return -ESRCH;
-	if (ends > BY_NOTHING)
-		return -EINVAL;
-	tasks[task]->request.ends = (uint8_t)ends;
-	if (request_is_ended(tasks[task]))
-		return 1;
+	int64_t result = client_gave_way(task, ends);
+
+	if (result != 0)
+		return result;
 	tasks[task]->caller.state = CLIENT_PARKED;
 	current->serves->signalled[task / 64] &= ~(1UL << task % 64);
 	current->serves->late[task / 64] &= ~(1UL << task % 64);
@@ -128,19 +125,14 @@ void server_interrupt(struct task *t)
 		timer_set(t->number, now() + KILL_NS);
 }
 
-static void leave_server(struct task *t)
+/* Its process was killed, and the server has not answered since. */
+static void client_killed(struct task *t)
 {
 	if (t->caller.state == CLIENT_SENT)
 		list_remove(&t->caller.link);
 	else
 		tell(t, t->caller.server->gone);
 	client_end(t);
-}
-
-/* Its process was killed, and the server has not answered since. */
-static void client_killed(struct task *t)
-{
-	leave_server(t);
 	grants_revoke(0, t->number);
 	call_done(t, -EINTR);
 }
@@ -158,11 +150,13 @@ void server_late(struct task *t)
 		client_killed(t);
 }
 
-/* Its kernel stack, where the message is, goes away. */
+/* By the server that has its request, which knows of it but where it is parked. */
 void server_forget(struct task *t)
 {
 	if (t->caller.state == CLIENT_NONE)
 		return;
-	leave_server(t);
+	if (t->caller.state == CLIENT_PARKED)
+		tell(t, t->caller.server->gone);
+	client_end(t);
 	grants_end(&t->caller);
 }

@@ -3,22 +3,13 @@
 #define TRIO_LOCAL_H
 
 #include "calls.h"
+#include "queue.h"
 #include "core/checked.h"
 #include "core/task.h"
 
 static inline void count_call(unsigned which)
 {
 	COUNT(calls[which], 1);
-}
-
-/* Of a call that may wait: its handler may run more than once. Others need nothing of it. */
-static inline void request_begin(struct request *r, uint16_t call)
-{
-	r->call = call;
-	r->late = r->again = false;
-	r->done = 0;
-	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
-		r->scratch[i] = 0;
 }
 
 /* Of a call that may give way. */

@@ -1,9 +1,19 @@
-/* queue.h: queues, lists that are empty when they are zero, for the kernel and the seam on both sides; services have
- * port.h's own functions. */
+/* queue.h: queues, lists that are empty when they are zero, and requests, for the kernel and the seam on both sides;
+ * services have port.h's own functions. */
 #ifndef TRIO_QUEUE_H
 #define TRIO_QUEUE_H
 
 #include "port.h"
+
+/* Of a call that may wait: its handler may run more than once. Others need nothing of it. */
+static inline void request_begin(struct request *r, uint16_t call)
+{
+	r->call = call;
+	r->late = r->again = false;
+	r->done = 0;
+	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
+		r->scratch[i] = 0;
+}
 
 static inline bool queue_is_empty(const struct queue *q)
 {

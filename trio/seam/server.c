@@ -58,21 +58,15 @@ void raise_signal(struct request *r, uint32_t signal)
 }
 
 /* Of somebody else's memory. Where a page is absent vm is asked for it. */
-static long copy_by_entry(struct copying *c)
-{
-	int64_t result;
-
-	while ((result = trap_kernel(TRAP_COPY, (uint64_t)c, 0, 0)) == -EAGAIN)
-		c->why = vm_fault(c->task, c->address, c->access);
-	return (long)result;
-}
-
 static __attribute__((noinline)) long copy_asked(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own,
 						 size_t n)
 {
 	struct copying c = { g, offset, own, n, kind, .why = 0 };
+	int64_t result;
 
-	return copy_by_entry(&c);
+	while ((result = trap_kernel(TRAP_COPY, (uint64_t)&c, 0, 0)) == -EAGAIN)
+		c.why = vm_fault(c.task, c.address, c.access);
+	return (long)result;
 }
 
 static inline __attribute__((always_inline)) long copy(enum copy_kind kind, struct grant g, uint64_t offset,
@@ -113,11 +107,11 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 
 long copy_string(char *to, size_t size, struct grant from)
 {
-	struct copying c = { from, 0, (uint64_t)to, MIN(size, from.length), COPY_STRING, .why = 0 };
-
 	if (from.length == 0)
 		return -ENAMETOOLONG;
-	return is_entry(from.id) ? copy_by_entry(&c) : copy_own_string(to, size, (const char *)from.id);
+	if (is_entry(from.id))
+		return copy_asked(COPY_STRING, from, 0, (uint64_t)to, MIN(size, from.length));
+	return copy_own_string(to, size, (const char *)from.id);
 }
 
 struct grant grant_caller(uint32_t task, uint64_t address, uint64_t length)
@@ -192,22 +186,25 @@ static inline struct due answer_later(struct held *h)
 		answer_client(h);
 		return nothing;
 	}
-	memcpy(words, r->out, REPLY_WORDS * sizeof words[0]);
+	for (unsigned i = 0; i < REPLY_WORDS; i++)
+		words[i] = r->out[i];
 	return (struct due){ r->task, r->result, true };
 }
 
 /* It does not wait. */
 static void reply_due(struct due due)
 {
-	struct client_answer a = { .result = due.result };
-	struct message m = { .result = due.result };
+	if (due.whom == REPLY_TO_CALL) {
+		struct message m = { .result = due.result };
 
-	memcpy(m.words, words, sizeof m.words);
-	memcpy(a.out, words, REPLY_WORDS * sizeof words[0]);
-	if (due.whom == REPLY_TO_CALL)
+		memcpy(m.words, words, sizeof m.words);
 		trap_kernel(TRAP_REPLY, (uint64_t)&m, 0, 0);
-	else if (due.whom != REPLY_TO_NOBODY)
+	} else if (due.whom != REPLY_TO_NOBODY) {
+		struct client_answer a = { .result = due.result };
+
+		memcpy(a.out, words, REPLY_WORDS * sizeof words[0]);
 		trap_kernel(TRAP_ANSWER, due.whom, (uint64_t)&a, 0);
+	}
 }
 
 static void forget(struct held *h)
@@ -237,12 +234,12 @@ static void tell_parked(struct held *h)
 		forget(h);
 }
 
-static void handle(struct held *h)
+static struct due handle(struct held *h)
 {
 	if (h->service->client(h->service->table, &h->request, h->words) == ANSWERED)
-		answer_client(h);
-	else
-		tell_parked(h);
+		return answer_later(h);
+	tell_parked(h);
+	return nothing;
 }
 
 /* A client's request; it keeps its words where it waits. */
@@ -252,13 +249,9 @@ static inline __attribute__((always_inline)) struct due begin(uint32_t who, uint
 	struct held *h = &domain_held[who];
 	struct request *r = &h->request;
 
+	request_begin(r, call);
 	r->task = who;
-	r->call = call;
-	r->late = r->again = false;
 	r->raises = r->outs = 0;
-	r->done = 0;
-	for (unsigned i = 0; i < SCRATCH_WORDS; i++)
-		r->scratch[i] = 0;
 	if (service->client(service->table, r, given) == ANSWERED)
 		return answer_later(h);
 	h->service = service;
@@ -325,10 +318,9 @@ static __attribute__((noinline)) struct due look(struct due due)
 
 		/* Whoever asked goes on before those whom that woke. */
 		reply_due(due);
-		due = nothing;
 		list_remove(&h->request.link);
 		h->runs_again = false;
-		handle(h);
+		due = handle(h);
 	}
 	return due;
 }
