@@ -8,7 +8,7 @@
  * dropped. */
 #define TRAP_REPLY_AND_WAIT 0x8000
 /* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy,
- * within a page of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
+ * with memory of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
 #define TRAP_COPY_DIRECTLY 0x8001
 
 #ifndef __ASSEMBLER__
@@ -155,10 +155,6 @@ static inline long copy_own_string(char *to, size_t size, const char *from)
 enum {
 	/* (address): of its struct counters. */
 	TRAP_BEGIN = TRAP_COPY_DIRECTLY + 1,
-	/* (endpoint, message): a call of another service; message is the answer then. */
-	TRAP_CALL,
-	/* (message): a call of the kernel's. */
-	TRAP_KERNEL,
 	/* (incoming, wait): what is next; 0, or 1 where there is nothing and it is not to wait. */
 	TRAP_NEXT,
 	/* (message): the reply to the call that came last. */
@@ -185,8 +181,8 @@ enum {
 	/* (text, length), (text, length) */
 	TRAP_LOG,
 	TRAP_PANIC,
-	/* (words), of the call whose HEADER the number is, with this for who asks: as TRAP_CALL and TRAP_KERNEL. What
-	 * is returned is the result; further values are the first words then. */
+	/* (words), of the call of another service or of the kernel's whose HEADER the number is, with this for who
+	 * asks. What is returned is the result; further values are the first words then. */
 	TRAP_SEND,
 	TRAPS_END,
 };

@@ -20,18 +20,14 @@ static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_register
 		w4 = words[2];
 		w5 = words[3];
 		w6 = words[4];
-		__asm__ volatile("syscall"
-				 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6),
-				   "=r"(w7)
-				 :
-				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
 	} else {
-		__asm__ volatile("syscall"
-				 : "+a"(number), "+r"(w0), "+r"(w1), "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6),
-				   "=r"(w7)
-				 :
-				 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
+		/* Whatever is in them. */
+		__asm__("" : "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6));
 	}
+	__asm__ volatile("syscall"
+			 : "+a"(number), "+r"(w0), "+r"(w1), "+r"(w2), "+r"(w3), "+r"(w4), "+r"(w5), "+r"(w6), "=r"(w7)
+			 :
+			 : "rcx", "r11", "rbp", "r13", "r14", "r15", "memory");
 	words[0] = w0;
 	words[1] = w1;
 	words[2] = w2;

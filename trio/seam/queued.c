@@ -171,13 +171,15 @@ static bool next_of_others(struct server *s, struct incoming *in)
 
 void server_ticked(void)
 {
-	if (++servers[PRESENT_DOMAIN].ticks >= TICKS_MOST && is_process(PRESENT_DOMAIN))
+	struct server *s = current->serves;
+
+	if (++s->ticks >= TICKS_MOST && is_process(s->domain))
 		current->work |= WORK_END;
 }
 
 void server_look(void)
 {
-	if (servers[PRESENT_DOMAIN].ticks >= TICKS_MOST)
+	if (current->serves->ticks >= TICKS_MOST)
 		server_end("it does not answer");
 	current->work &= ~WORK_END;
 }
@@ -185,7 +187,7 @@ void server_look(void)
 /* One that does not wait has work of its own to go on with: others run if it is their turn. */
 int64_t server_next(uint64_t to, bool waits)
 {
-	struct server *s = &servers[PRESENT_DOMAIN];
+	struct server *s = current->serves;
 	struct incoming in = { 0 };
 
 	if (s->present)
@@ -222,14 +224,11 @@ static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *o
 
 int64_t server_reply(uint64_t from)
 {
-	struct server *s = &servers[PRESENT_DOMAIN];
 	struct message m;
 
-	if (!s->present)
-		return -EINVAL;
 	if (!server_get(&m, from, sizeof m))
 		return -EFAULT;
-	return reply_to_call(s, m.result, m.words);
+	return reply_to_call(current->serves, m.result, m.words);
 }
 
 /* A wait in registers is over. */

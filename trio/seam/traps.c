@@ -1,15 +1,13 @@
 /* traps.c: what a server asks of the kernel (message.h): who it is has been checked, what it gives is checked here. */
 #include "servers.h"
-#include "kernel_calls.h"
 #include "x86/machine.h"
 
-/* The kernel's own calls, those that its services need. What else can be wrong with one is its grants. */
+/* The kernel's own calls by a process, those that its services need. What else can be wrong with one is its grants. */
 static inline int64_t kernel_call(const struct server *s, uint16_t call, uint64_t *words)
 {
 	if (call >= KERNEL_CALLS || !(s->rights->kernel_calls >> call & 1))
 		return -EPERM;
-	if (kernel_calls_with_grants >> call & 1 && is_process(s->domain) &&
-	    !grants_are_own(&endpoints[ENDPOINT_KERNEL].shapes[call], words))
+	if (kernel_calls_with_grants >> call & 1 && !grants_are_own(&endpoints[ENDPOINT_KERNEL].shapes[call], words))
 		return -EFAULT;
 	return kernel_calls_by_words[call](words);
 }
@@ -26,13 +24,11 @@ static bool may_call(const struct domain *rights, uint64_t to, uint16_t call)
 int64_t domain_call(uint64_t header, uint64_t *words)
 {
 	const struct server *s = current->serves;
-	uint32_t to = HEADER_ENDPOINT(header) & 0xffff;
+	uint32_t to = HEADER_ENDPOINT(header);
 	uint16_t call = HEADER_CALL(header);
 	const struct endpoint *e = &endpoints[to];
 	int64_t result;
 
-	if (to == ENDPOINT_KERNEL)
-		return kernel_call(s, call, words);
 	if (!may_call(s->rights, to, call))
 		return -EPERM;
 	if (call >= e->count || e->shapes[call].kind != SHAPE_CALL)
@@ -50,35 +46,20 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 	return result;
 }
 
-/* Where it may not be made, that is the message's result. */
-static int64_t call_by_memory(uint64_t to, uint64_t message)
-{
-	struct message m;
-	int64_t result;
-
-	if (!server_get(&m, message, sizeof m))
-		return -EFAULT;
-	if (to >= ENDPOINTS)
-		return -EPERM;
-	result = domain_call(HEADER(false, to, m.call, 0, 0), m.words);
-	m.result = result;
-	return server_put(message, &m, sizeof m) ? 0 : -EFAULT;
-}
-
 #define LINE 256
 /* Of one server in the log. */
 #define LINES_MOST 1000
 
 static int64_t say(uint64_t text, uint64_t length, bool last)
 {
-	struct server *s = &servers[PRESENT_DOMAIN];
+	struct server *s = current->serves;
 	char line[LINE];
 
 	length = MIN(length, sizeof line - 1);
 	if (!server_get(line, text, length))
 		return -EFAULT;
 	line[length] = '\0';
-	if (last && is_process(PRESENT_DOMAIN))
+	if (last && is_process(s->domain))
 		server_end("%s", line);
 	if (s->lines_written++ < LINES_MOST)
 		log_line("%s", line);
@@ -109,7 +90,7 @@ static int64_t copy_asked(uint64_t from)
 
 static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 {
-	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].endpoints >> endpoint & 1))
+	if (endpoint >= ENDPOINTS || !(current->serves->rights->endpoints >> endpoint & 1))
 		return -EPERM;
 	timer_set(TASKS + (uint32_t)endpoint, deadline);
 	return 0;
@@ -117,7 +98,7 @@ static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 
 static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 {
-	if (endpoint >= ENDPOINTS || !(domains[PRESENT_DOMAIN].notifies >> endpoint & 1))
+	if (endpoint >= ENDPOINTS || !(current->serves->rights->notifies >> endpoint & 1))
 		return -EPERM;
 	if (bit >= NOTIFY_CANCEL)
 		return -EINVAL;
@@ -128,10 +109,6 @@ static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 int64_t domain_trap(uint64_t number, uint64_t *a)
 {
 	switch (number) {
-	case TRAP_CALL:
-		return call_by_memory(a[0], a[1]);
-	case TRAP_KERNEL:
-		return call_by_memory(ENDPOINT_KERNEL, a[0]);
 	case TRAP_NEXT:
 		return server_next(a[0], a[1]);
 	case TRAP_REPLY:
@@ -147,7 +124,7 @@ int64_t domain_trap(uint64_t number, uint64_t *a)
 	case TRAP_GRANT_CALLER:
 		return (int64_t)grant_of_client((uint32_t)MIN(a[0], TASKS), a[1], a[2]);
 	case TRAP_BEGIN:
-		servers[PRESENT_DOMAIN].counters_at = a[0];
+		current->serves->counters_at = a[0];
 		return 0;
 	case TRAP_NOTIFY:
 		return notify_asked(a[0], a[1]);

@@ -35,14 +35,14 @@ enum {
 
 int64_t kernel_call(unsigned call, const uint64_t words[MESSAGE_WORDS], uint64_t *out)
 {
-	struct message m = { .call = (uint16_t)call };
+	uint64_t sent[REGISTER_WORDS];
 	int64_t result;
 
-	memcpy(m.words, words, sizeof m.words);
-	result = TRAP(TRAP_KERNEL, &m, 0, 0);
+	memcpy(sent, words, sizeof sent);
+	result = trap_by_registers(SEND(ENDPOINT_KERNEL, call), sent);
 	if (out)
-		*out = m.words[0];
-	return result ? result : m.result;
+		*out = sent[0];
+	return result;
 }
 #define ASK(call, ...) kernel_call(call, (const uint64_t[MESSAGE_WORDS]){ __VA_ARGS__ }, NULL)
 

@@ -96,21 +96,11 @@ static void send(uint64_t endpoint)
 
 static void one(void)
 {
-	static struct message m;
 	static struct copying c;
 	static struct client_answer a;
-	uint64_t number = below(16) ? TRAP_CALL + below(TRAPS_END - TRAP_CALL) : TRAP_COPY_DIRECTLY;
+	uint64_t number = below(16) ? TRAP_NEXT + below(TRAPS_END - TRAP_NEXT) : TRAP_COPY_DIRECTLY;
 
-	switch (below(4) ? number : below(2) ? TRAP_CALL : TRAP_KERNEL) {
-	case TRAP_CALL:
-		fill(&m);
-		TRAP(TRAP_CALL, below(8) ? below(ENDPOINTS) : word(), below(8) ? (uint64_t)&m : word(), word());
-		break;
-	case TRAP_KERNEL:
-		fill(&m);
-		if (!ends_machine(&m))
-			TRAP(TRAP_KERNEL, &m, word(), word());
-		break;
+	switch (below(4) ? number : TRAP_SEND) {
 	case TRAP_COPY:
 		c = (struct copying){ .grant = { word(), word() },
 				      .offset = word(),
@@ -125,7 +115,7 @@ static void one(void)
 		TRAP(TRAP_COPY, &c, word(), word());
 		break;
 	case TRAP_SEND:
-		send(below(8) ? below(ENDPOINTS) : next() & 0xffff);
+		send(below(3) ? below(ENDPOINTS) : below(2) ? ENDPOINT_KERNEL : next() & 0xffff);
 		break;
 	case TRAP_COPY_DIRECTLY: {
 		uint64_t words[REGISTER_WORDS] = {
