@@ -17,20 +17,18 @@ struct held {
 
 /* A service of the domain's: its table of handlers, and what unpacks messages for it. */
 struct dispatcher {
-	uint32_t endpoint;
-	const char *name;
 	const void *table;
 	void (*start)(const void *table);
 	void (*notified)(const void *table, uint64_t bits);
 	int64_t (*call)(const void *table, uint16_t call, uint64_t *words);
 	verdict (*client)(const void *table, struct request *r, const uint64_t *words);
 	/* So that a place is a shift. */
-	uint64_t unused;
+	uint64_t unused[3];
 };
 
 /* Generated: the domain's services, the lowest first; room for its clients' requests, by task; and what it counts. */
 extern const struct dispatcher domain_services[];
-extern const unsigned domain_service_count, domain_clients;
+extern const unsigned domain_service_count;
 /* By endpoint: which of them it is. */
 extern const uint8_t domain_places[ENDPOINTS];
 extern struct held domain_held[];

@@ -285,7 +285,7 @@ def _kernel_stub(interface: Interface, member: Member) -> list[str]:
     inner = arguments(member.args, member.outs)
     return [
         stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});",
-        f"\treturn kernel_service.{member.name}({inner});", "}", "",
+        f"\treturn kernel_call_{member.name}({inner});", "}", "",
     ]  # fmt: skip  # a line each
 
 
@@ -435,14 +435,13 @@ class _Server(_Domain):
         lines += ["const struct dispatcher domain_services[] = {"]
         for each in reversed(services):
             of = each.provides
-            lines.append(f'\t{{ ENDPOINT_{each.name.upper()}, "{each.name}", &{each.name}_service, serve_{of}_start,')
-            lines.append(f"\t  serve_{of}_notified, serve_{of}_call, serve_{of}_client }},")
+            lines.append(f"\t{{ &{each.name}_service, serve_{of}_start, serve_{of}_notified,")
+            lines.append(f"\t  serve_{of}_call, serve_{of}_client, {{ 0 }} }},")
         lines += ["};", f"const unsigned domain_service_count = {len(services)};"]
         places = [f"[ENDPOINT_{each.name.upper()}] = {at}" for at, each in enumerate(reversed(services))]
         lines += [f"const uint8_t domain_places[ENDPOINTS] = {{ {', '.join(places)} }};"]
         clients = any(self.known[each.provides].of("client") for each in services)
         lines += [f"struct held domain_held[{'TASKS' if clients else '1'}];"]
-        lines += [f"const unsigned domain_clients = {'TASKS' if clients else '0'};"]
         if not process:
             main = f"_Noreturn void domain_main_{self.domain.name}(void)"
             lines += [f"{main};", main, "{", "\tserve();", "}"]

@@ -33,8 +33,8 @@ Written for each interface into OUT:
     NAME_table.h    struct NAME_service, the table's type
     NAME_client.h   stubs of its client calls: what kernel/abi includes
     NAME_dispatch.c what unpacks messages
-    kernel_calls.h, kernel_service.c
-                    the functions kernel_call_NAME behind the kernel's interface, and their table
+    kernel_calls.h, kernel_dispatch.c
+                    the functions kernel_call_NAME behind the kernel's interface; the same from words to words
     endpoints.h     numbers of services; calls.h, calls.c, call_names.h: a counter a call, and its name
 
 and for a structure
@@ -70,7 +70,7 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
         made = structures.structure(config.parent / "structures", words, found)
         return {out / name: text for name, text in domains.written(made, known, found).items()}
     files = {"endpoints.h": headers.endpoints(found)} | headers.counters(known)
-    files["kernel_calls.h"], files["kernel_service.c"] = functions.kernel_calls(known["kernel"])
+    files["kernel_calls.h"] = functions.kernel_calls(known["kernel"])
     for name, interface in known.items():
         files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}
         files |= {f"{name}_table.h": headers.table(interface)}

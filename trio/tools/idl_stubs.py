@@ -1,4 +1,4 @@
-"""Functions in C that belong to an interface, whatever the structure: what unpacks messages; the kernel's own table."""
+"""Functions in C that belong to an interface, whatever the structure: what unpacks messages; the kernel's own."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from idl_headers import guarded, parameters
 from idl_parse import Argument, Interface, Member
 
 
-def kernel_calls(interface: Interface) -> tuple[str, str]:
-    """Prototypes of the functions behind the kernel's interface, and their table."""
-    table = "const struct kernel_service kernel_service"
-    head = ['#include "kernel_table.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
-    body = ['#include "kernel_calls.h"', "", f"{table} = {{"]
+def kernel_calls(interface: Interface) -> str:
+    """Prototypes of the functions behind the kernel's interface."""
+    lines = ['#include "port.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
     for member in interface.of("call"):
-        head.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
-        body.append(f"\t.{member.name} = kernel_call_{member.name},")
-    return guarded("kernel_calls", [*head, "", f"extern {table};"]), "\n".join([*body, "};", ""])
+        lines.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
+    return guarded("kernel_calls", lines)
 
 
 def packed(args: tuple[Argument, ...]) -> list[tuple[int, Argument]]:
@@ -40,32 +37,27 @@ def _word(arg: Argument, at: int, source: str) -> str:
     return f"({arg.c}){source}[{at}]"
 
 
-def _case(member: Member) -> list[str]:
+def _called(member: Member, function: str) -> list[str]:
+    """From words to words, and the result."""
     given = [_word(arg, at, "words") for at, arg in packed(member.args)]
-    if not member.outs:
-        return [f"\tcase {member.number}:", f"\t\treturn service->{member.name}({', '.join(given)});"]
-    outs = [f"\t\t{out.c} out_{out.name} = 0;" for out in member.outs]
     inner = ", ".join([*given, *(f"&out_{out.name}" for out in member.outs)])
-    lines = [f"\tcase {member.number}: {{", *outs, f"\t\tint64_t result = service->{member.name}({inner});", ""]
-    lines += [f"\t\twords[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
-    return [*lines, "\t\treturn result;", "\t}"]
+    if not member.outs:
+        return [f"return {function}({inner});"]
+    lines = [*(f"{out.c} out_{out.name} = 0;" for out in member.outs), f"int64_t result = {function}({inner});", ""]
+    return [
+        *lines,
+        *(f"words[{at}] = (uint64_t)out_{out.name};" for at, out in enumerate(member.outs)),
+        "return result;",
+    ]
 
 
 def kernel_by_words(interface: Interface) -> str:
-    """The kernel's calls as a server makes them, by their numbers: from words to words, and the result."""
+    """The kernel's calls as a server makes them, by their numbers."""
     lines = ['#include "kernel_calls.h"', '#include "ipc.h"', ""]
     table = ["int64_t (*const kernel_calls_by_words[KERNEL_CALLS])(uint64_t *words) = {"]
     for member in interface.of("call"):
-        given = [_word(arg, at, "words") for at, arg in packed(member.args)]
-        inner = ", ".join([*given, *(f"&out_{out.name}" for out in member.outs)])
         lines += [f"static int64_t by_words_{member.name}(uint64_t *words)", "{"]
-        if member.outs:
-            lines += [f"\t{out.c} out_{out.name} = 0;" for out in member.outs]
-            lines += [f"\tint64_t result = kernel_call_{member.name}({inner});", ""]
-            lines += [f"\twords[{index}] = (uint64_t)out_{out.name};" for index, out in enumerate(member.outs)]
-            lines += ["\treturn result;", "}", ""]
-        else:
-            lines += [f"\treturn kernel_call_{member.name}({inner});", "}", ""]
+        lines += [*(f"\t{line}" for line in _called(member, f"kernel_call_{member.name}")), "}", ""]
         table.append(f"\t[{member.number}] = by_words_{member.name},")
     grants = " | ".join(f"1UL << {each.number}" for each in interface.of("call") if any(a.is_grant for a in each.args))
     return "\n".join([*lines, *table, "};", f"const uint64_t kernel_calls_with_grants = {grants};", ""])
@@ -83,7 +75,10 @@ def dispatcher(interface: Interface) -> str:
     lines += [f"int64_t serve_{interface.name}_call(const void *table, uint16_t call, uint64_t *words)", "{"]
     lines += [f"\t{name};", "", "\tswitch (call) {"]
     for member in interface.of("call"):
-        lines += _case(member)
+        called = [f"\t\t{line}" for line in _called(member, f"service->{member.name}")]
+        lines += (
+            [f"\tcase {member.number}: {{", *called, "\t}"] if member.outs else [f"\tcase {member.number}:", *called]
+        )
     lines += ["\t}", "\t(void)service;", "\t(void)words;", "\treturn -ENOSYS;", "}", ""]
     lines += [f"verdict serve_{interface.name}_client(const void *table, struct request *r, const uint64_t *words)"]
     lines += ["{", f"\t{name};", "", "\tswitch (r->call) {"]
