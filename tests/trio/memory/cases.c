@@ -210,7 +210,7 @@ static void shared_memory(void)
 	for (uint64_t i = 0; i < pages; i++)
 		CHECK(user_read(i % 2 + 1, at + i * PAGE, &value) == 0 && value == i);
 	/* Also a space's page and its root, and the page that objects are in. */
-	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0 && frames.unpromised == pages + 4 + 2 * own + 3);
+	CHECK(LEAVE(2) == 0 && CALL(renew, 1, 0) == 0 && frames.unpromised == pages + 4 + 2 * own + 3);
 	CHECK(kernel_call_memory_promise(-(int64_t)frames.promised) == 0);
 }
 
@@ -245,7 +245,7 @@ static void renewing(void)
 	CHECK(user_read(1, at, &value) == 0 && value == 7);
 	/* Of one that others live in too nothing comes back. */
 	CHECK(CALL(fork, 1, 2, 1) == 0 && CALL(renew, 2, all) == -ENOMEM && space_of(2) == space_of(1));
-	CHECK(CALL(renew, 2, 500) == 0 && space_of(2)->promised == 500 && CALL(leave, 2) == 0);
+	CHECK(CALL(renew, 2, 500) == 0 && space_of(2)->promised == 500 && LEAVE(2) == 0);
 	CHECK(CALL(renew, 1, all) == 0 && frames.unpromised == 0 && frames.promised == all);
 	CHECK(CALL(map_zeros, 1, 0x400000, 9 * MIB, READ_WRITE) == 0 && frames.promised == all);
 	CHECK(CALL(set_limits, 1, 0x2000000, USER_TOP - PAGE, 8 * MIB, 40 * PAGE) == 0);
@@ -281,7 +281,7 @@ static void futexes(void)
 	CHECK(CALL(fork, 1, 2, 0) == 0);
 	CHECK(ASK(2, futex_wake, other, 9, ~0U, 0) == 1 && futex_wait(1, at, 0, 2) == ANSWERED);
 	CHECK(ASK(2, futex_wake, at, 9, ~0U, 1) == 0 && ASK(1, futex_wake, at, 9, ~0U, 0) == 1);
-	CHECK(CALL(leave, 2) == 0 && CALL(renew, 1, 0) == 0);
+	CHECK(LEAVE(2) == 0 && CALL(renew, 1, 0) == 0);
 }
 
 /* Which pages are there, told by bytes in pages that are not, from one page into the next, as far as may be. */

@@ -155,8 +155,13 @@ long copy_out(struct grant to, uint64_t offset, const void *from, size_t n)
 
 int64_t kernel_space_create(uint32_t space, int64_t pages)
 {
+	int64_t result;
+
 	TRY(kernel_call_memory_promise(pages));
-	return space_create(space);
+	result = space_create(space);
+	if (result != 0)
+		(void)kernel_call_memory_promise(-pages);
+	return result;
 }
 
 int64_t kernel_space_destroy(uint32_t space)

@@ -49,5 +49,6 @@ void host_reap(void);
 		host_reap();                                              \
 		called;                                                   \
 	})
+#define LEAVE(task) CALL(leave, task, &(uint64_t){ 0 })
 
 #endif

@@ -278,7 +278,7 @@ static void op_fork(uint32_t task)
 
 static void op_leave(uint32_t task)
 {
-	CHECK(CALL(leave, task) == 0);
+	CHECK(LEAVE(task) == 0);
 	processes[task].alive = false;
 }
 
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 1; i < PROCESS_COUNT; i++)
 		if (processes[i].alive)
-			CHECK(CALL(leave, i) == 0);
+			CHECK(LEAVE(i) == 0);
 	for (uint32_t i = 0; i < OBJECTS; i++)
 		CHECK(CALL(object_drop, objects[i].number) == 0);
 	printf("free before %lu, after %lu, %lu refused\n", before, frames.free, refused);

@@ -134,7 +134,7 @@ static void forked(void)
 	*bring(0) = 5;
 	CHECK(CALL(object_brought, object, 0, 0) == 0 && r.link.next == NULL && s.link.next == NULL);
 	CHECK(user_write(1, AT, 6) == 0 && user_read(2, AT, &value) == 0 && value == 5);
-	CHECK(CALL(leave, 2) == 0 && news() == NOTHING);
+	CHECK(LEAVE(2) == 0 && news() == NOTHING);
 	end();
 }
 

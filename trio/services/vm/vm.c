@@ -27,9 +27,6 @@ static void forget_places(struct space *s, uint64_t top, uint64_t stack)
 	s->hole_most = 0;
 }
 
-/* The page of one that has ended, for the next: most that begin do so after another's end. */
-static struct space *spare;
-
 /* An empty one, that no task lives in, with so many pages promised; NULL: no memory. */
 static struct space *space_make(int64_t promised)
 {
@@ -38,14 +35,15 @@ static struct space *space_make(int64_t promised)
 
 	for (uint32_t tried = 0; spaces[number] != NULL && tried < TASKS; tried++)
 		number = (number + 1) % TASKS;
-	if (spare == NULL)
-		spare = pages_take(1);
-	if (spare == NULL || spaces[number] != NULL || kernel_space_create(number, promised) != 0)
+	s = spaces[number] == NULL ? pages_take(1) : NULL;
+	if (s == NULL)
 		return NULL;
+	if (kernel_space_create(number, promised) != 0) {
+		pages_give(s, 1);
+		return NULL;
+	}
 	/* committed */
-	s = spaces[number] = spare;
-	spare = NULL;
-	memset(s, 0, offsetof(struct space, own));
+	spaces[number] = s;
 	s->promised = promised;
 	s->number = number;
 	s->limit_space = s->limit_data = UINT64_MAX;
@@ -90,9 +88,7 @@ static void space_end(struct space *s)
 	space_empty(s, 0);
 	(void)kernel_space_destroy(s->number);
 	spaces[s->number] = NULL;
-	if (spare != NULL)
-		pages_give(spare, 1);
-	spare = s;
+	pages_give(s, 1);
 }
 
 static void enter(uint32_t task, struct space *s)
