@@ -22,22 +22,22 @@ _EDGE = re.compile(r'^edge: \{ sourcename: "([^"]+)" targetname: "([^"]+)"(?: la
 _MEMBER = re.compile(r"\.(\w+)\s*=\s*&?(\w+)\s*[,}\n]")
 _SERVICE_TABLE = re.compile(r"^const struct \w+_service \w+ = \{.*?^\};", re.MULTILINE | re.DOTALL)
 _BY_TABLE = re.compile(r"(?:(\w+)_service)?(?:->|\.)(\w+)\(")
+_BY_ARRAY = re.compile(r"^()(\w+_by_words)\[")
 _BY_PARAMETER = re.compile(r"()(\w+)\(")
 #: Tables whose members have no names in their initialisers, and a parameter: what functions in them are called.
 _NAMED = {
     "run": r"(?:run|linux)_\w+",
     "text": r"text_\w+",
     "act": r"act_\w+",
+    "kernel_calls_by_words": r"by_words_\w+",
     **{each: rf"serve_\w+_{each}" for each in ("start", "notified", "call", "client")},
 }
 _INDIRECT = "__indirect_call"
 KERNEL, RUNTIME = "kernel", "runtime of a server"
 #: Linked into each domain that is a thread or a process.
-_IN_RUNTIME = re.compile(r"seam/(?:server|thread|process|queues)|gen/(?!kernel_)\w+_dispatch")
+_IN_RUNTIME = re.compile(r"seam/(?:server|server_process|thread|process|queues)|gen/(?!kernel_)\w+_dispatch")
 _IN_DOMAIN = re.compile(r"gen/domain_(?!kernel$)\w+")
 _DISPATCHER = re.compile(r"(\w+)_dispatch\.c$")
-#: Of the dispatcher of the kernel's own calls: nobody starts that service, nor notifies it.
-_NEVER = ("serve_kernel_start", "serve_kernel_notified")
 #: Where one of these touches a page of a program's that is not there, the processor pushes registers and calls a trap.
 _COPIES = ("user_copy", "user_zero", "user_copy_string")
 FAULT: Function = (KERNEL, "a fault in a copy")
@@ -132,7 +132,6 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     of_interface = {
         name: [each.sources for each in services if each.provides == name] for name in rules.interfaces(root)
     }
-    of_interface["kernel"] = [KERNEL]
     provided = {each.sources: each.provides for each in services}
     domains = [f"gen/domain_{each.name}" for each in services] if servers else []
     #: Where a name is looked for that a component does not have, before the kernel.
@@ -153,7 +152,7 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     def by_table(component: str, file: str, line: str, column: str) -> Iterable[Function]:
         source = root / file
         text = " ".join(source.read_text().splitlines()[int(line) - 1 : int(line) + 2])[int(column) - 1 :]
-        called = _BY_TABLE.search(text) or _BY_PARAMETER.search(text)
+        called = _BY_ARRAY.search(text) or _BY_TABLE.search(text) or _BY_PARAMETER.search(text)
         service, member = called.groups() if called else ("", "")
         if unpacks := _DISPATCHER.search(file):
             places = [(each, True) for each in of_interface[unpacks[1]]]
@@ -185,7 +184,7 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     graph.calls = {each: set() for each in graph.frame}
     graph.calls[FAULT] = {(KERNEL, "vm_fault")}
     for component, caller, called, at in edges:
-        if (component, caller) not in graph.frame or caller in _NEVER:
+        if (component, caller) not in graph.frame:
             continue
         if called == _INDIRECT:
             graph.calls[component, caller].update(by_table(component, *at))
