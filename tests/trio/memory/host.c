@@ -164,9 +164,9 @@ int64_t kernel_space_create(uint32_t space, int64_t pages)
 	return result;
 }
 
-int64_t kernel_space_destroy(uint32_t space)
+int64_t kernel_space_destroy(uint32_t space, int64_t pages)
 {
-	return kernel_call_space_destroy(space);
+	return kernel_call_space_destroy(space, pages);
 }
 
 int64_t kernel_space_use(uint32_t task, uint32_t space)

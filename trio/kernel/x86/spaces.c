@@ -169,12 +169,13 @@ int64_t space_create(uint32_t space)
 	return 0;
 }
 
-int64_t kernel_call_space_destroy(uint32_t space)
+int64_t kernel_call_space_destroy(uint32_t space, int64_t pages)
 {
 	uint64_t root = root_of(space), next;
 
-	if (root == 0 || IS_REFUSED(space_tasks[space] == 0))
+	if (root == 0 || pages < 0 || IS_REFUSED(space_tasks[space] == 0))
 		return -EINVAL;
+	TRY(kernel_call_memory_promise(-pages));
 	if (*uses_of(physical(root)) > 1)
 		kernel_call_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);
 	if (cpu_cr3() == root) {

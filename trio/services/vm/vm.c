@@ -62,8 +62,8 @@ static struct region *last_of_run(const struct space *s, struct region *r)
 	return r;
 }
 
-/* Everything mapped is dropped; of what was promised `kept` pages stay so. */
-static void space_empty(struct space *s, int64_t kept)
+/* Everything mapped is dropped. */
+static void space_empty(struct space *s)
 {
 	uint64_t next;
 
@@ -77,16 +77,12 @@ static void space_empty(struct space *s, int64_t kept)
 	REGION_EACH (r, s)
 		object_unmapped(r->object);
 	regions_end(s);
-	(void)kernel_memory_promise(kept - s->promised);
-	s->promised = s->kept = kept;
-	s->pages = s->data = s->resident = s->peak = 0;
-	s->heap = s->heap_end = 0;
 }
 
 static void space_end(struct space *s)
 {
-	space_empty(s, 0);
-	(void)kernel_space_destroy(s->number);
+	space_empty(s);
+	(void)kernel_space_destroy(s->number, s->promised);
 	spaces[s->number] = NULL;
 	pages_give(s, 1);
 }
@@ -133,7 +129,11 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 		old->kept += more;
 		if (space_is_large(old) && !drop_share(old, 0, USER_TOP))
 			return ask_again(ENDPOINT_PM, PM_DISK_READY);
-		space_empty(old, kept);
+		space_empty(old);
+		(void)kernel_memory_promise(kept - old->promised);
+		old->promised = old->kept = kept;
+		old->pages = old->data = old->resident = old->peak = 0;
+		old->heap = old->heap_end = 0;
 		forget_places(old, USER_TOP, STACK_ROOM);
 		return 0;
 	}
