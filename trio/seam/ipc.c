@@ -110,10 +110,10 @@ int64_t message_call(uint64_t header, uint64_t *words)
 	return call(header, words, false);
 }
 
-uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words)
+uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs)
 {
 	current->serves->words = words;
-	return (uint64_t)server_reply_and_wait(whom, result, words);
+	return (uint64_t)server_reply_and_wait(whom, result, outs);
 }
 
 /* NULL: it replies to nobody, or to one whom it has no call of. */

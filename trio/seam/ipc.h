@@ -111,7 +111,7 @@ int64_t domain_call(uint64_t header, uint64_t *words);
 /* As TRAP_REPLY_AND_WAIT. */
 int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs);
 /* The same of a thread, which finds the words at `words`. */
-uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words);
+uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs);
 
 /* Generated: a server's call of a service in the kernel. */
 int64_t service_entered(uint64_t header, uint64_t *words);

@@ -191,9 +191,9 @@ enum {
 
 /* Of a domain: asks the kernel. */
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
-/* Replies `result`, with the further values of the answer in `words` where there are any, and waits: what HEADER
- * says, with the message's words in `words`, REGISTER_WORDS of them. */
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words);
+/* Replies `result`, with further values of the answer, REPLY_WORDS of them, where `outs` is not NULL, and waits: what
+ * HEADER says, with the message's words in `words`, REGISTER_WORDS of them. */
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs);
 /* As TRAP_COPY_DIRECTLY. */
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
 #endif

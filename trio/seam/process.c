@@ -19,9 +19,9 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* For whatever is not compiled for processes alone. */
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words)
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs)
 {
-	return reply_and_wait_by_registers(whom, result, words, has_words);
+	return reply_and_wait_by_registers(whom, result, words, outs);
 }
 
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)

@@ -7,19 +7,20 @@
 /* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
  * nothing. */
 static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_registers(uint64_t whom, int64_t result,
-										  uint64_t *words, bool has_words)
+										  uint64_t *words,
+										  const uint64_t *outs)
 {
 	uint64_t number = TRAP_REPLY_AND_WAIT;
 	register uint64_t w0 __asm__("rdi") = whom, w1 __asm__("rsi") = (uint64_t)result;
 	register uint64_t w2 __asm__("rdx"), w3 __asm__("r10"), w4 __asm__("r8"), w5 __asm__("r9"), w6 __asm__("rbx");
 	register uint64_t w7 __asm__("r12");
 
-	if (has_words) {
-		w2 = words[0];
-		w3 = words[1];
-		w4 = words[2];
-		w5 = words[3];
-		w6 = words[4];
+	if (outs) {
+		w2 = outs[0];
+		w3 = outs[1];
+		w4 = outs[2];
+		w5 = outs[3];
+		w6 = outs[4];
 	} else {
 		/* Whatever is in them. */
 		__asm__("" : "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6));

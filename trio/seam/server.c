@@ -163,7 +163,8 @@ static uint64_t words[MESSAGE_WORDS];
 struct due {
 	uint64_t whom;
 	int64_t result;
-	bool has_words;
+	/* Further values; NULL: there are none. */
+	const uint64_t *outs;
 };
 static const struct due nothing = { .whom = REPLY_TO_NOBODY };
 
@@ -178,17 +179,15 @@ static void answer_client(struct held *h)
 /* A value, and a few further ones, go with the wait. */
 static inline struct due answer_later(struct held *h)
 {
-	struct request *r = &h->request;
+	const struct request *r = &h->request;
 
 	if (!(r->raises | r->outs))
-		return (struct due){ r->task, r->result, false };
+		return (struct due){ r->task, r->result, NULL };
 	if (r->raises || r->outs > REPLY_WORDS) {
 		answer_client(h);
 		return nothing;
 	}
-	for (unsigned i = 0; i < REPLY_WORDS; i++)
-		words[i] = r->out[i];
-	return (struct due){ r->task, r->result, true };
+	return (struct due){ r->task, r->result, r->out };
 }
 
 /* It does not wait. */
@@ -202,7 +201,8 @@ static void reply_due(struct due due)
 	} else if (due.whom != REPLY_TO_NOBODY) {
 		struct client_answer a = { .result = due.result };
 
-		memcpy(a.out, words, REPLY_WORDS * sizeof words[0]);
+		if (due.outs)
+			memcpy(a.out, due.outs, REPLY_WORDS * sizeof words[0]);
 		trap_kernel(TRAP_ANSWER, due.whom, (uint64_t)&a, 0);
 	}
 }
@@ -301,7 +301,7 @@ static inline struct due come_directly(uint64_t header)
 
 	if (HEADER_IS_CLIENT(header))
 		return begin(HEADER_WHO(header), HEADER_CALL(header), words, service);
-	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words), true };
+	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words), words };
 }
 
 /* Whatever there is, asked for; then a request that is to run again. */
@@ -336,7 +336,7 @@ _Noreturn void serve(void)
 		uint64_t header = 0;
 
 		if (list_is_empty(&again.head)) {
-			header = reply_and_wait(due.whom, due.result, words, due.has_words);
+			header = reply_and_wait(due.whom, due.result, words, due.outs);
 			due = nothing;
 		}
 		due = header ? come_directly(header) : look(due);

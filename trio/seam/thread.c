@@ -8,9 +8,9 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 	return domain_trap(number, (uint64_t[]){ a, b, c });
 }
 
-uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words)
+uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs)
 {
-	return thread_reply_and_wait(whom, result, words);
+	return thread_reply_and_wait(whom, result, words, outs);
 }
 
 int64_t message_call(uint64_t header, uint64_t *words)

@@ -29,7 +29,7 @@ extern const volatile struct orders orders;
 int64_t __real_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
 int64_t __wrap_trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
 #define TRAP(number, a, b, c) __real_trap_kernel(number, (uint64_t)(a), (uint64_t)(b), (uint64_t)(c))
-uint64_t __wrap_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words);
+uint64_t __wrap_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs);
 int64_t __wrap_copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
 
 /* A trap with all registers that may have words in them; they are what comes back. */

@@ -115,15 +115,16 @@ int64_t __wrap_copy_directly(struct grant g, uint64_t offset, uint64_t own, size
 }
 
 /* By memory, so that what comes is asked for. */
-uint64_t __wrap_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, bool has_words)
+uint64_t __wrap_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs)
 {
 	struct client_answer a = { .result = result };
 	struct message m = { .result = result };
 
-	if (armed && orders.kind == KIND_LIES && lie_waits(whom, result, words))
+	if (armed && orders.kind == KIND_LIES && lie_waits(whom, result, outs ? outs : words))
 		return 0;
 	memcpy(m.words, words, sizeof m.words);
-	memcpy(a.out, words, REPLY_WORDS * sizeof words[0]);
+	if (outs)
+		memcpy(a.out, outs, REPLY_WORDS * sizeof outs[0]);
 	if (whom == REPLY_TO_CALL)
 		__wrap_trap_kernel(TRAP_REPLY, (uint64_t)&m, 0, 0);
 	else if (whom != REPLY_TO_NOBODY)
