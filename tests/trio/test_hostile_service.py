@@ -75,6 +75,7 @@ POWERS = {
     "space_create": {"address spaces that are nobody's": "EINVAL"},
     "memory_promise": {"promises taken back that were not made": "EINVAL"},
     "task_create": {"tasks that are nobody's": "ESRCH", "thread pointers to the kernel": "EPERM"},
+    "machine": {"memory written that is not its own": "EFAULT"},
     "port_in": {"ports that are not its own": "EPERM"},
     "irq_attach": {"interrupts that are not its own": "EPERM"},
     "device_map": {"device memory that is not its own": "EINVAL"},

@@ -7,6 +7,9 @@ enum {
 	TASK_END = 3,
 	TASK_EXEC = 4,
 	TASK_PORTS = 9,
+	MACHINE = 13,
+	COUNTERS = 14,
+	ARCHIVE = 17,
 	SPACE_CREATE = 20,
 	SPACE_DESTROY = 21,
 	SPACE_USE = 22,
@@ -29,6 +32,7 @@ enum {
 };
 
 #define NO_TASK 900
+#define NO_SPACE 900
 #define USER_END 0x7ffffffff000UL
 #define KERNEL_FRAME 0x200000UL
 #define ALL_PAGES (1UL << 52)
@@ -122,7 +126,13 @@ static int64_t promises(void)
 	int64_t result = ASK(MEMORY_PROMISE, 1UL << 63);
 
 	result = same(result, ASK(MEMORY_PROMISE, 0 - (1UL << 40)));
-	return same(result, ASK(MEMORY_PROMISE, 0 - (1UL << 24)));
+	result = same(result, ASK(MEMORY_PROMISE, 0 - (1UL << 24)));
+	if (ASK(SPACE_CREATE, NO_SPACE, 0) != 0)
+		return 0;
+	result = same(result, ASK(SPACE_DESTROY, NO_SPACE, 1UL << 63));
+	result = same(result, ASK(SPACE_DESTROY, NO_SPACE, 1UL << 24));
+	result = same(result, ASK(SPACE_DESTROY, NO_SPACE, UINT64_MAX));
+	return ASK(SPACE_DESTROY, NO_SPACE, 0) == 0 ? result : 0;
 }
 
 static int64_t tasks_of_nobody(void)
@@ -204,6 +214,22 @@ static int64_t device_memory(void)
 	return same(result, ASK(DEVICE_MAP, 0, 0xffffffff));
 }
 
+/* By the kernel, which takes a grant for it. */
+static int64_t memory_written(void)
+{
+	static const uint64_t others[] = {
+		0xffffffff80200000, 0xffff888000001000, USER_END - PAGE, NO_GRANT, GRANT_ENTRY, UINT64_MAX - 7,
+	};
+	int64_t result = -EFAULT;
+
+	for (unsigned i = 0; i < COUNT_OF(others); i++) {
+		result = same(result, ASK(MACHINE, others[i], 4 * PAGE));
+		result = same(result, ASK(COUNTERS, TASKS, others[i], 4 * PAGE));
+		result = same(result, ASK(ARCHIVE, 0, others[i], 4 * PAGE));
+	}
+	return result;
+}
+
 static const struct {
 	const char *name;
 	int64_t (*run)(void);
@@ -219,6 +245,7 @@ static const struct {
 	{ "promises taken back that were not made", promises, MEMORY_PROMISE },
 	{ "tasks that are nobody's", tasks_of_nobody, TASK_CREATE },
 	{ "thread pointers to the kernel", thread_pointers, TASK_CREATE },
+	{ "memory written that is not its own", memory_written, MACHINE },
 	{ "ports that are not its own", ports, PORT_IN },
 	{ "interrupts that are not its own", lines, IRQ_ATTACH },
 	{ "memory told of that is no device's", memory_told, DEVICE_MEMORY },
