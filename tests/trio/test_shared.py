@@ -24,7 +24,9 @@ def test_the_processor_is_shared_by_those_who_call_and_theirs_is_what_servers_do
     that keeps the processor, or time that is a server's or nobody's."""
     ended = boot(kernel, initramfs(("shared",), {"bin/shared": program("shared")}), Machine(path=True), seconds=120)
     assert ended.status == 0, ended
-    found = {name: [int(each) for each in numbers] for name, *numbers in map(str.split, ended.bulk.decode().splitlines())}
+    found = {
+        name: [int(each) for each in numbers] for name, *numbers in map(str.split, ended.bulk.decode().splitlines())
+    }
     assert set(found) == PAIRS | ALONE
     for pair in PAIRS:
         assert min(found[pair]) * 3 >= max(found[pair]) > 0, (pair, found[pair])

@@ -7,8 +7,7 @@
 /* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
  * nothing. */
 static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_registers(uint64_t whom, int64_t result,
-										  uint64_t *words,
-										  const uint64_t *outs)
+										  uint64_t *words, const uint64_t *outs)
 {
 	uint64_t number = TRAP_REPLY_AND_WAIT;
 	register uint64_t w0 __asm__("rdi") = whom, w1 __asm__("rsi") = (uint64_t)result;
