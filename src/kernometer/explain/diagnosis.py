@@ -7,30 +7,19 @@ finding explains are a finding of their own, undecided, with the rules that coul
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from typing import Any, Literal
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from kernometer.explain.expression import (
-    Condition,
-    Figure,
-    Holds,
-    Interval,
-    condition,
-    expression,
-    figures,
-    is_condition,
-    value,
-)
-from kernometer.explain.systems import Pair, System, differing
+from kernometer.explain.expression import Holds, condition, expression, figures, holds, value
+from kernometer.explain.systems import Interval, Pair, System, differing
 from kernometer.stats.model import RowComparison
 
 Kind = Literal["cause", "flaw", "claim refuted", "claim confirmed", "trait"]
-
 
 #: The family of ratios that a paper states without rows.
 STATED = "stated"
@@ -64,15 +53,22 @@ class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True
     source: str = ""
 
 
-class Step(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """One rung of the cost ladder."""
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of rules.toml."""
 
-    what: str
-    cost: str
+    rule: tuple[Rule, ...]
+    ladder: tuple[tuple[str, str], ...]  #: what each rung of the cost ladder is, and its sum
+
+    def __post_init__(self) -> None:
+        """Raises LanguageError."""
+        for rule in self.rule:
+            for text, _ in (*rule.when, *filter(None, (rule.refuted_if, rule.confirmed_if))):
+                condition(text)
+        for text in (*(text for rule in self.rule for text, _ in rule.show), *(text for _, text in self.ladder)):
+            expression(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """`words` with `{}` at the place of the number, or `{t}` if that is a cost."""
 
     words: str
@@ -91,12 +87,10 @@ class Finding:
     other: str
     confidence: Confidence
     evidence: tuple[Evidence, ...]
-    outcome: str = ""  #: what the refuting row says here; "" if it is not among the rows
-    outcome_value: Interval | None = None
+    outcome: Evidence | None = None  #: what the refuting row says here; None if it is not among the rows
 
 
-@dataclass(frozen=True, slots=True)
-class Undecided:
+class Undecided(NamedTuple):
     """Rows of one family that differ and that nothing explains: `rows` with their ratios, B to A."""
 
     family: str
@@ -106,34 +100,11 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    what: str
-    costs: tuple[Interval | None, ...]  #: of each system
-
-
-@dataclass(frozen=True, slots=True)
 class Diagnosis:
     systems: tuple[System, ...]
     findings: tuple[Finding, ...]
     undecided: tuple[Undecided, ...]
-    ladder: tuple[Rung, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    rules: tuple[Rule, ...]
-    ladder: tuple[Step, ...]
-
-
-def rules_of(document: Mapping[str, Any]) -> Rules:
-    """The contents of rules.toml. Raises msgspec.ValidationError, or LanguageError for a condition."""
-    rules = tuple(msgspec.convert(document["rule"], list[Rule]))
-    for rule in rules:
-        for text, _ in (*rule.when, *filter(None, (rule.refuted_if, rule.confirmed_if))):
-            condition(text)
-        for text, _ in rule.show:
-            condition(text) if is_condition(text) else expression(text)
-    return Rules(rules, tuple(msgspec.convert(document["ladder"], list[Step])))
+    ladder: Mapping[str, tuple[Interval | None, ...]]  #: the rungs, and the cost of each on each system
 
 
 def diagnose(
@@ -145,7 +116,7 @@ def diagnose(
     spoken: list[Finding] = []
     unsure: dict[str, tuple[str, ...]] = {}
     said_no: list[str] = []
-    for rule in rules.rules:
+    for rule in rules.rule:
         answers = [_apply(rule, pair) for pair in pairs]
         spoken += [one for one in answers if isinstance(one, Finding)]
         if all(one is None for one in answers):
@@ -155,77 +126,64 @@ def diagnose(
     replaced = {(name, one.system) for one in spoken for name in one.rule.instead_of}
     findings = [one for one in spoken if (one.rule.name, one.system) not in replaced]
     alike = [one.rule.name for one in findings if one.kind == "cause" and not one.other]
-    findings = [replace(one, kind="trait") if alike.count(one.rule.name) == len(_SIDES) else one for one in findings]
-    findings.sort(key=lambda one: (_ORDER.index(one.kind), -one.confidence))
-    undecided: tuple[Undecided, ...] = ()
-    if b is not None:
-        families = _families(differing(a, b, given), findings, a.stated)
-        undecided = tuple(_undecided(rules, *each, unsure, said_no) for each in families.items())
-    steps = [(step.what, expression(step.cost)) for step in rules.ladder]
-    ladder = tuple(
-        Rung(what, tuple(value(node, Pair(one)) for one in (a, b) if one is not None)) for what, node in steps
-    )
-    systems = (a,) if b is None else (a, b)
-    return Diagnosis(systems, tuple(findings), undecided, tuple(one for one in ladder if any(one.costs)))
-
-
-_SIDES = "AB"
-_ORDER = ("cause", "flaw", "claim refuted", "claim confirmed", "trait")
+    findings = [replace(one, kind="trait") if alike.count(one.rule.name) == 2 else one for one in findings]
+    findings.sort(key=lambda one: (get_args(Kind).index(one.kind), -one.confidence))
+    rest = _unexplained(differing(a, b, given), findings, a.stated) if b is not None else {}
+    undecided = []
+    for family, rows in rest.items():
+        could = [one.name for one in rules.rule if any(_told(row, one.explains) for row, _ in rows)]
+        measurable = [name for name in could if name in unsure and all("/" in row for row in unsure[name])]
+        excluded = tuple(name for name in could if name in said_no)
+        undecided.append(Undecided(family, tuple(rows), tuple((name, unsure[name]) for name in measurable), excluded))
+    ladder = {what: tuple(value(expression(sum_), Pair(one.x)) for one in pairs) for what, sum_ in rules.ladder}
+    ladder = {what: costs for what, costs in ladder.items() if any(costs)}
+    return Diagnosis(tuple(one.x for one in pairs), tuple(findings), tuple(undecided), ladder)
 
 
 def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     """A finding; the rows that are missing to tell; or None if the rows say no."""
     conditions = [(condition(text), words) for text, words in rule.when]
-    of_two = any(figure.side == "Y" for one, _ in conditions for figure in one.figures())
+    used = [figure for one, _ in conditions for side in (one.left, *one.comparators) for figure in figures(side)]
+    of_two = any(figure.side == "Y" for figure in used)
     if rule.by not in ("", pair.x.by) or (of_two and pair.y is None):
         return ()
-    held = {one.holds(pair) for one, _ in conditions}
+    held = {holds(one, pair) for one, _ in conditions}
     if Holds.NO in held:
         return None
-    if held & {Holds.UNKNOWN, Holds.UNSURE}:
-        return tuple(dict.fromkeys(row for one, _ in conditions for row in _absent(one, pair)))
+    if Holds.UNKNOWN in held:
+        return tuple(dict.fromkeys(figure.rows[0] for figure in used if not any(pair.costs(*figure).values())))
     stated = Confidence[rule.confidence.upper()]
     confidence = max(Confidence(stated - (Holds.BARELY in held)), Confidence.HYPOTHESIS)
-    said = [(one.left, words) for one, words in conditions]
-    for text, words in rule.show:
-        if not is_condition(text):
-            said.append((expression(text), words))
-        elif (only := condition(text)).holds(pair) in (Holds.YES, Holds.BARELY):
-            said.append((only.left, words))
-    evidence = tuple(found for node, words in said if (found := _evidence(node, words, pair)) is not None)
+    said: list[tuple[ast.expr, str]] = [*conditions, *((expression(text), words) for text, words in rule.show)]
+    evidence = tuple(found for node, words in said if words and (found := _evidence(node, words, pair)))
     other = pair.y.name if of_two and pair.y else ""
     finding = Finding(rule, rule.kind, pair.x.name, other, confidence, evidence)
     for test, proves in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
         if test is not None:
             tested = condition(test[0])
-            held_here, measured = tested.holds(pair), value(tested.left, pair)
-            if held_here is Holds.YES:
-                return replace(finding, confidence=proves, outcome=test[1], outcome_value=measured)
-            if held_here is Holds.NO and proves is Confidence.REFUTED:
-                finding = replace(finding, outcome=test[1], outcome_value=measured)
+            here, outcome = holds(tested, pair), _evidence(tested.left, test[1], pair)
+            if here is Holds.YES:
+                return replace(finding, confidence=proves, outcome=outcome)
+            if here is Holds.NO and proves is Confidence.REFUTED:
+                finding = replace(finding, outcome=outcome)
     return finding
 
 
-def _absent(one: Condition, pair: Pair) -> Iterator[str]:
-    for figure in one.figures():
-        if not any(cost.cost for row in figure.rows for cost in pair.costs(figure.side, row)):
-            yield figure.rows[0]
-
-
 def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
+    """Of a sum, or of the left side of a condition that holds."""
+    if isinstance(node, ast.Compare):
+        if holds(node, pair) not in (Holds.YES, Holds.BARELY):
+            return None
+        node = node.left
     found = value(node, pair)
-    if found is None or not words:
+    if found is None:
         return None
-    rows = [cost.row for figure in figures(node) for cost in _first(figure, pair)]
-    other = {figure.side for figure in figures(node)} == {"Y"}
-    return Evidence(words, found, tuple(dict.fromkeys(rows)), other)
+    used = [*figures(node)]
+    rows = dict.fromkeys(row for figure in used for row in pair.costs(*figure))
+    return Evidence(words, found, tuple(rows), {figure.side for figure in used} == {"Y"})
 
 
-def _first(figure: Figure, pair: Pair) -> Sequence[Any]:
-    return next((found for row in figure.rows if (found := pair.costs(figure.side, row))), ())
-
-
-def _families(
+def _unexplained(
     rows: Mapping[str, float], findings: Sequence[Finding], stated: Mapping[str, float]
 ) -> dict[str, list[tuple[str, float]]]:
     """The rows that no cause accounts for, by workload's family or by table."""
@@ -233,25 +191,12 @@ def _families(
     told = [form for one in real for form in one.rule.explains]
     families: dict[str, list[tuple[str, float]]] = {}
     for row, ratio in rows.items():
-        if not any(fnmatchcase(row, form) for form in told):
+        if not _told(row, told):
             table, colon, _ = row.partition(": ")
             family = STATED if row in stated else table if colon else row.partition("/")[0]
             families.setdefault(family, []).append((row, ratio))
     return families
 
 
-def _undecided(
-    rules: Rules,
-    family: str,
-    rows: Sequence[tuple[str, float]],
-    unsure: Mapping[str, tuple[str, ...]],
-    said_no: Sequence[str],
-) -> Undecided:
-    could = [
-        rule.name for rule in rules.rules if any(fnmatchcase(row, form) for row, _ in rows for form in rule.explains)
-    ]
-    measurable = [
-        name for name in could if name in unsure and all("/" in row for row in unsure[name])
-    ]  # no paper's own
-    lacking = tuple((name, unsure[name]) for name in measurable)
-    return Undecided(family, tuple(rows), lacking, tuple(name for name in could if name in said_no))
+def _told(row: str, forms: Sequence[str]) -> bool:
+    return any(fnmatchcase(row, form) for form in forms)

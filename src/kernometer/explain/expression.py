@@ -21,182 +21,124 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import product
-from typing import Protocol
+from typing import NamedTuple
+
+from kernometer.explain.systems import Interval, Pair, form
 
 _FIGURE = re.compile(r"([XY])\[([^\]\"]+)\]")
-OF_FIGURES = ("most", "least", "spread", "slope", "missing")
-OF_NUMBERS = {"cycles": 1, "ticks": 2, "off": 1}
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_NOTHING = Pair()
+#: Functions of the rows of a figure, and of numbers with how many they take.
+_OF_ROWS = ("most", "least", "spread", "slope", "missing")
+_OF_NUMBERS = {"cycles": 1, "ticks": 2, "off": 1}
 
 
 class LanguageError(ValueError):
-    """The text is no condition."""
+    """The text is not of the language."""
 
 
 class Holds(Enum):
     YES = "over the whole interval"
     BARELY = "only in its middle"
-    UNSURE = "not decided by the comparison"
     NO = "no"
-    UNKNOWN = "a figure is missing"
+    UNKNOWN = "a figure is missing, or the comparison does not decide"
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A value between `low` and `high`, most likely `value`. `unit`: "ns", "instructions", or "" for a plain number."""
-
-    low: float
-    value: float
-    high: float
-    unit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """A row's cost; None if it has no number."""
-
-    row: str
-    cost: Interval | None
-
-
-class Systems(Protocol):
-    """What a condition asks of the results."""
-
-    def costs(self, side: str, pattern: str) -> Sequence[Cost]:
-        """The rows of X or Y with that name, or of that form if it has a `*`."""
-
-    def ratio(self, row: str, over: str) -> Interval | None:
-        """The judged ratio of that row's costs, `over` ("X" or "Y") above; None if nobody judged it."""
-
-    def hertz(self, side: str) -> float | None:
-        """The clock rate of a side's processor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     side: str
-    rows: tuple[str, ...]
+    rows: tuple[str, ...]  #: the first that there is counts
 
 
 def figures(node: ast.expr) -> Iterator[Figure]:
-    """Every figure that it mentions."""
+    """Every figure that it mentions. Raises LanguageError."""
     for one in ast.walk(node):
-        if isinstance(one, ast.Subscript):
-            yield _figure(one)
-
-
-def _figure(node: ast.Subscript) -> Figure:
-    if isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-        return Figure(node.value.id, tuple(row.strip() for row in node.slice.value.split("|")))
-    raise LanguageError(f"no figure: {ast.unparse(node)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    left: ast.expr
-    at_least: bool
-    right: ast.expr
-
-    def figures(self) -> Iterator[Figure]:
-        yield from figures(self.left)
-        yield from figures(self.right)
-
-    def holds(self, systems: Systems) -> Holds:
-        left, right = value(self.left, systems), value(self.right, systems)
-        if left is None or right is None or (left.unit != right.unit and right.unit and left.unit):
-            return Holds.UNKNOWN
-        over, under = (left, right) if self.at_least else (right, left)
-        if over.low >= under.high:
-            return Holds.YES
-        if over.high < under.low:
-            return Holds.NO
-        if any(_judged(one, systems) for side in (self.left, self.right) for one in ast.walk(side)):
-            return Holds.UNSURE  # noise between two systems is no cause
-        return Holds.BARELY if over.value >= under.value else Holds.NO
-
-
-def is_condition(text: str) -> bool:
-    """Whether it compares; rows contain = themselves."""
-    return isinstance(_parsed(text), ast.Compare)
-
-
-def condition(text: str) -> Condition:
-    """Raises LanguageError."""
-    node = _parsed(text)
-    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], ast.GtE | ast.LtE):
-        raise LanguageError(f"not one >= or <= in {text!r}")
-    right = node.comparators[0]
-    _check(node.left)
-    _check(right)
-    return Condition(node.left, isinstance(node.ops[0], ast.GtE), right)
+        match one:
+            case ast.Subscript(value=ast.Name(id="X" | "Y" as side), slice=ast.Constant(value=str(rows))):
+                yield Figure(side, tuple(row.strip() for row in rows.split("|")))
+            case ast.Subscript():
+                raise LanguageError(f"no figure: {ast.unparse(one)}")
 
 
 def expression(text: str) -> ast.expr:
-    """A sum alone. Raises LanguageError."""
-    node = _parsed(text)
-    _check(node)
+    """A sum, or a condition as an ast.Compare, which `holds` takes. Raises LanguageError."""
+    try:
+        node = ast.parse(_FIGURE.sub(r'\1["\2"]', text.strip()), mode="eval").body
+    except SyntaxError as error:
+        raise LanguageError(f"{text!r} cannot be read: {error.msg}") from error
+    match node:
+        case ast.Compare(left=left, ops=[ast.GtE() | ast.LtE()], comparators=[right]):
+            value(left, _NOTHING)
+            value(right, _NOTHING)
+        case _:
+            value(node, _NOTHING)  # which refuses what is Python and not of this language
     return node
 
 
-def _parsed(text: str) -> ast.expr:
-    try:
-        return ast.parse(_FIGURE.sub(r'\1["\2"]', text.strip()), mode="eval").body
-    except SyntaxError as error:
-        raise LanguageError(f"{text!r} cannot be read: {error.msg}") from error
+def condition(text: str) -> ast.Compare:
+    """Raises LanguageError for a sum, too."""
+    node = expression(text)
+    if not isinstance(node, ast.Compare):
+        raise LanguageError(f"not one >= or <= in {text!r}")
+    return node
 
 
-def _check(node: ast.expr) -> None:
-    """Raises LanguageError for what is Python and not of this language."""
-    match node:
-        case ast.Constant(value=int() | float()):
-            return
-        case ast.Subscript(value=ast.Name(id="X" | "Y")):
-            _figure(node)
-        case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATORS):
-            _check(left)
-            _check(right)
-        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if parts:
-            alone = name in OF_FIGURES and (
-                name == "spread" or (isinstance(parts[0], ast.Subscript) and len(parts) == 1)
-            )
-            if not alone and OF_NUMBERS.get(name) != len(parts):
-                raise LanguageError(f"no such function: {ast.unparse(node)}")
-            for part in parts:
-                _check(part)
-        case _:
-            raise LanguageError(f"not of the language: {ast.unparse(node)}")
+def holds(node: ast.Compare, pair: Pair) -> Holds:
+    """Whether a condition does."""
+    left, right = value(node.left, pair), value(node.comparators[0], pair)
+    if left is None or right is None or (left.unit != right.unit and right.unit and left.unit):
+        return Holds.UNKNOWN
+    over, under = (left, right) if isinstance(node.ops[0], ast.GtE) else (right, left)
+    if over.low >= under.high:
+        return Holds.YES
+    if over.high < under.low:
+        return Holds.NO
+    if any(_judged(one, pair) for one in ast.walk(node)):
+        return Holds.UNKNOWN  # noise between two systems is no cause
+    return Holds.BARELY if over.value >= under.value else Holds.NO
 
 
-# Values --------------------------------------------------------------------------------------------------------------
-
-
-def value(node: ast.expr, systems: Systems) -> Interval | None:
-    """None if a figure that it needs is missing, or the units do not fit. `node`: from `condition` or `expression`."""
+def value(node: ast.expr, pair: Pair) -> Interval | None:
+    """Of a sum. None if a figure that it needs is missing, or the units do not fit. Raises LanguageError."""
     match node:
         case ast.Constant(value=int() | float() as number):
             return Interval(number, number, number)
         case ast.Subscript():
-            one = _figure(node)
-            return next((found[0].cost for row in one.rows if (found := systems.costs(one.side, row))), None)
-        case ast.BinOp(left=left, op=op, right=right):
-            a, b = value(left, systems), value(right, systems)
-            return _judged(node, systems) or (None if a is None or b is None else _arithmetic(op, a, b))
-        case ast.Call(func=ast.Name(id=name), args=parts):
-            return _of_figures(name, parts, systems) if name in OF_FIGURES else _of_numbers(name, parts, systems)
-    return None
+            return next((cost for one in figures(node) for cost in pair.costs(*one).values()), None)
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
+            a, b = value(left, pair), value(right, pair)
+            return _judged(node, pair) or (None if a is None or b is None else _arithmetic(op, a, b))
+        case ast.Call(func=ast.Name(id="spread" as name), args=[_, _, *_] as parts, keywords=[]):
+            found = [value(part, pair) for part in parts]
+            return None if None in found else _of_rows(name, found)
+        case ast.Call(func=ast.Name(id=name), args=[ast.Subscript() as part], keywords=[]) if name in _OF_ROWS:
+            side, patterns = next(figures(part))
+            rows = pair.costs(side, patterns)
+            return _slope(rows, patterns) if name == "slope" else _of_rows(name, [*rows.values()])
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if _OF_NUMBERS.get(name) == len(parts):
+            first, *rest = (value(part, pair) for part in parts)
+            if first is None or None in rest:
+                return None
+            if name == "off":
+                return Interval(*3 * (abs(first.value - max(1, round(first.value))),))
+            rates: set[float | None] = {one.value for one in rest if one} or {
+                pair.hertz(one.side) for one in figures(parts[0])
+            }
+            rate = rates.pop() if len(rates) == 1 else None
+            if rate is None or first.unit != "ns":
+                return None
+            return _arithmetic(ast.Mult(), first._replace(unit=""), Interval(*3 * (rate / 1e9,)))
+    raise LanguageError(f"not of the language: {ast.unparse(node)}")
 
 
-def _judged(node: ast.AST, systems: Systems) -> Interval | None:
+def _judged(node: ast.AST, pair: Pair) -> Interval | None:
     """The ratio of one row on both sides as the comparison judged it."""
     match node:
         case ast.BinOp(left=ast.Subscript() as left, op=ast.Div(), right=ast.Subscript() as right):
-            over, under = _figure(left), _figure(right)
+            [over], [under] = figures(left), figures(right)
             if over.side != under.side and over.rows == under.rows and len(over.rows) == 1:
-                return systems.ratio(over.rows[0], over.side)
+                return pair.ratio(over.rows[0], over.side)
     return None
 
 
@@ -205,7 +147,7 @@ def _arithmetic(op: ast.operator, a: Interval, b: Interval) -> Interval | None:
         if a.unit != b.unit:
             return None
         if isinstance(op, ast.Sub):
-            b = Interval(-b.high, -b.value, -b.low, b.unit)
+            b = Interval(-b.high, -b.value, -b.low)
         return Interval(a.low + b.low, a.value + b.value, a.high + b.high, a.unit)
     unit = a.unit or b.unit
     if isinstance(op, ast.Div):
@@ -216,50 +158,22 @@ def _arithmetic(op: ast.operator, a: Interval, b: Interval) -> Interval | None:
     return Interval(min(ends), a.value * b.value, max(ends), unit)
 
 
-def _of_figures(name: str, parts: Sequence[ast.expr], systems: Systems) -> Interval | None:
-    if len(parts) > 1:
-        found = [value(part, systems) for part in parts]
-    else:
-        one = next(figures(parts[0]))
-        pattern, rows = next(((row, rows) for row in one.rows if (rows := systems.costs(one.side, row))), ("", ()))
-        if name == "missing":
-            count = float(sum(each.cost is None for each in rows))
-            return Interval(count, count, count) if rows else None
-        if name == "slope":
-            return _slope(rows, pattern)
-        found = [each.cost for each in rows if each.cost is not None]
+def _of_rows(name: str, found: Sequence[Interval | None]) -> Interval | None:
     known = sorted((each for each in found if each is not None), key=lambda each: each.value)
-    if len(known) < max(1 + (name == "spread"), len(found)):
+    if name == "missing":
+        return Interval(*3 * (float(len(found) - len(known)),)) if found else None
+    if len(known) < (2 if name == "spread" else 1):
         return None
     return {"most": known[-1], "least": known[0]}.get(name) or _arithmetic(ast.Div(), known[-1], known[0])
 
 
-def _slope(rows: Sequence[Cost], pattern: str) -> Interval | None:
+def _slope(rows: Mapping[str, Interval | None], patterns: Sequence[str]) -> Interval | None:
     """Of a line through two or more points; the parameter is what the row's name has at the `*`."""
-    places = [(re.fullmatch(form(pattern), one.row), one.cost) for one in rows if "*" in pattern]
+    forms = [form(pattern) for pattern in patterns if "*" in pattern]
+    places = [(re.fullmatch(each, row), cost) for row, cost in rows.items() for each in forms]
     points = [(float(at[1]), cost) for at, cost in places if at and cost and at[1].isdecimal()]
     middle = sum(x for x, _ in points) / len(points) if points else 0.0
     square = sum((x - middle) ** 2 for x, _ in points)
     if not square:
         return None
-    slope = sum((x - middle) * cost.value for x, cost in points) / square
-    return Interval(slope, slope, slope, points[0][1].unit)
-
-
-def form(pattern: str) -> str:
-    """The regular expression of a row with `*`, each of which is one value."""
-    return re.escape(pattern).replace(r"\*", "([^,]*)")
-
-
-def _of_numbers(name: str, parts: Sequence[ast.expr], systems: Systems) -> Interval | None:
-    first, *rest = (value(part, systems) for part in parts)
-    if first is None or None in rest:
-        return None
-    if name == "off":
-        away = abs(first.value - max(1, round(first.value)))
-        return Interval(away, away, away)
-    sides = {one.side for one in figures(parts[0])}
-    rate = rest[0].value if rest and rest[0] else systems.hertz(sides.pop()) if len(sides) == 1 else None
-    if first.unit != "ns" or rate is None:
-        return None
-    return _arithmetic(ast.Mult(), Interval(first.low, first.value, first.high), Interval(*3 * (rate / 1e9,)))
+    return Interval(*3 * (sum((x - middle) * cost.value for x, cost in points) / square,), points[0][1].unit)

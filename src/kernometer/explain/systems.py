@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
-from kernometer.explain.expression import Cost, Interval, form
 from kernometer.results.model import Paper, Publication, Published, Result
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.published import name_of, ratio_of_costs, shown
+from kernometer.stats.published import name_of, shown
 
 #: The column of a paper that holds what was measured of the machine itself, whatever the system.
 MACHINE = "both"
@@ -21,8 +21,16 @@ _RATE = re.compile(r"(\d+(?:\.\d+)?) ?([MG])Hz")
 _NS = {"ns": 1.0, "µs": 1e3, "microseconds": 1e3, "s": 1e9}
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Interval(NamedTuple):
+    """A value between `low` and `high`, most likely `value`. `unit`: "ns", "instructions", or "" for a plain number."""
+
+    low: float
+    value: float
+    high: float
+    unit: str = ""
+
+
+class Shown(NamedTuple):
     """A figure as people see it: a number in a unit of ours, or as a paper prints it."""
 
     value: float | None
@@ -34,30 +42,13 @@ class Shown:
 class System:
     """One side. `by`: "time", or "path" for instructions."""
 
-    name: str
-    by: str
-    costs: Mapping[str, Cost]
-    shown: Mapping[str, Shown]
+    name: str = ""
+    by: str = "time"
+    costs: Mapping[str, Interval | None] = field(default_factory=dict)  #: by row; None: it has no number
+    shown: Mapping[str, Shown] = field(default_factory=dict)
     hertz: float | None = None  #: the processor's clock rate, where the result states it
     primary: frozenset[str] = frozenset()  #: one name of each row: a printed figure is known by several
     stated: Mapping[str, float] = field(default_factory=dict)  #: ratios that a paper states without rows
-
-
-def measured(name: str, by: str, figures: Mapping[str, RowFigure], model: str) -> System:
-    """A session's figures; `model`: its processor's name, which may state the clock rate."""
-    costs: dict[str, Cost] = {}
-    seen: dict[str, Shown] = {}
-    for row, figure in figures.items():
-        if figure.unit == "count":
-            continue
-        seen[row] = Shown(figure.value, figure.unit)
-        costs[row] = Cost(row, _interval(figure, by))
-        if figure.baseline is not None and figure.baseline > 0:
-            inner = f"{row}, its overhead"
-            unit = "instructions" if by == "path" else "ns"
-            seen[inner] = Shown(figure.baseline, unit)
-            costs[inner] = Cost(inner, Interval(*3 * (figure.baseline,), unit))
-    return System(name, by, costs, seen, _rate(model) if by == "time" else None, frozenset(figures) & frozenset(costs))
 
 
 def of_session(name: str, result: Result, comparison: Comparison | None = None) -> System:
@@ -66,41 +57,48 @@ def of_session(name: str, result: Result, comparison: Comparison | None = None) 
     if comparison is not None:
         pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
         found |= {row: figure for row, figure in pooled if figure is not None}
+    found = {row: figure for row, figure in found.items() if figure.unit != "count"}
+    by_path = result.session.by == "path"
+    unit = "instructions" if by_path else "ns"
+    costs: dict[str, Interval | None] = {}
+    seen: dict[str, Shown] = {}
+    for row, figure in found.items():
+        seen[row], costs[row] = Shown(figure.value, figure.unit), _interval(figure, unit)
+        if figure.baseline is not None and figure.baseline > 0:
+            inner = f"{row}, its overhead"
+            seen[inner], costs[inner] = Shown(figure.baseline, unit), Interval(*3 * (figure.baseline,), unit)
     model = result.header.cpu.get("model", "") if result.header else ""
-    return measured(name, result.session.by, found, str(model))
+    return System(name, result.session.by, costs, seen, None if by_path else _rate(str(model)), frozenset(found))
 
 
-def _interval(figure: RowFigure, by: str) -> Interval | None:
+def _interval(figure: RowFigure, unit: str) -> Interval | None:
     """Bandwidth counts as the time of a byte, as where it is printed."""
     cost, low, high = figure.cost, figure.low, figure.high
     if figure.unit == "B/s":
         cost, low, high = (1e9 / one if one else None for one in (figure.value, figure.value_high, figure.value_low))
     if cost is None or cost <= 0:
         return None
-    return Interval(low or cost, cost, high or cost, "instructions" if by == "path" else "ns")
+    return Interval(low or cost, cost, high or cost, unit)
 
 
 def printed(name: str, publication: Publication, system: str) -> System:
     """A column of a paper, or an imported result. A figure has its printed name and those of our rows it matches."""
-    paper = publication.paper
-    costs: dict[str, Cost] = {}
+    costs: dict[str, Interval | None] = {}
     seen: dict[str, Shown] = {}
     primary: set[str] = set()
     for one in publication.figures:
         if one.system not in (system, MACHINE) or not one.better:
             continue
-        cost = Cost("", _printed_cost(paper, one))
+        cost = _printed_cost(publication.paper, one)
         names = [name_of(one), *one.ours, *(f"{row}, its overhead" for row in one.overhead_of)]
         primary.add(names[1] if len(names) > 1 else names[0])
         for row in names:
             before = costs.get(row)
             # Two ways of taking one time: what the clock itself costs only adds, so the lower is nearer.
-            if before is None or (cost.cost and before.cost and cost.cost.value < before.cost.value):
-                costs[row] = Cost(row, cost.cost)
-                seen[row] = Shown(one.value, one.unit, shown(one))
-    return System(
-        name, "time", costs, seen, _stated_rate(publication, system), frozenset(primary), _stated(publication)
-    )
+            if row not in costs or (cost and before and cost.value < before.value):
+                costs[row], seen[row] = cost, Shown(one.value, one.unit, shown(one))
+    rate = _stated_rate(publication, system)
+    return System(name, "time", costs, seen, rate, frozenset(primary), _stated(publication))
 
 
 def _printed_cost(paper: Paper, one: Published) -> Interval | None:
@@ -118,11 +116,11 @@ def _printed_cost(paper: Paper, one: Published) -> Interval | None:
 
 def _stated_rate(publication: Publication, system: str) -> float | None:
     """From a fact named CPU of this column, of the machine, or of what this is a part of; else the machine's."""
-    for column in (system, system.partition("-")[0], MACHINE):
-        for one in publication.figures:
-            if one.system == column and one.row == "CPU" and (rate := _rate(shown(one))):
-                return rate
-    return _rate(publication.paper.machine)
+    columns = (system, system.partition("-")[0], MACHINE)
+    found = (
+        _rate(shown(one)) for name in columns for one in publication.figures if (one.system, one.row) == (name, "CPU")
+    )
+    return next(filter(None, found), None) or _rate(publication.paper.machine)
 
 
 def _rate(text: str) -> float | None:
@@ -141,27 +139,31 @@ def _stated(publication: Publication) -> dict[str, float]:
     }
 
 
+def form(pattern: str) -> str:
+    """The regular expression of a row with `*`, each of which is one value."""
+    return re.escape(pattern).replace(r"\*", "([^,]*)")
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """X and Y for the rules. `judged`: the comparison's rows, whose ratios are B to A; `b`: which of the two is B."""
 
-    x: System
+    x: System = System()
     y: System | None = None
     judged: Mapping[str, RowComparison] = field(default_factory=dict)
     b: str = "Y"
 
-    def side(self, letter: str) -> System | None:
-        return self.x if letter == "X" else self.y
-
-    def costs(self, side: str, pattern: str) -> Sequence[Cost]:
-        system = self.side(side)
-        if system is None:
-            return ()
-        if "*" not in pattern:
-            return tuple(_present((system.costs.get(pattern),)))
-        return tuple(one for row, one in system.costs.items() if re.fullmatch(form(pattern), row))
+    def costs(self, side: str, patterns: Sequence[str]) -> dict[str, Interval | None]:
+        """The row of X or Y of that name, or those of that form if it has a `*`; of the first pattern that has any."""
+        costs = self.x.costs if side == "X" else self.y.costs if self.y else {}
+        for each in patterns:
+            rows = [row for row in costs if re.fullmatch(form(each), row)] if "*" in each else [each]
+            if found := {row: costs[row] for row in rows if row in costs}:
+                return found
+        return {}
 
     def ratio(self, row: str, over: str) -> Interval | None:
+        """The judged ratio of that row's costs, `over` ("X" or "Y") above; None if nobody judged it."""
         one = self.judged.get(row)
         if one is None or one.ratio is None:
             return None
@@ -171,12 +173,8 @@ class Pair:
         return Interval(low, one.ratio, high) if over == self.b else Interval(1 / high, 1 / one.ratio, 1 / low)
 
     def hertz(self, side: str) -> float | None:
-        system = self.side(side)
-        return system.hertz if system else None
-
-
-def _present(found: Iterable[Cost | None]) -> Iterable[Cost]:
-    return (one for one in found if one is not None)
+        """The clock rate of a side's processor."""
+        return self.x.hertz if side == "X" else self.y.hertz if self.y else None
 
 
 def differing(a: System, b: System, judged: Mapping[str, RowComparison]) -> dict[str, float]:
@@ -185,14 +183,13 @@ def differing(a: System, b: System, judged: Mapping[str, RowComparison]) -> dict
     if a.by != b.by:
         return found
     for row in (row for row in a.costs if row in a.primary and row in b.primary):
-        of_a, of_b = a.costs[row].cost, b.costs[row].cost
+        of_a, of_b = a.costs[row], b.costs[row]
         if (one := judged.get(row)) is not None and (one.low is not None or one.floor is not None or one.exact):
             if one.verdict in (Verdict.SLOWER, Verdict.FASTER) and one.ratio:
                 found[row] = one.ratio
         elif of_a and of_b:
-            ratio = ratio_of_costs("lower", of_a.value, of_b.value)
-            if not 1 / APART <= ratio <= APART:
-                found[row] = ratio
+            if not 1 / APART <= of_b.value / of_a.value <= APART:
+                found[row] = of_b.value / of_a.value
         elif of_a or of_b:
             found[row] = inf if of_b else 0.0
     return found

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from kernometer.explain.diagnosis import STATED, Confidence, Diagnosis, Evidence, Finding, Undecided
-from kernometer.explain.expression import Interval
 from kernometer.explain.systems import System
 from kernometer.report.units import NOTHING, format_value, ratio_text
 from kernometer.text import printable
@@ -62,18 +60,11 @@ def _number(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}"
 
 
-def words(evidence: Evidence) -> str:
-    return _filled(evidence.words, evidence.value)
-
-
-def _filled(text: str, value: Interval | None) -> str:
-    if value is None:
-        return text
-    return text.replace("{t}", format_value(value.value, value.unit or "ns")).replace("{}", _plain(value.value))
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+def words(of: Evidence) -> str:
+    """With the number in them."""
+    value = of.value.value
+    plain = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return of.words.replace("{t}", format_value(value, of.value.unit or "ns")).replace("{}", plain)
 
 
 def _grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
@@ -102,9 +93,7 @@ def _print_finding(console: Console, alike: Sequence[Finding], systems: Sequence
     for one, letter in zip(alike, letters or ("",), strict=True):
         if one.outcome:
             verdict = "refuted" if confidence is Confidence.REFUTED else "not refuted"
-            _indent(
-                console, f"here{f', {letter}' if letter else ''}: {_filled(one.outcome, one.outcome_value)}: {verdict}"
-            )
+            _indent(console, f"here{f', {letter}' if letter else ''}: {words(one.outcome)}: {verdict}")
     if rule.refuted_if and not first.outcome:
         _indent(console, "the rows that could refute it are not here, or do not decide")
     if rule.source:
@@ -166,13 +155,13 @@ def _ladder(of: Diagnosis) -> Table:
     for system in of.systems:
         table.add_column(printable(system.name, 24), justify="right")
         table.add_column("×", justify="right")
-    calls = next((rung.costs for rung in of.ladder if rung.what == "a null call"), (None,) * len(of.systems))
-    for rung in of.ladder:
+    calls = of.ladder.get("a null call", (None,) * len(of.systems))
+    for what, costs in of.ladder.items():
         cells: list[str] = []
-        for cost, call in zip(rung.costs, calls, strict=True):
+        for cost, call in zip(costs, calls, strict=True):
             cells.append(format_value(cost.value, cost.unit) if cost else NOTHING)
             cells.append(f"{cost.value / call.value:.2g}" if cost and call else "")
-        table.add_row(rung.what, *cells)
+        table.add_row(what, *cells)
     return table
 
 
@@ -193,8 +182,7 @@ def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
             for one in of.undecided
         ],
         "ladder": [
-            {"what": rung.what, "costs": [msgspec.to_builtins(cost) if cost else None for cost in rung.costs]}
-            for rung in of.ladder
+            {"what": what, "costs": [cost and cost._asdict() for cost in costs]} for what, costs in of.ladder.items()
         ],
     }
 
@@ -217,6 +205,6 @@ def _finding(one: Finding, systems: Sequence[System]) -> dict[str, Any]:
             for each in one.evidence
         ],
         "refute": one.rule.refute,
-        "outcome": _filled(one.outcome, one.outcome_value),
+        "outcome": words(one.outcome) if one.outcome else "",
         "source": one.rule.source,
     }

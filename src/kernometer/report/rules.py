@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from kernometer.explain.diagnosis import Confidence, Finding, Rules, diagnose, rules_of
+import msgspec
+
+from kernometer.explain.diagnosis import Confidence, Finding, Rules, diagnose
 from kernometer.explain.systems import of_session
 from kernometer.report.diagnosis import words
 from kernometer.report.subjects import sentence
@@ -21,7 +22,7 @@ KINDS = ("cause", "flaw")
 
 @cache
 def rules() -> Rules:
-    return rules_of(tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8")))
+    return msgspec.toml.decode(files("kernometer.explain").joinpath("rules.toml").read_bytes(), type=Rules)
 
 
 def causes(a: Sequence[Result], b: Sequence[Result], comparison: Comparison, letters: tuple[str, str]) -> list[Cause]:
