@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from kernometer.results.model import Result
 if TYPE_CHECKING:
     from kernometer.results.store import Store
     from kernometer.stats.history import History
+    from kernometer.stats.model import Comparison
 
 EPILOG = """\b
 Examples:
@@ -61,9 +62,7 @@ def command(
     without a verdict.
     """
     from kernometer.cli import published
-    from kernometer.cli.layouts import known_layouts
     from kernometer.cli.show_comparisons import show_comparisons
-    from kernometer.stats.compare import compare_many
 
     first, others = _sides(names, baseline)
     store = env.store()
@@ -74,21 +73,28 @@ def command(
         published.compare(env, sides, report_file)
         return
     sets = {name: store.load_set(name) for name in (first, *others)}
-    ways = {one.session.by for results in sets.values() for one in results}
-    if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
-        check_machines({name: {one.session.machine for one in results} for name, results in sets.items()})
-    history = history_of_hosts(store, [result for results in sets.values() for result in results])
-    comparisons = compare_many(
-        sets[first],
-        {name: sets[name] for name in others},
-        history=history,
-        delta=delta,
-        name_baseline=first,
-        floors=known_layouts(store) if ways == {"path"} else (),
-    )
+    comparisons, history = judged(store, sets, delta, different_machines=different_machines)
     show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points)
     if gate is not None:
         raise click.exceptions.Exit(gates.judge(env, gate, sets, comparisons))
+
+
+def judged(
+    store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
+) -> tuple[Sequence[Comparison], History]:
+    """The other sets against the first; and the history that was used."""
+    from kernometer.cli.layouts import known_layouts
+    from kernometer.stats.compare import compare_many
+
+    results = [one for of in sets.values() for one in of]
+    ways = {one.session.by for one in results}
+    if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
+        check_machines({name: {one.session.machine for one in of} for name, of in sets.items()})
+    history = history_of_hosts(store, results)
+    (first, baseline), *others = sets.items()
+    floors = known_layouts(store) if ways == {"path"} else ()
+    found = compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
+    return found, history
 
 
 def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:

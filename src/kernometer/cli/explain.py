@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -11,12 +11,10 @@ import click
 from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
-from kernometer.results.model import Paper, Result
+from kernometer.results.model import Paper
 
 if TYPE_CHECKING:
     from kernometer.explain.systems import System
-    from kernometer.results.published import Column
-    from kernometer.results.store import Store
     from kernometer.stats.model import Comparison
 
 #: Differences that are named in one line.
@@ -50,7 +48,10 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.
     """
+    from kernometer.cli.compare import judged
+    from kernometer.cli.published import of_one_system
     from kernometer.explain.diagnosis import diagnose
+    from kernometer.explain.systems import of_session, printed
     from kernometer.report.diagnosis import document, print_diagnosis
     from kernometer.report.rules import rules
 
@@ -60,47 +61,22 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
         raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
     columns = {name: store.column(name) for name in names}
     sets = {name: () if columns[name] else store.load_set(name) for name in names}
-    comparison = _comparison(store, sets, delta, different_machines=different_machines)
-    judged = {row.row: row for row in comparison.rows} if comparison else {}
-    systems = [_system(name, columns[name], sets[name], comparison) for name in names]
+    comparison = None
+    if len({one.session.by for of in sets.values() for one in of}) == 1 and name_b and all(sets.values()):
+        [comparison], _ = judged(store, sets, delta, different_machines=different_machines)
+    rows = {row.row: row for row in comparison.rows} if comparison else {}
+    systems = []
+    for name, column in columns.items():
+        if column is None:
+            systems.append(of_session(name, sets[name][0], comparison))  # the newest
+        else:
+            systems.append(printed(name, of_one_system(column).publication, column.system))
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
-    found = diagnose(rules(), systems[0], systems[1] if name_b else None, judged)
+    found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
         click.echo(json.dumps(document(found, remarks), indent=1), file=env.out)
     else:
         print_diagnosis(env.console(), found, remarks)
-
-
-def _comparison(
-    store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
-) -> Comparison | None:
-    """B against A as `compare` judges it, if both were measured in the same way."""
-    from kernometer.cli.compare import history_of_hosts
-    from kernometer.cli.layouts import known_layouts
-    from kernometer.cli.planning import check_machines
-    from kernometer.stats.compare import compare
-
-    results = [one for of in sets.values() for one in of]
-    ways = {one.session.by for one in results}
-    if len(sets) < 2 or not all(sets.values()) or len(ways) > 1:
-        return None
-    (name_a, of_a), (name_b, of_b) = sets.items()
-    if not different_machines:
-        check_machines({name: {one.session.machine for one in of} for name, of in sets.items()})
-    history = history_of_hosts(store, results)
-    layouts = known_layouts(store) if ways == {"path"} else ()
-    return compare(of_a, of_b, history=history, delta=delta, name_a=name_a, name_b=name_b, floors=layouts)
-
-
-def _system(name: str, column: Column | None, results: Sequence[Result], comparison: Comparison | None) -> System:
-    """The figures of the comparison where it has them; else those of the newest session."""
-    from kernometer.cli.published import of_one_system
-    from kernometer.explain.systems import of_session, printed
-
-    if column is not None:
-        chosen = of_one_system(column)
-        return printed(name, chosen.publication, chosen.system)
-    return of_session(name, results[0], comparison)
 
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:

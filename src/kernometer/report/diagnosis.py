@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kernometer.explain.diagnosis import STATED, Confidence, Diagnosis, Evidence, Finding, Undecided
 from kernometer.explain.systems import System
-from kernometer.report.units import NOTHING, format_value, ratio_text
+from kernometer.report.units import NOTHING, counted, format_value, ratio_text
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -28,11 +28,14 @@ def print_diagnosis(console: Console, of: Diagnosis, remarks: Sequence[str]) -> 
     console.print(Text(printable(sentence(of)), "bold"))
     for line in remarks:
         console.print(Text(printable(line), "yellow"))
-    letters = {one.name: letter for one, letter in zip(of.systems, "AB", strict=False)} if len(of.systems) > 1 else {}
-    if letters:
+    letters = dict(zip((one.name for one in of.systems), "AB" if len(of.systems) > 1 else ("",), strict=True))
+    if len(letters) > 1:
         console.print(Text(printable("; ".join(f"{letter}: {name}" for name, letter in letters.items()))))
-    for alike in _grouped(of.findings):
-        _print_finding(console, alike, of.systems, [letters[one.system] for one in alike if letters])
+    groups: dict[tuple[str, Confidence], dict[str, Finding]] = {}
+    for one in of.findings:  # what one rule says of both systems with equal confidence is printed once
+        groups.setdefault((one.rule.name, one.confidence), {})[letters[one.system]] = one
+    for alike in groups.values():
+        _print_finding(console, alike, of.systems)
     for rest in of.undecided:
         _print_undecided(console, rest)
     if of.ladder:
@@ -44,20 +47,11 @@ def print_diagnosis(console: Console, of: Diagnosis, remarks: Sequence[str]) -> 
 def sentence(of: Diagnosis) -> str:
     """How many findings of each kind, and how many rows stay undecided."""
     names = " against ".join(one.name for one in reversed(of.systems))
-    live = [one for one in of.findings if one.confidence is not Confidence.REFUTED]
-    counts = {kind: sum(one.kind == kind for one in live) for kind in ("cause", "flaw")}
-    claims = sum(one.kind.startswith("claim") for one in live)
-    words = [
-        _number(counts["cause"], "cause"),
-        _number(counts["flaw"], "flaw") + " of the figures",
-        _number(claims, "claim") + " of the literature",
-    ]
-    rows = sum(len(one.rows) for one in of.undecided)
-    return f"{names}: {', '.join(words)}" + (f"; {_number(rows, 'row')} undecided." if len(of.systems) > 1 else ".")
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
+    kinds = [one.kind.partition(" ")[0] for one in of.findings if one.confidence is not Confidence.REFUTED]
+    told = (("cause", ""), ("flaw", " of the figures"), ("claim", " of the literature"))
+    words = ", ".join(counted(kinds.count(kind), kind) + rest for kind, rest in told)
+    rows = counted(sum(len(one.rows) for one in of.undecided), "row")
+    return f"{names}: {words}" + (f"; {rows} undecided." if len(of.systems) > 1 else ".")
 
 
 def words(of: Evidence) -> str:
@@ -67,30 +61,29 @@ def words(of: Evidence) -> str:
     return of.words.replace("{t}", format_value(value, of.value.unit or "ns")).replace("{}", plain)
 
 
-def _grouped(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """What one rule says of both systems with equal confidence is printed once."""
-    groups: dict[tuple[str, Confidence], list[Finding]] = {}
-    for one in findings:
-        groups.setdefault((one.rule.name, one.confidence), []).append(one)
-    return [*groups.values()]
-
-
-def _print_finding(console: Console, alike: Sequence[Finding], systems: Sequence[System], letters: list[str]) -> None:
-    first = alike[0]
+def _print_finding(console: Console, alike: Mapping[str, Finding], systems: Sequence[System]) -> None:
+    """What a rule says of each of these systems, by letter."""
+    first = next(iter(alike.values()))
     rule, confidence = first.rule, first.confidence
+    where = f" in {' and '.join(alike)}" if "" not in alike else ""
     console.print()
-    where = f" in {' and '.join(letters)}" if letters else ""
     head = Text(f"{first.kind}{where}: {rule.claim}", "bold")
     console.print(head + Text(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow")))
-    for one, letter in zip(alike, letters or ("",), strict=True):
+    for letter, one in alike.items():
         for evidence in one.evidence:
-            if evidence.of_other and len(alike) > 1:
-                continue  # the other system has its own line
-            _indent(console, f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
-    rows = dict.fromkeys(row for one in alike for evidence in one.evidence for row in evidence.rows)
-    console.print(Padding(_figures([*rows], systems), (0, 0, 0, 4)))
+            if len(alike) == 1 or not evidence.of_other:  # the other system has its own line
+                _indent(console, f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
+    rows = [*dict.fromkeys(row for one in alike.values() for evidence in one.evidence for row in evidence.rows)]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    if len(systems) > 1:
+        grid.add_row("", *"AB")
+    for row in rows[:FIGURES]:
+        grid.add_row(Text(printable(row)), *(Text(shown(system, row)) for system in systems))
+    if len(rows) > FIGURES:
+        grid.add_row(f"and {counted(len(rows) - FIGURES, 'more row')}")
+    console.print(Padding(grid, (0, 0, 0, 4)))
     _indent(console, f"refuted if: {rule.refute}")
-    for one, letter in zip(alike, letters or ("",), strict=True):
+    for letter, one in alike.items():
         if one.outcome:
             verdict = "refuted" if confidence is Confidence.REFUTED else "not refuted"
             _indent(console, f"here{f', {letter}' if letter else ''}: {words(one.outcome)}: {verdict}")
@@ -104,17 +97,6 @@ def _indent(console: Console, text: str, style: str = "") -> None:
     console.print(Padding(Text(printable(text), style), (0, 0, 0, 2)))
 
 
-def _figures(rows: Sequence[str], systems: Sequence[System]) -> Table:
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    if len(systems) > 1:
-        grid.add_row("", *"AB")
-    for row in rows[:FIGURES]:
-        grid.add_row(Text(printable(row)), *(Text(shown(system, row)) for system in systems))
-    if len(rows) > FIGURES:
-        grid.add_row(f"and {_number(len(rows) - FIGURES, 'more row')}")
-    return grid
-
-
 def shown(system: System, row: str) -> str:
     """A figure as the result has it."""
     figure = system.shown.get(row)
@@ -123,30 +105,27 @@ def shown(system: System, row: str) -> str:
     return printable(figure.printed, 30) or format_value(figure.value, figure.unit)
 
 
-def _print_undecided(console: Console, one: Undecided) -> None:
+def _print_undecided(console: Console, of: Undecided) -> None:
+    known = sorted((ratio for _, ratio in of.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
+    ends = dict.fromkeys(map(ratio_text, (*known[:1], *known[-1:])))
+    what = f"{counted(len(of.rows), 'row')} of {of.family} differ{'' if len(of.rows) > 1 else 's'}"
+    if of.family == STATED:
+        what = f"{counted(len(of.rows), 'ratio')} that the text states"
     console.print()
-    several = len(one.rows) > 1
-    ratios = sorted((ratio for _, ratio in one.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
-    ends = dict.fromkeys(ratio_text(ratio) for ratio in (*ratios[:1], *ratios[-1:]))
-    span = f", by {' to '.join(ends)}" if ends else ""
-    what = f"{_number(len(one.rows), 'row')} of {one.family} differ{'' if several else 's'}"
-    if one.family == STATED:
-        what = f"{_number(len(one.rows), 'ratio')} that the text states"
-    console.print(Text(f"undecided: {what}{span}", "bold"))
-    rest = f" and {len(one.rows) - SHOWN} more" if len(one.rows) > SHOWN else ""
-    _indent(console, "; ".join(f"{row} {_apart(ratio)}" for row, ratio in one.rows[:SHOWN]) + rest)
-    for rule, rows in one.lacking[:LACKING]:
-        _indent(console, f"{rule} cannot tell without {', '.join(rows[:LACKING])}")
-    if one.excluded:
-        _indent(console, f"excluded by rows that are here: {', '.join(one.excluded)}")
-    if one.family == STATED:
+    console.print(Text(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold"))
+    rows = (
+        f"{row} {f'{ratio_text(ratio)}×' if math.isfinite(ratio) and ratio else '(a number on one side only)'}"
+        for row, ratio in of.rows[:SHOWN]
+    )
+    _indent(console, "; ".join(rows) + (f" and {len(of.rows) - SHOWN} more" if len(of.rows) > SHOWN else ""))
+    for rule, lacking in of.lacking[:LACKING]:
+        _indent(console, f"{rule} cannot tell without {', '.join(lacking[:LACKING])}")
+    if of.excluded:
+        _indent(console, f"excluded by rows that are here: {', '.join(of.excluded)}")
+    if of.family == STATED:
         _indent(console, "the paper prints no rows, and every rule needs some: nothing about the cause can be decided")
-    elif not one.lacking and not one.excluded:
+    elif not of.lacking and not of.excluded:
         _indent(console, "no rule speaks of these rows; rows of what they consist of, or a profile, could tell")
-
-
-def _apart(ratio: float) -> str:
-    return f"{ratio_text(ratio)}×" if math.isfinite(ratio) and ratio else "(a number on one side only)"
 
 
 def _ladder(of: Diagnosis) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from kernometer.report.subjects import Subject, rows_of, sentence
-from kernometer.report.units import format_percent
+from kernometer.report.units import counted, format_percent
 from kernometer.report.warnings import noisy
 from kernometer.stats.disturbance import disturbance
 from kernometer.stats.model import RowFigure
@@ -33,7 +33,7 @@ def lead(subjects: Sequence[Subject]) -> str:
     """What was measured: how many rows, in how many sessions, and how many failed."""
     sessions = [result for subject in subjects for result in subject.results]
     failed = len({(failure.row, result.session.id) for result in sessions for failure in result.failures})
-    text = f"{_number(len(rows_of(subjects)), 'row')} measured in {_number(len(sessions), 'session')}"
+    text = f"{counted(len(rows_of(subjects)), 'row')} measured in {counted(len(sessions), 'session')}"
     return f"{text}, {failed} failed." if failed else f"{text}."
 
 
@@ -70,7 +70,3 @@ def _known(figures: Sequence[RowFigure]) -> list[str]:
         return ["no figure has an interval"] if figures else []
     half, most = (format_percent(shares[round(share * (len(shares) - 1))]) for share in (0.5, 0.9))
     return [f"half of the figures are known to ±{half} within a session, nine in ten to ±{most}"]
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -22,7 +23,9 @@ KINDS = ("cause", "flaw")
 
 @cache
 def rules() -> Rules:
-    return msgspec.toml.decode(files("kernometer.explain").joinpath("rules.toml").read_bytes(), type=Rules)
+    document = tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8"))
+    named = [{"name": name, **rest} for name, rest in document["rule"].items()]
+    return msgspec.convert({**document, "rule": named}, Rules)
 
 
 def causes(a: Sequence[Result], b: Sequence[Result], comparison: Comparison, letters: tuple[str, str]) -> list[Cause]:

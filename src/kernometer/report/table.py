@@ -17,6 +17,7 @@ from kernometer.report import absolute
 from kernometer.report.curves import figures_document
 from kernometer.report.first import FEW
 from kernometer.report.subjects import subject
+from kernometer.report.units import counted
 from kernometer.report.view import AbsoluteRow, CurveView, Figure, Figures, WorkloadView
 from kernometer.results.model import Result
 from kernometer.stats.model import RowFigure
@@ -197,7 +198,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     codes = {tag.code for figure in figures for tag in figure.tags}
     for group in view.flags:
         if details or (group.code in codes and not few):
-            yield f"{group.letter} {group.title} ({_rows(group.count)}): {group.meaning}"
+            yield f"{group.letter} {group.title} ({counted(group.count, 'row')}): {group.meaning}"
         if details or (group.code == "probe" and not few):  # remarks of workloads are printed nowhere else
             yield from (f"  {item.rows}: {item.detail}" for item in group.items)
     if few:
@@ -208,12 +209,13 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
         yield f"kernometer show {session.id} --all"
     elif not details and (folded := [group for group in view.flags if group.folded]):
         counts = ", ".join(f"{group.title} on {group.count}" for group in folded)
-        yield f"Flags not shown: {counts} of {_rows(len(figures))}; --details shows them."
+        yield f"Flags not shown: {counts} of {counted(len(figures), 'row')}; --details shows them."
     if details:
         yield from _hangs_on(view)
         yield from _overheads(view)
         if view.slower:
-            yield f"counters: while events were counted, in a run of their own, {_rows(len(view.slower))} took longer:"
+            slower = counted(len(view.slower), "row")
+            yield f"counters: while events were counted, in a run of their own, {slower} took longer:"
             yield from (f"  {row}: {times:.3g} times as long" for row, times in view.slower.items())
     yield from (f"{one.kind}: {one.rows}: {one.reason}" for one in view.absences if one.kind == "failed" or not few)
     yield from (line for system in view.systems for session in system.sessions for line in session.damage)
@@ -249,10 +251,6 @@ def _overheads(view: Figures) -> Iterator[str]:
     rows = [(of, row, row.figures[0].overhead) for of in view.workloads for line in of.lines for row in line.rows]
     lines = [f"  {row.row}: {overhead}. {of.subtracts}" for of, row, overhead in rows if overhead]
     yield from ["Overhead (less: subtracted from the figure; beside it: still in it)", *lines] if lines else []
-
-
-def _rows(count: int) -> str:
-    return f"{count} row{'s' if count != 1 else ''}"
 
 
 def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]:

@@ -72,6 +72,11 @@ def format_factor(share: float) -> str:
     return format_percent(share) if share < 1 else f"a factor of {1 + share:.3g}"
 
 
+def counted(count: int, what: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {what}{'s' if count != 1 else ''}"
+
+
 def ratio_text(ratio: float) -> str:
     """A ratio with three decimals near 1, and four digits far from it."""
     return f"{ratio:.3f}" if 0.1 <= ratio < 10 else f"{ratio:.4g}"
