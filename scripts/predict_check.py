@@ -17,15 +17,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import msgspec
+
 from kernometer.explain import prediction
-from kernometer.explain.prediction import Asked, Call, Sheet
-from kernometer.host import recorder
+from kernometer.explain.prediction import Asked, Sheet
+from kernometer.host.recorder import parse, recorder
 from kernometer.results.store import Store
 from kernometer.targets import whole
 from kernometer.targets.base import Deadline
@@ -38,6 +40,7 @@ PRICES = prediction.prices(files("kernometer.explain").joinpath("prices.toml").r
 SECONDS = 600.0
 MUSL = "/usr/include/x86_64-linux-musl"
 GUESTS = "/tmp"  # noqa: S108  # in the guest, which belongs to us
+WORDS = "kernel the message server page of process a time memory is driver file queue signal pipe"
 SCRIPT = """i=0
 while [ $i -lt 20 ]; do
   busybox sort words >sorted.$i
@@ -58,18 +61,13 @@ select count(*), max(b) from t;
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    words: tuple[str, ...]
-    bring: tuple[str, ...] = ()
-
-
+#: The words of each command; MUSL is brought where it is one.
 PROGRAMS = {
-    "shell script": Program(("busybox", "sh", "script")),
-    "tar": Program(("tar", "cf", f"{GUESTS}/all.tar", "tree")),
-    "git status": Program(("git", "-C", "tree", "status", "--short")),
-    "tcc": Program(("tcc", "-nostdinc", "-isystem", MUSL, "-c", "all.c", "-o", f"{GUESTS}/all.o"), (MUSL,)),
-    "sqlite3": Program(("sqlite3", "data", ".read work.sql")),
+    "shell script": ("busybox", "sh", "script"),
+    "tar": ("tar", "cf", f"{GUESTS}/all.tar", "tree"),
+    "git status": ("git", "-C", "tree", "status", "--short"),
+    "tcc": ("tcc", "-nostdinc", "-isystem", MUSL, "-c", "all.c", "-o", f"{GUESTS}/all.o"),
+    "sqlite3": ("sqlite3", "data", ".read work.sql"),
 }
 
 
@@ -80,24 +78,7 @@ def make_work(folder: Path) -> Path:
         path = tree / f"part{number % 15}" / f"file{number}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"line {number}\n" * (1 + 37 * number % 400))
-    words = [
-        "kernel",
-        "the",
-        "message",
-        "server",
-        "page",
-        "of",
-        "process",
-        "a",
-        "time",
-        "memory",
-        "is",
-        "driver",
-        "file",
-        "queue",
-        "signal",
-        "pipe",
-    ]
+    words = WORDS.split()
     lines = (" ".join(words[(7 * n + 3 * k) % 16] for k in range(6)) for n in range(300))
     (folder / "words").write_text("\n".join(lines) + "\n")
     (folder / "script").write_text(SCRIPT)
@@ -107,29 +88,20 @@ def make_work(folder: Path) -> Path:
         f'int f{n}(int a) {{ return printf("%d\\n", a * {n} + (int)strlen("x")); }}\n' for n in range(200)
     )
     (folder / "all.c").write_text("".join(f"#include <{name}.h>\n" for name in headers) + functions)
-    git = (
-        "git",
-        "-C",
-        str(tree),
-        "-c",
-        "user.name=n",
-        "-c",
-        "user.email=e@example.org",
-        "-c",
-        "init.defaultBranch=main",
-    )
     fixed = {"GIT_AUTHOR_DATE": "2025-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2025-01-01T00:00:00Z"}
-    for words_of_git in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "all")):
-        subprocess.run((*git, *words_of_git), check=True, timeout=120, env={"PATH": "/usr/bin:/bin", **fixed})
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main")
+    for git in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "all")):
+        done = ("git", "-C", str(tree), *who, *git)
+        subprocess.run(done, check=True, timeout=120, env={"PATH": "/usr/bin:/bin", **fixed})
     (tree / "part3" / "new.txt").write_text("new\n")
     return folder
 
 
 def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
     """Counts what `kept` does not have; the calls of each program in the first guest."""
-    for name, program in PROGRAMS.items():
-        brought = whole.program_files(program.words[0], *program.bring)
-        words = (f"/{next(iter(brought))}", *program.words[1:])
+    for name, (program, *rest) in PROGRAMS.items():
+        brought = whole.program_files(program, *({MUSL} & {*rest}))
+        words = (f"/{next(iter(brought))}", *rest)
         brought |= whole.folder_files(work)
         for guest in guests:
             of = kept.setdefault(name, {})
@@ -141,9 +113,10 @@ def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
                 of[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
                 print(f"{name} on {guest}: {of[guest]}", file=sys.stderr)
             if "calls" not in of:
-                by = recorder.recorder(whole.TRACE)
-                made = whole.record(target, words, by, brought, Deadline.after(SECONDS))
-                of["calls"] = [[*key, n] for key, n in recorder.parse(made.trace).calls.items()]
+                by = recorder(whole.TRACE)
+                with_it = {**brought, **whole.program_files(by[0])}
+                made = whole.count(target, (*by, *words), with_it, Deadline.after(SECONDS), whole.TRACE)
+                of["calls"] = [[*key, n] for key, n in parse(made.trace).calls.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +138,7 @@ def cases(kept: Kept, sheets: Mapping[str, Sheet], guests: Sequence[str], *, sca
     """Every program from every guest to every other one; not `scaled`: by B's prices alone."""
     found = []
     for program, of in kept.items():
-        calls = {Call(str(name), str(kind), int(size)): int(n) for name, kind, size, n in of["calls"]}
+        calls = {(str(name), str(kind), int(size)): int(n) for name, kind, size, n in of["calls"]}
         for a in guests:
             user, kernel, _, faults, switches, pages = of[a]
             asked = Asked(calls, faults, switches, user, kernel, pages)
@@ -189,7 +162,7 @@ def covered(found: Sequence[Case], sheets: Mapping[str, Sheet], guests: Sequence
     hits = 0
     for left_out in guests:
         others = [one for one in found if left_out not in (one.a, one.b)]
-        of = replace(PRICES, scaled=quantile(others))
+        of = msgspec.structs.replace(PRICES, error={"scaled": quantile(others)})
         for one in found:
             if one.b == left_out:
                 made = prediction.predict(one.asked, of, sheets[one.a], sheets[one.b], scaled=True)
@@ -228,7 +201,7 @@ def main() -> None:
     words.add_argument("--kept", type=Path)
     given = words.parse_args()
     if given.rows:  # for --workloads
-        rows = sorted(row for price in PRICES.prices for row in price.rows)
+        rows = sorted(row for price in PRICES.price for row in price.rows)
         print(",".join(dict.fromkeys(row if "@" in row else f"{row}@" for row in rows)))
         return
     results = Store(given.store).load_set(f"label:{given.label}")

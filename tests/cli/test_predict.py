@@ -63,7 +63,7 @@ def test_prices_above_the_measured_cost_are_said(
 ) -> None:
     """Expected: a warning where a kernel's ticks gave the program what was the kernel's. Broken: a share of 0 %."""
     real = recorder.timed
-    monkeypatch.setattr(recorder, "timed", lambda *words: replace(real(*words), user=9.0, system=1.0))
+    monkeypatch.setattr(recorder, "timed", lambda *words: replace(real(*words), user=9.0, kernel=1.0))
     said = call(store, capsys, "predict", "--on", "label:a", "--on", "label:b", "--", "true")
     assert "do not trust the shares" in " ".join(said.split())
 

@@ -139,13 +139,13 @@ for _ in range(20):
 @pytest.mark.parametrize("by", ["strace", "perf"])
 def test_the_counts_of_a_known_program_are_right(by: str, tmp_path: Path) -> None:
     """Expected: 300 reads of 77 bytes, 20 forks. Broken: lines of two tasks are mixed up, or lost."""
-    trace = tmp_path / "trace"
-    words = {"strace": ("-f", "-qq", "-y", "-s", "0", "-o", str(trace)), "perf": ("trace", "-o", str(trace))}
+    words = {"strace": ("-f", "-qq", "-y", "-s", "0"), "perf": ("trace",)}
     program = shutil.which(by)
     if program is None:
         pytest.skip(f"no {by} here")
     try:
-        found = recorder.recorded((program, *words[by], "--", PYTHON, "-c", KNOWN), trace, tmp_path, 100).calls
+        recording = (program, *words[by], "-o")
+        found = recorder.record((PYTHON, "-c", KNOWN), tmp_path, 100, lambda trace: (*recording, trace, "--")).calls
     except TargetError as error:
         pytest.skip(f"{by} may not trace here: {error.last_output}")
     assert sum(count for (name, _, size), count in found.items() if (name, size) == ("read", 77)) == 300

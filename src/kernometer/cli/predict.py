@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,7 +22,6 @@ from kernometer.results.model import By, Result
 
 if TYPE_CHECKING:
     from kernometer.explain.prediction import Asked
-    from kernometer.targets.base import Target
 
 EPILOG = (
     """\b
@@ -74,6 +72,7 @@ def command(
     costs, and shows the kernel's share of its cost on A and B, with an interval, and the calls without a price.
     """
     from kernometer.explain import prediction
+    from kernometer.host.recorder import recorder
     from kernometer.report.prediction import View, document, print_prediction
 
     words = command_of(click.get_current_context())
@@ -99,22 +98,20 @@ def command(
     sheets = [prediction.sheet(results[name]) for name in names]
     scaled = _ran_there(asked.place, results[a], by)
     found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
-    view = View(
-        a, b, by, words, asked.status, asked.recorder, asked.witness, tuple(rows - (sheets[0].keys() & sheets[1]))
-    )
+    missing = sorted(rows - (sheets[0].keys() & sheets[1]))
+    by_name = Path(recorder("")[0]).name
+    view = View(a, b, by, words, asked.status, by_name, asked.witness, tuple(missing))
     if env.json:
         click.echo(document(found, view), file=env.out)
     else:
         print_prediction(env.console(), found, view)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ran:
+class _Ran(NamedTuple):
     asked: Asked
     status: int
-    recorder: str
     place: str  #: the image or the host, as a session calls it
-    witness: str = ""  #: how many calls another counter saw
+    witness: str  #: what another counter saw
 
 
 def _ran_there(place: str, a: Result, by: By) -> bool:
@@ -124,16 +121,9 @@ def _ran_there(place: str, a: Result, by: By) -> bool:
     return place == a.session.host_id and a.session.target.partition(":")[0] in ("local", "probe")
 
 
-def _asked(
-    calls: Mapping[tuple[str, str, int], int], faults: int, switches: int, user: float, kernel: float, pages: int = 0
-) -> Asked:
-    from kernometer.explain.prediction import Asked, Call
-
-    return Asked({Call(*key): count for key, count in calls.items()}, faults, switches, user, kernel, pages)
-
-
 def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:
     """On this host: once to warm up, then without a recorder, then with one."""
+    from kernometer.explain.prediction import Asked
     from kernometer.host import recorder
     from kernometer.targets.identity import host_id
 
@@ -143,15 +133,11 @@ def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, l
     while number < EXECUTIONS or (user + system < SECONDS * 1e9 and number < MOST_EXECUTIONS):
         with _copy(folder) as work:
             last = recorder.timed(words, work, limit)
-        user, system, number = user + last.user, system + last.system, number + 1
+        user, system, number = user + last.user, system + last.kernel, number + 1
     with _copy(folder) as work:
         recording = recorder.record(words, work, limit)
-    asked = _asked(recording.calls, last.faults, last.switches, user / number, system / number)
-    return _Ran(asked, last.status, _name(recorder.recorder("")), host_id(), f"times: the mean of {number} executions")
-
-
-def _name(words: tuple[str, ...]) -> str:
-    return Path(words[0]).name
+    asked = Asked(recording.calls, last.faults, last.switches, user / number, system / number)
+    return _Ran(asked, last.status, host_id(), f"times: the mean of {number} executions")
 
 
 @contextmanager
@@ -166,7 +152,8 @@ def _copy(folder: Path | None) -> Iterator[Path]:
 
 
 def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
-    from kernometer.host import recorder
+    from kernometer.explain.prediction import Asked
+    from kernometer.host.recorder import parse, recorder
     from kernometer.targets import whole
     from kernometer.targets.base import Deadline
     from kernometer.targets.parse import target_of
@@ -176,18 +163,16 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         if not isinstance(target, QemuTarget):
             raise UsageError(f"{spec} is no guest, and a command is counted in a guest.", "For example qemu:linux-6.1.")
         brought = whole.program_files(words[0], *bring)
-        program = f"/{next(iter(brought))}"
+        words = (f"/{next(iter(brought))}", *words[1:])
         brought |= whole.folder_files(folder) if folder else {}
-        until = Deadline.after(limit)
-        one = whole.count(target, (program, *words[1:]), brought, until)
-        by = recorder.recorder(whole.TRACE)
-        traced = whole.record(target, (program, *words[1:]), by, brought, Deadline.after(limit))
-        recording = recorder.parse(traced.trace)
-        if not recording.calls:
-            raise TargetError(f"{_name(by)} recorded no system call in {spec}.", "It needs ptrace there.")
-        asked = _asked(recording.calls, one.faults, one.switches, one.user, one.kernel, one.resident)
-        witness = f"{one.syscalls:,} counted by the emulator"
-        return _Ran(asked, one.status, _name(by), target.place("path").image, witness)
+        one = whole.count(target, words, brought, Deadline.after(limit))
+        by = recorder(whole.TRACE)
+        brought |= whole.program_files(by[0])
+        calls = parse(whole.count(target, (*by, *words), brought, Deadline.after(limit), whole.TRACE).trace).calls
+        if not calls:
+            raise TargetError(f"{by[0]} recorded no system call in {spec}.", "It needs ptrace there.")
+        asked = Asked(calls, one.faults, one.switches, one.user, one.kernel, one.resident)
+        return _Ran(asked, one.status, target.place("path").image, f"{one.syscalls:,} counted by the emulator")
 
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
@@ -201,10 +186,6 @@ def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
     with closing(target_of(spec)) as target:
         check_by(by, target)
         tell_notes(env, by, target)
-        plan = plan_of(_lister(target), by, "full", sorted(map(exactly, rows)), 1)
+        plan = plan_of(target, by, "full", sorted(map(exactly, rows)), 1)
         with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
             return read_file(measure(plan, target, env.store(), "predict", listen))
-
-
-def _lister(target: Target) -> Target | None:
-    return target if target.quick_start else None

@@ -6,11 +6,12 @@ docs/predict.md explains each step. Costs are ns by time and instructions by pat
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
 
 from kernometer.results.model import Result
 from kernometer.stats.figures import figures
@@ -21,12 +22,8 @@ PROCESS, FAULTS, FILE_FAULTS, SWITCHES = "process", "faults", "file-faults", "sw
 AROUND = 16
 
 
-class Call(NamedTuple):
-    """A kind of system call: as host/recorder.py names it."""
-
-    name: str
-    kind: str = ""
-    size: int = 0  #: bytes moved
+#: A kind of system call, as host/recorder.py tells them apart: its name, of what kind, bytes moved.
+Call = tuple[str, str, int]
 
 
 class Cost(NamedTuple):
@@ -43,12 +40,13 @@ class Cost(NamedTuple):
 Sheet = Mapping[str, Cost]  #: of one system, by row
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of prices.toml, which explains the fields."""
+
     what: str
     calls: frozenset[str]
-    kinds: frozenset[str]  #: empty: any
-    points: tuple[tuple[float, Mapping[str, float]], ...]  #: by bytes, ascending
+    points: tuple[tuple[float, dict[str, float]], ...]  #: by bytes, ascending
+    kinds: frozenset[str] = frozenset()  #: empty: any
 
     @property
     def rows(self) -> frozenset[str]:
@@ -58,12 +56,10 @@ class Price:
         """Linear between points and beyond the last two, constant below the first; None if a row is missing."""
         if not self.rows <= sheet.keys():
             return None
-        sums = []
-        for _, rows in self.points:
-            total = Cost()
+        sums = [Cost()] * len(self.points)
+        for n, (_, rows) in enumerate(self.points):
             for row, weight in rows.items():
-                total = total.plus(sheet[row], weight)
-            sums.append(total)
+                sums[n] = sums[n].plus(sheet[row], weight)
         at = [x for x, _ in self.points]
         if len(at) == 1 or size <= at[0]:
             return sums[0]
@@ -72,22 +68,20 @@ class Price:
         return sums[last - 1].plus(sums[last].plus(sums[last - 1], -1), along)
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
-    """The price list. `scaled` and `plain`: the errors' logarithm that 19 of 20 predictions do not exceed."""
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of prices.toml. `error`: the logarithm of what 19 of 20 predictions do not exceed."""
 
-    prices: tuple[Price, ...]
-    scaled: float
-    plain: float
+    price: tuple[Price, ...]
+    error: dict[Literal["scaled", "plain"], float]
 
-    def find(self, call: Call) -> Price | None:
+    def find(self, name: str, kind: str = "") -> Price | None:
         """The first price of the call."""
-        return next((p for p in self.prices if call.name in p.calls and (not p.kinds or call.kind in p.kinds)), None)
+        return next((one for one in self.price if name in one.calls and (not one.kinds or kind in one.kinds)), None)
 
     def rows(self, calls: Mapping[Call, int]) -> frozenset[str]:
         """The rows that price these calls, faults and switches."""
-        found = map(self.find, (*calls, Call(PROCESS), Call(FAULTS), Call(FILE_FAULTS), Call(SWITCHES)))
-        return frozenset(row for price in found if price for row in price.rows)
+        kinds = [*calls, *((name, "", 0) for name in (PROCESS, FAULTS, FILE_FAULTS, SWITCHES))]
+        return frozenset(row for name, kind, _ in kinds if (price := self.find(name, kind)) for row in price.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +99,21 @@ class Asked:
     def of_files(self) -> float:
         """The share of the faults that mapped AROUND pages of a file, as the resident pages show it for one process:
         each other fault added one page. Not known: a half."""
-        processes = 1 + sum(count for call, count in self.calls.items() if call.name in ("fork", "vfork"))
+        processes = 1 + sum(count for (name, *_), count in self.calls.items() if name in ("fork", "vfork"))
         each = self.faults / processes
         if not each or not self.resident:
             return 0.5
         return min(1.0, max(0.0, (self.resident - each) / ((AROUND - 1) * each)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Line:
     """All calls of one price."""
 
     what: str
-    count: int
-    a: float
-    b: float
+    count: int = 0
+    a: float = 0.0
+    b: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +144,7 @@ class Prediction:
 
 def prices(text: str) -> Prices:
     """From the text of prices.toml."""
-    read = tomllib.loads(text)
-    found = tuple(
-        Price(
-            one["what"],
-            frozenset(one["calls"]),
-            frozenset(one.get("kinds", ())),
-            tuple((float(size), dict(rows)) for size, rows in one["points"]),
-        )
-        for one in read["price"]
-    )
-    return Prices(found, read["error"]["scaled"], read["error"]["plain"])
+    return msgspec.toml.decode(text, type=Prices)
 
 
 def sheet(result: Result) -> dict[str, Cost]:
@@ -169,15 +153,11 @@ def sheet(result: Result) -> dict[str, Cost]:
     found = {}
     for row, figure in figures(result).items():
         one = counted.get(row, (None,))[0]
-        if figure.cost is None:
-            continue
-        ops = (one.iterations * next((run.ops for run in result.runs_of(row)), 1.0)) if one is not None else 0.0
+        ops = one.iterations * next((run.ops for run in result.runs_of(row)), 1.0) if one is not None else 0.0
         happened = one.happened if one is not None and ops else {}
-        found[row] = Cost(
-            figure.cost,
-            happened.get("faults", 0.0) / ops if ops else 0.0,
-            happened.get("any_switches", happened.get("switches", 0.0)) / ops if ops else 0.0,
-        )
+        each = (happened.get("faults", 0.0), happened.get("any_switches", happened.get("switches", 0.0)))
+        if figure.cost is not None:
+            found[row] = Cost(figure.cost, *(number / (ops or 1.0) for number in each))
     return found
 
 
@@ -186,40 +166,39 @@ def predict(asked: Asked, of: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Pr
 
     A call is priced where both sides have its rows. Faults and switches that the rows contain are not charged again.
     """
-    sums: dict[str, list[float]] = {}
+    sums: dict[str, Line] = {}
     within = [Cost(), Cost()]
     unpriced: Counter[str] = Counter()
 
-    def charge(call: Call, counts: tuple[float, float]) -> bool:
-        price = of.find(call)
-        costs = [price.of(side, call.size) for side in (a, b)] if price else []
-        if price is None or None in costs:
+    def charge(call: Call, of_a: float, of_b: float) -> bool:
+        price = of.find(*call[:2])
+        costs = (price.of(a, call[2]), price.of(b, call[2])) if price else (None, None)
+        if price is None or costs[0] is None or costs[1] is None:
             return False
-        line = sums.setdefault(price.what, [0, 0.0, 0.0])
-        line[0] += round(counts[0])
-        for side, cost in enumerate(costs):
-            if cost is not None:
-                line[1 + side] += counts[side] * cost.cost
-                within[side] = within[side].plus(cost, counts[side])
+        line = sums.setdefault(price.what, Line(price.what))
+        line.count += round(of_a)
+        line.a += of_a * costs[0].cost
+        line.b += of_b * costs[1].cost
+        within[:] = within[0].plus(costs[0], of_a), within[1].plus(costs[1], of_b)
         return True
 
-    for call, count in (*asked.calls.items(), (Call(PROCESS), 1)):
-        if not charge(call, (count, count)) and call.name != PROCESS:
-            unpriced[call.name] += count
+    for call, count in asked.calls.items():
+        if not charge(call, count, count):
+            unpriced[call[0]] += count
+    charge((PROCESS, "", 0), 1, 1)
     faults = [max(0.0, asked.faults - side.faults) for side in within]
     switches = [max(0.0, asked.switches - side.switches) for side in within]
-    charge(Call(FILE_FAULTS), (faults[0] * asked.of_files, faults[1] * asked.of_files))
-    charge(Call(FAULTS), (faults[0] * (1 - asked.of_files), faults[1] * (1 - asked.of_files)))
-    charge(Call(SWITCHES), (switches[0], switches[1]))
-    lines = tuple(Line(what, int(n), x, y) for what, (n, x, y) in sums.items() if n)
-    lines = tuple(sorted(lines, key=lambda line: -line.b))
+    charge((FILE_FAULTS, "", 0), *(each * asked.of_files for each in faults))
+    charge((FAULTS, "", 0), *(each * (1 - asked.of_files) for each in faults))
+    charge((SWITCHES, "", 0), *switches)
+    lines = tuple(sorted((line for line in sums.values() if line.count), key=lambda line: -line.b))
     calls = sum(asked.calls.values())
     share = sum(unpriced.values()) / calls if calls else 0.0
     priced_a, priced_b = sum(line.a for line in lines), sum(line.b for line in lines)
     ratio = priced_b / priced_a if priced_a > 0 else math.nan
     kernel = asked.kernel if scaled else priced_a
     likely = [line.b / line.a for line in lines if line.a > 0] or [ratio]
-    error = of.scaled if scaled else of.plain
+    error = of.error["scaled" if scaled else "plain"]
     unknown = [(1 - share) * ratio + share * bound for bound in (min(likely), max(likely))]
     return Prediction(
         lines=lines,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from kernometer.processes import reap
 #: Limits: of a trace, of its lines, of a line's characters, of processes at once, of different kinds of calls.
 MAX_TRACE, MAX_LINES, MAX_LINE, MAX_TASKS, MAX_KINDS = 512 << 20, 3_000_000, 1 << 16, 10_000, 200_000
 LAST_OUTPUT = 2000
+_TOO_MANY = "The command makes too many system calls to record.", "Give it less to do."
 
 _NAME, _RESULT = r"(?P<name>[a-z][a-z0-9_]{0,40})", r"(?P<result>-?\d{1,19}|0x[0-9a-f]{1,16}|\?)"
 _STRACE = re.compile(
@@ -57,11 +59,11 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One execution without a recorder, children that it waited for included; from getrusage."""
+    """One execution without a recorder, children that it waited for included. From getrusage."""
 
     status: int  #: negative: the signal that ended it
-    user: float  #: ns; many kernels divide the time by who ran at their ticks, so single executions say little
-    system: float  #: ns
+    user: float  #: ns; many kernels divide the time by who ran at their ticks.
+    kernel: float
     faults: int
     switches: int
 
@@ -75,57 +77,51 @@ def recorder(trace: str) -> tuple[str, ...]:
     raise MissingError("There is neither strace nor perf here.", "Debian, Ubuntu: apt-get install strace.")
 
 
-def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
-    """Runs the command in `folder` under a recorder.
+def record(
+    words: Sequence[str], folder: Path, seconds: float, by: Callable[[str], tuple[str, ...]] = recorder
+) -> Recording:
+    """Runs the command in `folder` under a recorder, whose words `by` tells.
 
     Raises MissingError without a recorder, TargetError if it cannot trace, or exceeds a limit.
     """
     with tempfile.TemporaryDirectory(prefix="kernometer-trace-") as made:
         trace = Path(made) / "trace"
-        return recorded((*recorder(str(trace)), *words), trace, folder, seconds)
-
-
-def recorded(words: Sequence[str], trace: Path, folder: Path, seconds: float) -> Recording:
-    """The same with the recorder's words given, which write `trace`."""
-    trace.touch()
-    with _started(words, folder) as (process, said):
-        until = time.monotonic() + seconds
-        while process.poll() is None:
-            if trace.stat().st_size > MAX_TRACE:
-                raise TargetError("The command makes too many system calls to record.", "Give it less to do.")
-            if time.monotonic() > until:
-                raise TargetError(f"The command was not done in {seconds:.0f} s under {words[0]}.", _LONGER)
-            time.sleep(0.01)
-        text = _end(said)
-    with trace.open(errors="replace") as lines:
-        found = parse(lines)
+        trace.touch()
+        recording = (*by(str(trace)), *words)
+        with _started(recording, folder) as (process, said):
+            _finished(process, recording[0], seconds, trace)
+            said.seek(max(0, said.seek(0, os.SEEK_END) - LAST_OUTPUT))
+            text = said.read().decode("utf-8", "replace")
+        with trace.open(errors="replace") as lines:
+            found = parse(lines)
     if not found.calls:
-        raise TargetError(f"{words[0]} recorded no system call.", "It may not be permitted to trace.", text)
+        raise TargetError(f"{recording[0]} recorded no system call.", "It may not be permitted to trace.", text)
     return found
-
-
-_LONGER = "Give it more with --limit SECONDS."
 
 
 def timed(words: Sequence[str], folder: Path, seconds: float) -> Timed:
     """Runs the command once. Raises MissingError or TargetError if it cannot be executed or is not done in time."""
     with _started(words, folder) as (process, _):
-        until = time.monotonic() + seconds
-        while True:
-            pid, status, used = os.wait4(process.pid, os.WNOHANG)
-            if pid:
-                break
-            if time.monotonic() > until:
-                raise TargetError(f"{words[0]} was not done in {seconds:.0f} s.", _LONGER)
-            time.sleep(0.001)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return Timed(
-        process.returncode,
-        used.ru_utime * 1e9,
-        used.ru_stime * 1e9,
-        used.ru_minflt + used.ru_majflt,
-        used.ru_nvcsw + used.ru_nivcsw,
-    )
+        used = _finished(process, words[0], seconds)
+    faults, switches = used.ru_minflt + used.ru_majflt, used.ru_nvcsw + used.ru_nivcsw
+    return Timed(process.returncode, used.ru_utime * 1e9, used.ru_stime * 1e9, faults, switches)
+
+
+def _finished(
+    process: subprocess.Popen[bytes], name: str, seconds: float, trace: Path | None = None
+) -> resource.struct_rusage:
+    """Waits for the command's end. Raises TargetError if that takes too long, or the trace becomes too large."""
+    until = time.monotonic() + seconds
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used
+        if trace is not None and trace.stat().st_size > MAX_TRACE:
+            raise TargetError(*_TOO_MANY)
+        if time.monotonic() > until:
+            raise TargetError(f"{name} was not done in {seconds:.0f} s.", "Give it more with --limit SECONDS.")
+        time.sleep(0.001)
 
 
 @contextmanager
@@ -133,14 +129,8 @@ def _started(words: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Po
     """The command in a session of its own, which ends with the block; its output goes nowhere."""
     with tempfile.TemporaryFile() as said:
         try:
-            process = subprocess.Popen(
-                words,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,
-            )
+            null = subprocess.DEVNULL
+            process = subprocess.Popen(words, cwd=folder, stdin=null, stdout=null, stderr=said, start_new_session=True)
         except FileNotFoundError as error:
             raise MissingError(f"There is no {words[0]}.", "Install it, or give its path.") from error
         except OSError as error:
@@ -153,11 +143,6 @@ def _started(words: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Po
             reap(process)
 
 
-def _end(said: IO[bytes]) -> str:
-    said.seek(max(0, said.seek(0, os.SEEK_END) - LAST_OUTPUT))
-    return said.read().decode("utf-8", "replace")
-
-
 def parse(lines: Iterable[str]) -> Recording:
     """The calls in a trace of `strace -f -y` or `perf trace`, which is not trusted.
 
@@ -168,7 +153,7 @@ def parse(lines: Iterable[str]) -> Recording:
     pending: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(lines):
         if number >= MAX_LINES or len(found.calls) > MAX_KINDS or len(pending) > MAX_TASKS:
-            raise TargetError("The command makes too many system calls to record.", "Give it less to do.")
+            raise TargetError(*_TOO_MANY)
         _line(found, pending, line[:MAX_LINE].rstrip("\n"))
     for name, args in pending.values():
         found.calls[_key(name, args, "-1")] += 1

@@ -109,7 +109,7 @@ def _without(of: Prediction, view: View) -> Iterator[str]:
         if view.by == "time":
             yield "A kernel that divides time at its ticks is often wrong for short programs."
     if view.missing:
-        yield f"A or B lacks rows: {', '.join(sorted(view.missing))}"
+        yield f"A or B lacks rows: {', '.join(view.missing)}"
 
 
 def document(of: Prediction, view: View) -> str:

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -37,24 +36,16 @@ MAX_FILES, MAX_BYTES = 20_000, 256 << 20
 _LIBRARY = re.compile(r"(/[^\s()]+) \(0x[0-9a-f]+\)")
 
 
-class _Ended(msgspec.Struct, frozen=True):
+class Whole(msgspec.Struct, frozen=True):
+    """One execution: as the guest's kernel tells, then as the plugin counted, whatever the guest tells of that."""
+
     status: int  #: negative: the signal that ended it
     faults: Annotated[int, msgspec.Meta(ge=0)]
     switches: Annotated[int, msgspec.Meta(ge=0)]
-    resident: Annotated[int, msgspec.Meta(ge=0)]
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """One execution: instructions and system calls by the plugin, the rest by the guest's kernel."""
-
-    status: int
-    user: int
-    kernel: int
-    syscalls: int  #: the command's own
-    faults: int
-    switches: int
-    resident: int  #: pages, at the most, of its largest process
+    resident: Annotated[int, msgspec.Meta(ge=0)]  #: pages, at the most, of its largest process
+    user: int = 0  #: instructions
+    kernel: int = 0
+    syscalls: int = 0  #: the command's own
     trace: tuple[str, ...] = ()  #: the recorder's lines
 
 
@@ -101,21 +92,13 @@ def folder_files(folder: Path, name: str = WORK) -> dict[str, bytes]:
     return found
 
 
-def count(target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline) -> Whole:
-    """Runs the command and counts. Raises TargetError if the guest fails, UsageError if it cannot run commands."""
-    return _run(target, words, files, until)
-
-
-def record(
-    target: QemuTarget, words: Sequence[str], recorder: Sequence[str], files: Mapping[str, bytes], until: Deadline
-) -> Whole:
-    """The same under a recorder, with its trace; its counts include the recorder's work. `recorder` writes TRACE."""
-    return _run(target, (*recorder, *words), {**files, **program_files(recorder[0])}, until, TRACE)
-
-
-def _run(
+def count(
     target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline, trace: str = "-"
 ) -> Whole:
+    """Runs the command and counts; `trace`: a file that it writes.
+
+    Raises TargetError if the guest fails, UsageError if it cannot run commands.
+    """
     guest = target.guest
     guest.check()
     if not guest.has_init or target.plugin is None:
@@ -137,19 +120,12 @@ def _run(
     if region is None or region.complete != 1:
         raise TargetError(f"{target.name}: the plugin did not see one execution of the command.", "Run it again.")
     try:
-        ended = msgspec.json.decode(lines[0], type=_Ended)
+        ended = msgspec.json.decode(lines[0], type=Whole)
     except msgspec.DecodeError as error:
         raise TargetError(f"{target.name}: the runner's answer cannot be read: {error}.") from error
-    return Whole(
-        ended.status,
-        region.counts["user"],
-        region.counts["kernel"],
-        region.counts["syscalls"] - RUNNERS_CALLS,
-        ended.faults,
-        ended.switches,
-        ended.resident,
-        tuple(line[1:].decode("utf-8", "replace") for line in lines[1:]),
-    )
+    user, kernel, calls = (region.counts[event] for event in ("user", "kernel", "syscalls"))
+    written = tuple(line[1:].decode("utf-8", "replace") for line in lines[1:])
+    return msgspec.structs.replace(ended, user=user, kernel=kernel, syscalls=calls - RUNNERS_CALLS, trace=written)
 
 
 def _fitting(files: Mapping[str, bytes]) -> dict[str, bytes]:
