@@ -96,7 +96,9 @@ def command(
     if not different_machines and by == "path":
         check_machines({name: {one.session.machine} for name, one in results.items()})
     sheets = [prediction.sheet(results[name]) for name in names]
-    scaled = _ran_there(asked.place, results[a], by)
+    of_a = results[a].session
+    scaled = asked.place == (of_a.image if by == "path" else of_a.host_id)
+    scaled &= by == "path" or of_a.target.partition(":")[0] in ("local", "probe")  # a wrapper may be a kernel
     found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
     missing = sorted(rows - (sheets[0].keys() & sheets[1]))
     by_name = Path(recorder("")[0]).name
@@ -112,13 +114,6 @@ class _Ran(NamedTuple):
     status: int
     place: str  #: the image or the host, as a session calls it
     witness: str  #: what another counter saw
-
-
-def _ran_there(place: str, a: Result, by: By) -> bool:
-    """Whether the command ran on the system that `a` is of. A wrapper may be a kernel, so it is not this host."""
-    if by == "path":
-        return place == a.session.image
-    return place == a.session.host_id and a.session.target.partition(":")[0] in ("local", "probe")
 
 
 def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:

@@ -43,10 +43,7 @@ def print_prediction(console: Console, of: Prediction, view: View) -> None:
     console.print(Text(_sentence(of, view), "bold"))
     for line in _facts(of, view):
         console.print(Text(line))
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    table.add_column("")
-    for head in (f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A"):
-        table.add_column(head, justify="right")
+    table = _table("", f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A")
     table.add_row("the program itself", format_value(of.user, unit), format_value(of.user, unit), "as on A")
     how = "counted" if view.by == "path" else "measured"
     table.add_row(f"the kernel, {how}" if of.scaled else "the kernel, priced", format_value(of.a, unit), "", "")
@@ -62,6 +59,13 @@ def print_prediction(console: Console, of: Prediction, view: View) -> None:
     console.print()
     for line in _without(of, view):
         console.print(Text(line))
+
+
+def _table(first: str, *heads: str) -> Table:
+    table = Table(first, box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="right")
+    return table
 
 
 def _sentence(of: Prediction, view: View) -> str:
@@ -86,9 +90,7 @@ def _facts(of: Prediction, view: View) -> Iterator[str]:
 
 
 def _priced(of: Prediction, unit: str) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for head in ("price", "count", "A", "B", "B/A"):
-        table.add_column(head, justify="left" if head == "price" else "right")
+    table = _table("price", "count", "A", "B", "B/A")
     for line in of.lines:
         ratio = ratio_text(line.b / line.a) if line.a > 0 else ""
         table.add_row(line.what, f"{line.count:,}", format_value(line.a, unit), format_value(line.b, unit), ratio)
