@@ -17,14 +17,13 @@ import zlib
 from collections.abc import Callable
 
 from kernometer.errors import TargetError
-from kernometer.guests import programs
+from kernometer.guests import elf, programs
 
 #: More than any kernel unpacks to; a damaged or hostile image must not fill the memory.
 MAX_UNPACKED = 1 << 30
 #: The most seconds for lz4 or zstd.
 UNPACK_SECONDS = 120
 
-PT_NOTE = 4
 #: Xen's note with the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
 XEN_ELFNOTE_PHYS32_ENTRY = 18
 
@@ -36,7 +35,7 @@ def unpack(image: bytes) -> bytes:
 
     Raises TargetError if it is neither or is damaged, MissingError if lz4 or zstd is needed and not installed.
     """
-    if image[:4] == b"\x7fELF":
+    if image[:4] == elf.MAGIC:
         return image
     payload = _payload(image)
     for magic, decompress in _FORMATS:
@@ -48,7 +47,7 @@ def unpack(image: bytes) -> bytes:
             f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is unknown.",
             "Use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd.",
         )
-    if kernel[:4] != b"\x7fELF":
+    if kernel[:4] != elf.MAGIC:
         raise TargetError("The kernel image does not unpack to an ELF file.", NOT_A_KERNEL)
     return kernel
 
@@ -56,20 +55,15 @@ def unpack(image: bytes) -> bytes:
 def pvh_entry(kernel: bytes) -> int | None:
     """The physical address at which QEMU would start this ELF64 kernel, or None without a PVH note."""
     try:
-        phoff, phentsize, phnum = struct.unpack_from("<Q", kernel, 32) + struct.unpack_from("<HH", kernel, 54)
-        for index in range(phnum):
-            kind, _, offset = struct.unpack_from("<IIQ", kernel, phoff + index * phentsize)
-            size = struct.unpack_from("<Q", kernel, phoff + index * phentsize + 32)[0]
-            if kind == PT_NOTE and (entry := _note(kernel[offset : offset + size])) is not None:
-                return entry
-    except struct.error as error:
-        raise TargetError(f"The kernel's ELF headers are cut off: {error}.", NOT_A_KERNEL) from error
-    return None
+        entries = (_note(content) for _, content in elf.segments(kernel, elf.NOTES))
+    except LookupError as error:
+        raise TargetError(f"The kernel cannot be read: {error}.", NOT_A_KERNEL) from error
+    return next((entry for entry in entries if entry is not None), None)
 
 
 def kernel_release(image: bytes) -> str:
     """The kernel's `uname -r`, from a bzImage's header or an ELF image's banner; "" if not known."""
-    if image[:4] == b"\x7fELF":
+    if image[:4] == elf.MAGIC:
         found = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
     else:
         start = int.from_bytes(image[0x20E:0x210], "little") + 0x200

@@ -1,4 +1,4 @@
-"""Sections and symbols of an ELF file for little-endian x86, and the layout of a kernel: where all its data lie.
+"""Segments, sections and symbols of an ELF file for little-endian x86, and where all data of a kernel lie.
 
 Files come from users and packages: every offset may lead anywhere. docs/gate.md, "The same layout".
 """
@@ -9,10 +9,12 @@ import re
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from kernometer.cache import sha256
 
 MAGIC = b"\x7fELF"
+LOADED, NOTES = 1, 4  #: kinds of segments
 _SYMTAB, _ALLOC, _CODE = 2, 2, 4
 _SECTION, _FILE = 3, 4  #: kinds of symbols that are no object of the program's
 PAGE = 4096
@@ -39,18 +41,31 @@ class Section:
 
 def sections(elf: bytes) -> tuple[Section, ...]:
     """The section headers, in their order. Raises LookupError for another file, or a damaged one."""
+    headers, names = _headers(elf, "section")
+    if headers and names >= len(headers):
+        raise LookupError("its section headers are damaged: they have no names")
+    return tuple(Section(_text(elf, headers[names][4] + header[0]), *header[1:]) for header in headers)
+
+
+def segments(elf: bytes, kind: int) -> tuple[tuple[int, bytes], ...]:
+    """(address, content) of each LOADED or NOTES of an ELF file of 64 bits; none of another file. Raises LookupError
+    for a damaged one."""
+    headers, _ = _headers(elf, "program") if elf[:6] == MAGIC + b"\x02\x01" else ([], 0)
+    return tuple((to, elf[offset : offset + size]) for one, _, offset, to, _, size in headers if one == kind)
+
+
+def _headers(elf: bytes, table: Literal["section", "program"]) -> tuple[list[tuple[int, ...]], int]:
+    """The fields of each header of a table, and which section holds the names. Raises LookupError."""
     if elf[:4] != MAGIC or elf[4:6] not in (b"\x01\x01", b"\x02\x01"):
         raise LookupError("not an ELF file of little-endian x86")
-    wide = elf[4] == 2
+    wide, program = elf[4] == 2, table == "program"
     try:
-        (table,) = struct.unpack_from("<Q" if wide else "<I", elf, 0x28 if wide else 0x20)
-        size, count, names = struct.unpack_from("<HHH", elf, 0x3A if wide else 0x2E)
-        form = "<IIQQQQI" if wide else "<IIIIIII"
-        headers = [struct.unpack_from(form, elf, table + number * size) for number in range(count)]
-        strings = headers[names][4] if headers else 0
-    except (struct.error, IndexError, OverflowError) as error:
-        raise LookupError(f"its section headers are damaged: {error}") from error
-    return tuple(Section(_text(elf, strings + header[0]), *header[1:]) for header in headers)
+        head = struct.unpack_from("<24xQQQI6H" if wide else "<24xIIII6H", elf)
+        form = "<IIQQQQ" if program else "<IIQQQQI" if wide else "<IIIIIII"
+        begin, size, count = (head[1], *head[5:7]) if program else (head[2], *head[7:9])
+        return [struct.unpack_from(form, elf, begin + number * size) for number in range(count)], head[9]
+    except (struct.error, OverflowError) as error:
+        raise LookupError(f"its {table} headers are cut off: {error}") from error
 
 
 def symbols(elf: bytes) -> Iterator[tuple[str, Section, int, int]]:

@@ -33,7 +33,6 @@ HAS_ADDRESSES = 1 << 16
 MAGIC_2 = struct.pack("<I", 0xE85250D6)
 SEARCHED_2 = 32768
 
-_ELF = b"\x7fELF"
 _ELF64, _EM_386, _EM_X86_64 = 2, 3, 62
 _GZIP = b"\x1f\x8b"
 OBJCOPY_SECONDS = 60
@@ -115,7 +114,7 @@ def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
         )
     if flags & HAS_ADDRESSES:
         return kernel, ()
-    if kernel[:4] != _ELF or len(kernel) < 64:
+    if kernel[:4] != elf.MAGIC or len(kernel) < 64:
         raise TargetError(f"{name} is no ELF file, and its multiboot header gives no addresses.", "Give the ELF file.")
     machine = int.from_bytes(kernel[18:20], "little")
     if kernel[4] == _ELF64 and machine == _EM_X86_64:

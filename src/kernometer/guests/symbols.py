@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ MAX_SYMBOLS = 2_000_000
 _LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
-_ELF64 = b"\x7fELF\x02\x01"
-_PT_LOAD = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,15 +105,7 @@ def embedded(kernel: bytes, prefix: str) -> tuple[Program, ...]:
 
 def _segments(content: bytes) -> tuple[tuple[int, bytes], ...]:
     """The loaded segments of an ELF file of 64 bits; none for another file."""
-    if not content.startswith(_ELF64):
-        return ()
-    found = []
     try:
-        at, size, number = struct.unpack_from("<Q", content, 32) + struct.unpack_from("<HH", content, 54)
-        for index in range(number):
-            kind, _, offset, address, _, bytes_ = struct.unpack_from("<IIQQQQ", content, at + index * size)
-            if kind == _PT_LOAD:
-                found.append((address, content[offset : offset + bytes_]))
-    except (struct.error, OverflowError):
+        return elf.segments(content, elf.LOADED)
+    except LookupError:
         return ()
-    return tuple(found)
