@@ -15,9 +15,13 @@ import tempfile
 import threading
 import zlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kernometer.errors import TargetError
 from kernometer.guests import elf, programs
+
+if TYPE_CHECKING:
+    Stream = zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor
 
 #: More than any kernel unpacks to; a damaged or hostile image must not fill the memory.
 MAX_UNPACKED = 1 << 30
@@ -27,6 +31,7 @@ UNPACK_SECONDS = 120
 #: Xen's note with the entry point for 32-bit protected mode without paging (xen/include/public/elfnote.h).
 XEN_ELFNOTE_PHYS32_ENTRY = 18
 
+AGAIN = "It is damaged: build it, download it, or add the guest again."
 NOT_A_KERNEL = "Give the vmlinuz or bzImage of an x86-64 Linux kernel."
 
 
@@ -101,30 +106,25 @@ def _payload(image: bytes) -> bytes:
     return image[start : start + length]
 
 
-def _bounded(payload: bytes, decompress: Callable[[bytes, int], bytes], done: Callable[[], bool]) -> bytes:
-    """Runs a decompressor with a limit on its output; ignores bytes after the stream."""
+def whole(stream: Stream, packed: bytes, limit: int, what: str, next_step: str = AGAIN) -> bytes:
+    """All that is packed in one stream, without bytes after it. Raises TargetError, with `what` it is, if it is
+    damaged, cut off, or larger than `limit` bytes."""
     try:
-        kernel = decompress(payload, MAX_UNPACKED)
+        content = stream.decompress(packed, limit)
     except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-        raise TargetError(f"The packed kernel is damaged: {error}.", NOT_A_KERNEL) from error
-    if not done():
-        raise TargetError("The packed kernel is cut off, or larger than 1 GiB.", NOT_A_KERNEL)
-    return kernel
+        raise TargetError(f"{what} is damaged: {error}.", next_step) from error
+    if not stream.eof:
+        raise TargetError(f"{what} is cut off, or larger than {limit >> 20} MiB.", next_step)
+    return content
 
 
-def _gzip(payload: bytes) -> bytes:
-    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    return _bounded(payload, stream.decompress, lambda: stream.eof)
+def gzip() -> Stream:
+    """The decompressor of one gzip stream, for `whole`."""
+    return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
 
-def _bzip2(payload: bytes) -> bytes:
-    stream = bz2.BZ2Decompressor()
-    return _bounded(payload, stream.decompress, lambda: stream.eof)
-
-
-def _xz(payload: bytes) -> bytes:
-    stream = lzma.LZMADecompressor()
-    return _bounded(payload, stream.decompress, lambda: stream.eof)
+def _stream(make: Callable[[], Stream]) -> Callable[[bytes], bytes]:
+    return lambda payload: whole(make(), payload, MAX_UNPACKED, "The packed kernel", NOT_A_KERNEL)
 
 
 def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
@@ -170,10 +170,10 @@ def unpack_zstd(data: bytes, limit: int) -> bytes:
 
 
 _FORMATS: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
-    (b"\x1f\x8b", _gzip),
-    (b"BZh", _bzip2),
-    (b"\xfd7zXZ\x00", _xz),
-    (b"\x5d\x00\x00", _xz),
+    (b"\x1f\x8b", _stream(gzip)),
+    (b"BZh", _stream(bz2.BZ2Decompressor)),
+    (b"\xfd7zXZ\x00", _stream(lzma.LZMADecompressor)),
+    (b"\x5d\x00\x00", _stream(lzma.LZMADecompressor)),
     (b"\x02\x21\x4c\x18", _program("lz4", "-dc")),
     (b"\x28\xb5\x2f\xfd", _program("zstd", "-dcq")),
 )

@@ -7,7 +7,6 @@ section .modinfo contains `depends=` (symbols of others), `softdep=` and `alias=
 from __future__ import annotations
 
 import lzma
-import zlib
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import elf, store
-from kernometer.guests.bzimage import unpack_zstd
+from kernometer.guests.bzimage import gzip, unpack_zstd, whole
 
 #: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display.
 KEPT = ("bochs", "brd", "ext4", "minix")
@@ -118,24 +117,11 @@ def name_of(file: str) -> str:
 
 def uncompressed(file: str, content: bytes) -> bytes:
     """The ELF object from a module's file, by the file's suffix. Raises TargetError if it is damaged."""
-    try:
-        if file.endswith(".xz"):
-            stream = lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER)
-            content = _whole(stream, stream.decompress(content, MAX_DRIVER), file)
-        elif file.endswith(".gz"):
-            unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-            content = _whole(unpacker, unpacker.decompress(content, MAX_DRIVER), file)
-        elif file.endswith(".zst"):
-            content = unpack_zstd(content, MAX_DRIVER)
-    except (lzma.LZMAError, zlib.error) as error:
-        raise TargetError(f"{file} is damaged: {error}.", "Add the guest again.") from error
-    return content
-
-
-def _whole(stream: lzma.LZMADecompressor | zlib._Decompress, content: bytes, file: str) -> bytes:
-    if not stream.eof:
-        raise TargetError(f"{file} is cut off, or larger than {MAX_DRIVER >> 20} MiB.", "Add the guest again.")
-    return content
+    if file.endswith(".xz"):
+        return whole(lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER), content, MAX_DRIVER, file)
+    if file.endswith(".gz"):
+        return whole(gzip(), content, MAX_DRIVER, file)
+    return unpack_zstd(content, MAX_DRIVER) if file.endswith(".zst") else content
 
 
 def modinfo(content: bytes, name: str = "") -> Modinfo:

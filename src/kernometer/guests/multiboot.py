@@ -11,7 +11,6 @@ import re
 import struct
 import subprocess
 import tempfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Literal
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests import elf, linux, programs, store
-from kernometer.guests.bzimage import MAX_UNPACKED
+from kernometer.guests.bzimage import MAX_UNPACKED, gzip, whole
 from kernometer.guests.qemu import Machine
 
 #: Such kernels need a PC: its timer, its interrupt controller, its way to power off.
@@ -69,7 +68,7 @@ def add(
     linux.check_name(name)
     _check_words(command_line)
     given = linux.read_given(kernel, "the kernel")
-    image, remarks = loadable(_unpacked(given, kernel), str(kernel))
+    image, remarks = loadable(unpacked(given, str(kernel)), str(kernel))
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(image)
         loaded = _loaded(modules)
@@ -192,24 +191,9 @@ def _name(path: Path, names: dict[str, Path]) -> str:
     return name
 
 
-def _unpacked(content: bytes, kernel: Path) -> bytes:
-    if not content.startswith(_GZIP):
-        return content
-    return gunzip(content, str(kernel))
-
-
-def gunzip(content: bytes, name: str) -> bytes:
-    """Unpacks it. Raises TargetError if it is damaged, or larger than any kernel."""
-    stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
-        unpacked = stream.decompress(content, MAX_UNPACKED)
-    except zlib.error as error:
-        raise TargetError(
-            f"{name} cannot be unpacked: {error}.", "It is damaged: build or download it again."
-        ) from error
-    if not stream.eof:
-        raise TargetError(f"{name} ends early, or unpacks to more than any kernel.", "Build or download it again.")
-    return unpacked
+def unpacked(content: bytes, name: str) -> bytes:
+    """The kernel itself, if it is packed with gzip. Raises TargetError if it is damaged, or larger than any kernel."""
+    return whole(gzip(), content, MAX_UNPACKED, name) if content.startswith(_GZIP) else content
 
 
 def _check_words(words: str) -> None:

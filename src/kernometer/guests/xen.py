@@ -49,7 +49,7 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
         package, suite, file = _fetch(folder, say)
         packed = _image(file)
         file.unlink()
-        hypervisor, _ = multiboot.loadable(multiboot.gunzip(packed, package.name), package.name)
+        hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
         (folder / store.KERNEL).write_bytes(hypervisor)
         kernel = below.kernel.read_bytes()
         (folder / "dom0").write_bytes(kernel)
