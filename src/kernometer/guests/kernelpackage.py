@@ -7,11 +7,10 @@ written to the disk. A kernel is one package, or several (Ubuntu; Debian since 7
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tarfile
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +18,9 @@ from pathlib import Path, PurePosixPath
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests import drivers
+
+#: Each file's path, and a function for its content.
+Files = Generator[tuple[PurePosixPath, Callable[[], bytes]], None, None]
 
 #: Limits the packed kernel and its configuration, as an archive may be hostile.
 MAX_MEMBER = 256 << 20
@@ -61,17 +63,11 @@ class _Seen:
 def read(packages: Sequence[Path]) -> Contents:
     """Reads one kernel's packages. Raises TargetError if they contain no kernel or several, or are damaged."""
     seen = _Seen()
-    for package in packages:
-        _look(package, seen, _first)
+    found = _needed(seen, [partial(files_of, package) for package in packages])
     if len(seen.images) != 1:
         raise TargetError(f"{packages[0].name} contains {len(seen.images)} kernels.", "Report this package.")
     ((release, image),) = seen.images.items()
-
-    def fetch(further: set[str]) -> None:
-        for package in packages:
-            _look(package, seen, lambda name, _: name in further)
-
-    return Contents(release, image, seen.config, _needed(seen, fetch), seen.built_in)
+    return Contents(release, image, seen.config, found, seen.built_in)
 
 
 def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozenset[str]]:
@@ -80,28 +76,16 @@ def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozen
 
     Raises UsageError if there are no modules of that kernel (`release`: "" if it is not known), TargetError for damage.
     """
-    place = _installed(folder, release)
-    files: dict[str, Path] = {}
-    for root, _, names in os.walk(place):  # it follows no links: `build` leads to the sources
-        files |= {name: Path(root, file) for file in names if (name := drivers.name_of(file))}
+    seen = _Seen()
     try:
-        seen = _Seen(built_in=_built_in((place / "modules.builtin").read_bytes()), there=set(files))
-
-        def fetch(further: set[str]) -> None:
-            for name in sorted(further):
-                if files[name].stat().st_size > drivers.MAX_DRIVER:
-                    raise TargetError(f"{files[name]} is too large for a kernel module.")
-                seen.modules[name] = drivers.uncompressed(files[name].name, files[name].read_bytes())
-
-        fetch({name for name, file in files.items() if _first(name, str(file.relative_to(place)))})
-        return _needed(seen, fetch), seen.built_in
+        return _needed(seen, [partial(_files_below, _installed(folder, release))]), seen.built_in
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}.", _INSTALL) from error
 
 
-def _first(name: str, path: str) -> bool:
+def _first(name: str, path: PurePosixPath) -> bool:
     """Whether the first pass reads a module: it knows no dependencies, and some are by an alias (crc32c)."""
-    return path.partition("kernel/")[2].startswith(_LIKELY) or name in drivers.KEPT
+    return path.as_posix().partition("/kernel/")[2].startswith(_LIKELY) or name in drivers.KEPT
 
 
 def _installed(folder: Path, release: str) -> Path:
@@ -116,24 +100,21 @@ def _installed(folder: Path, release: str) -> Path:
     return fitting[0]
 
 
-def _needed(seen: _Seen, fetch: Callable[[set[str]], None]) -> dict[str, bytes]:
-    """The modules to be kept; `fetch` adds those that are there and not read yet."""
+def _needed(seen: _Seen, sources: Sequence[Callable[[], Files]]) -> dict[str, bytes]:
+    """The modules to be kept, after as many passes over the sources as their dependencies take."""
+    further: set[str] | None = None
     while True:
+        for source in sources:
+            _look(source(), seen, further)
         order, missing = drivers.resolved(drivers.KEPT, seen.modules, seen.built_in)
         further = {name for name in missing if name in seen.there and name not in seen.modules}
         if not further:
             return {name: seen.modules[name] for name in order}
-        fetch(further)
 
 
-def _built_in(content: bytes) -> frozenset[str]:
-    names = (drivers.name_of(line) for line in content.decode(errors="replace").splitlines())
-    return frozenset(name for name in names if name)
-
-
-def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> None:
-    """One pass over a package's files; `wanted` gets a module's name and its path."""
-    with closing(files_of(package)) as files:
+def _look(source: Files, seen: _Seen, wanted: Container[str] | None) -> None:
+    """One pass over a source's files, with the modules of these names; None: those of the first pass."""
+    with closing(source) as files:
         for path, content in files:
             release, kind = _kind(path)
             if kind == "vmlinuz":
@@ -141,14 +122,15 @@ def _look(package: Path, seen: _Seen, wanted: Callable[[str, str], bool]) -> Non
             elif kind == "config":
                 seen.config = content()
             elif kind == "modules.builtin":
-                seen.built_in = _built_in(content())
+                names = (drivers.name_of(line) for line in content().decode(errors="replace").splitlines())
+                seen.built_in = frozenset(name for name in names if name)
             elif name := drivers.name_of(kind):
                 seen.there.add(name)
-                if name not in seen.modules and wanted(name, path.as_posix()):
+                if name not in seen.modules and (_first(name, path) if wanted is None else name in wanted):
                     seen.modules[name] = drivers.uncompressed(kind, content())
                     seen.kept_bytes += len(seen.modules[name])
             if seen.kept_bytes > MAX_KEPT:
-                raise TargetError(f"{package.name} contains more than {MAX_KEPT >> 20} MiB of needed modules.")
+                raise TargetError(f"The needed modules have more than {MAX_KEPT >> 20} MiB.", "Report this kernel.")
 
 
 def _kind(path: PurePosixPath) -> tuple[str, str]:
@@ -162,7 +144,20 @@ def _kind(path: PurePosixPath) -> tuple[str, str]:
     return "", ""
 
 
-def files_of(package: Path) -> Generator[tuple[PurePosixPath, Callable[[], bytes]]]:
+def _files_below(place: Path) -> Files:
+    """As files_of, of an installed directory. It follows no links: `build` leads to the sources."""
+    for file in sorted(place.rglob("*")):
+        if file.is_file():
+            yield PurePosixPath("lib/modules", place.name, file.relative_to(place)), partial(_file, file)
+
+
+def _file(file: Path) -> bytes:
+    if file.stat().st_size > drivers.MAX_DRIVER:
+        raise TargetError(f"{file} is too large for a kernel module.")
+    return file.read_bytes()
+
+
+def files_of(package: Path) -> Files:
     """Every regular file of a package: its path, and a function for its content, valid until the next file."""
     words = ("dpkg-deb", "--fsys-tarfile", str(package))
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
