@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import displays, drivers, initramfs, store, variant
 from kernometer.guests.disks import Provided
@@ -27,22 +26,15 @@ def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Compile) -> s
     """With the display's driver, and with its packed image."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = {"bochs": module("depends=drm"), "drm": module(), "brd": module()}
-    with store.new_folder() as folder:
-        (folder / store.KERNEL).write_bytes(KERNEL)
-        (folder / store.PACKED).write_bytes(PACKED)
-        drivers.keep(folder, found, ())
-        manifest = store.Manifest(
-            name="linux-6.1",
-            package="linux-image-6.1.0-9-amd64",
-            version="1",
-            release="6.1.0-9-amd64",
-            package_sha256="0",
-            kernel_sha256=sha256(KERNEL),
-            kernel_bytes=len(KERNEL),
-            packed_sha256=sha256(PACKED),
-            drivers_sha256=drivers.digest(found),
-        )
-        return store.keep(folder, manifest)
+    manifest = store.Manifest(
+        name="linux-6.1",
+        package="linux-image-6.1.0-9-amd64",
+        version="1",
+        release="6.1.0-9-amd64",
+        package_sha256="0",
+        drivers_sha256=drivers.digest(found),
+    )
+    return store.add(manifest, {store.KERNEL: KERNEL, store.PACKED: PACKED} | drivers.files(found, ()))
 
 
 def target(guest: store.Guest, words: str) -> QemuTarget:

@@ -107,20 +107,15 @@ def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: Compile) -> s
     """A guest with ext4 and jbd2 as modules, and brd built in."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     found = {"ext4": module("depends=jbd2"), "jbd2": module()}
-    with store.new_folder() as folder:
-        (folder / store.KERNEL).write_bytes(b"kernel")
-        drivers.keep(folder, found, ("brd", "tmpfs"))
-        manifest = store.Manifest(
-            name="linux-6.1",
-            package="linux-image-6.1.0-9-amd64",
-            version="1",
-            release="6.1.0-9-amd64",
-            package_sha256="0",
-            kernel_sha256="0",
-            kernel_bytes=6,
-            drivers_sha256=drivers.digest(found),
-        )
-        return store.keep(folder, manifest)
+    manifest = store.Manifest(
+        name="linux-6.1",
+        package="linux-image-6.1.0-9-amd64",
+        version="1",
+        release="6.1.0-9-amd64",
+        package_sha256="0",
+        drivers_sha256=drivers.digest(found),
+    )
+    return store.add(manifest, {store.KERNEL: b"kernel"} | drivers.files(found, ("brd", "tmpfs")))
 
 
 def test_a_guests_modules_come_with_their_contents(guest: store.Guest, module: Compile) -> None:

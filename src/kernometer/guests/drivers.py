@@ -9,7 +9,7 @@ from __future__ import annotations
 import lzma
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
@@ -99,13 +99,11 @@ def digest(found: Mapping[str, bytes]) -> str:
     return sha256("\n".join(f"{name} {sha256(found[name])}" for name in sorted(found)).encode())
 
 
-def keep(folder: Path, found: Mapping[str, bytes], built_in: Iterable[str]) -> None:
-    """Writes the drivers of a new guest into `folder`."""
-    place = folder / store.DRIVERS
-    place.mkdir()
-    for name, content in found.items():
-        (place / f"{name}.ko").write_bytes(content)
-    (place / BUILT_IN).write_text("".join(f"{name}\n" for name in sorted(built_in)))
+def files(found: Mapping[str, bytes], built_in: Iterable[str]) -> dict[str, bytes]:
+    """The drivers of a new guest, as files of its directory."""
+    names = "".join(f"{name}\n" for name in sorted(built_in))
+    modules = {f"{store.DRIVERS}/{name}.ko": content for name, content in found.items()}
+    return modules | {f"{store.DRIVERS}/{BUILT_IN}": names.encode()}
 
 
 def name_of(file: str) -> str:

@@ -38,43 +38,30 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
     missing, or if no package source has the version; TargetError if apt or the image fails.
     """
     series, flavour = ("", "") if version is None else check_version(version)
-    name = name_of(version)
     programs.need("A guest is unpacked from a package and booted by QEMU", PROGRAM, "zstd")
     series = series or suites.own_series(say)
     with store.new_folder() as folder:
         fetched = suites.fetch(series, flavour, folder, say)
         say(f"Unpacking {fetched.package.name} …")
         held = kernelpackage.read(fetched.files)
-        for file in fetched.files:
-            file.unlink()
-        kernel = unpack(held.image)
-        if pvh_entry(kernel) is None:
-            raise TargetError(
-                f"{fetched.package.name} has no PVH entry, so QEMU cannot start its ELF image.",
-                "Add Linux 4.11 or newer.",
-            )
-        (folder / store.KERNEL).write_bytes(kernel)
-        (folder / store.PACKED).write_bytes(held.image)
-        if held.config:
-            (folder / store.CONFIG).write_bytes(held.config)
-        drivers.keep(folder, held.drivers, held.built_in)
-        manifest = store.Manifest(
-            name=name,
-            package=fetched.package.name,
-            version=fetched.package.version,
-            suite=fetched.suite,
-            parts=tuple(f"{one.name} {one.sha256}" for one in fetched.parts),
-            remarks=fetched.remarks,
-            release=held.release,
-            package_sha256=fetched.package.sha256,
-            kernel_sha256=sha256(kernel),
-            kernel_bytes=len(kernel),
-            packed_sha256=sha256(held.image),
-            config_sha256=sha256(held.config) if held.config else "",
-            drivers_sha256=drivers.digest(held.drivers),
-            variants=variants_of(name),
+    kernel = unpack(held.image)
+    if pvh_entry(kernel) is None:
+        raise TargetError(
+            f"{fetched.package.name} has no PVH entry, so QEMU cannot start its ELF image.", "Add Linux 4.11 or newer."
         )
-        return store.keep(folder, manifest)
+    files = {store.KERNEL: kernel, store.PACKED: held.image} | drivers.files(held.drivers, held.built_in)
+    manifest = store.Manifest(
+        name=name_of(version),
+        package=fetched.package.name,
+        version=fetched.package.version,
+        suite=fetched.suite,
+        parts=tuple(f"{one.name} {one.sha256}" for one in fetched.parts),
+        remarks=fetched.remarks,
+        release=held.release,
+        package_sha256=fetched.package.sha256,
+        drivers_sha256=drivers.digest(held.drivers),
+    )
+    return store.add(manifest, files | ({store.CONFIG: held.config} if held.config else {}))
 
 
 def from_file(
@@ -104,34 +91,26 @@ def from_file(
             raise TargetError(f"{kernel} has no PVH entry, so QEMU cannot start it.", "Give its bzImage.")
         boots = given
         remarks = ("It has no PVH entry (CONFIG_PVH): the packed image boots and unpacks itself.",)
+    files = {store.KERNEL: boots} | ({} if given is elf else {store.PACKED: given})
+    if system_map is not None:
+        files[store.SYSTEM_MAP] = _system_map(system_map)
     release = kernel_release(given)
-    held, built_in = kernelpackage.read_installed(modules, release) if modules is not None else ({}, frozenset())
-    symbols = b"" if system_map is None else _system_map(system_map)
-    with store.new_folder() as folder:
-        if modules is not None:
-            drivers.keep(folder, held, built_in)
-        if symbols:
-            (folder / store.SYSTEM_MAP).write_bytes(symbols)
-        (folder / store.KERNEL).write_bytes(boots)
-        if given is not elf:
-            (folder / store.PACKED).write_bytes(given)
-        manifest = store.Manifest(
-            name=name,
-            package=str(path),
-            version=release or "-",
-            remarks=remarks,
-            release=release,
-            package_sha256=sha256(given),
-            kernel_sha256=sha256(boots),
-            kernel_bytes=len(boots),
-            packed_sha256="" if given is elf else sha256(given),
-            drivers_sha256=drivers.digest(held) if modules is not None else "",
-            system_map_sha256=sha256(symbols) if symbols else "",
-            machine=machine,
-            command_line=" ".join((COMMAND_LINE, *append)),
-            variants=variants_of(name),
-        )
-        return store.keep(folder, manifest)
+    held: dict[str, bytes] = {}
+    if modules is not None:
+        held, built_in = kernelpackage.read_installed(modules, release)
+        files |= drivers.files(held, built_in)
+    manifest = store.Manifest(
+        name=name,
+        package=str(path),
+        version=release or "-",
+        remarks=remarks,
+        release=release,
+        package_sha256=sha256(given),
+        drivers_sha256="" if modules is None else drivers.digest(held),
+        machine=machine,
+        command_line=" ".join((COMMAND_LINE, *append)),
+    )
+    return store.add(manifest, files)
 
 
 def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
@@ -195,11 +174,3 @@ def forget(name: str) -> None:
     if found.name not in guest.manifest.variants:
         raise MissingError(f"The variant {name} is not listed here.", "'kernometer guest list' shows those that are.")
     store.rewrite(guest, variants=tuple(each for each in guest.manifest.variants if each != found.name))
-
-
-def variants_of(name: str) -> tuple[str, ...]:
-    """The variants of the guest that will be replaced."""
-    try:
-        return store.find(name).manifest.variants
-    except (MissingError, TargetError):
-        return ()

@@ -12,7 +12,6 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -41,15 +40,6 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
 _RESERVED = (store.KERNEL, store.CONFIG, store.MANIFEST, store.DRIVERS, store.SYSTEM_MAP)
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A module of the user's command, with its content."""
-
-    file: str
-    arguments: str
-    content: bytes | None  #: None: made for the job
-
-
 def add(
     name: str,
     kernel: Path,
@@ -69,36 +59,25 @@ def add(
     _check_words(command_line)
     given = linux.read_given(kernel, "the kernel")
     image, remarks = loadable(unpacked(given, str(kernel)), str(kernel))
-    with store.new_folder() as folder:
-        (folder / store.KERNEL).write_bytes(image)
-        loaded = _loaded(modules)
-        for one in loaded:
-            if one.content is not None:
-                (folder / one.file).write_bytes(one.content)
-        if not any(one.content is None for one in loaded):
-            remarks += (
-                f"None of its modules is {store.INITRAMFS} or {store.PROBE}: it is not told which rows are wanted.",
-            )
-        manifest = store.Manifest(
-            name=name,
-            package=str(kernel.resolve()),
-            version="-",
-            remarks=remarks,
-            release="",
-            package_sha256=sha256(given),
-            kernel_sha256=sha256(image),
-            kernel_bytes=len(image),
-            layout=elf.layout(image),
-            machine=machine,
-            command_line=command_line,
-            modules=tuple(
-                store.Module(file=one.file, arguments=one.arguments, sha256=sha256(one.content) if one.content else "")
-                for one in loaded
-            ),
-            output=output,
-            variants=linux.variants_of(name),
+    loaded, files = _loaded(modules)
+    if not any(one.made for one in loaded):
+        remarks += (
+            f"None of its modules is {store.INITRAMFS} or {store.PROBE}: it is not told which rows are wanted.",
         )
-        return store.keep(folder, manifest)
+    manifest = store.Manifest(
+        name=name,
+        package=str(kernel.resolve()),
+        version="-",
+        remarks=remarks,
+        release="",
+        package_sha256=sha256(given),
+        layout=elf.layout(image),
+        machine=machine,
+        command_line=command_line,
+        modules=loaded,
+        output=output,
+    )
+    return store.add(manifest, files | {store.KERNEL: image})
 
 
 def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
@@ -159,25 +138,27 @@ def _as_elf32(kernel: bytes, name: str) -> bytes:
     )
 
 
-def _loaded(modules: Sequence[str]) -> tuple[_Loaded, ...]:
-    """Reads the user's modules, and names each file: its own name unless that is already used."""
-    found: list[_Loaded] = []
+def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str, bytes]]:
+    """The user's modules, and their files by name: its own unless that is already used."""
+    found: list[store.Module] = []
+    files: dict[str, bytes] = {}
     names: dict[str, Path] = {}
     for module in modules:
         file, _, arguments = module.strip().partition(" ")
         arguments = arguments.strip()
         _check_words(arguments)
         if file in (store.INITRAMFS, store.PROBE):
-            found.append(_Loaded(file, arguments, None))
+            found.append(store.Module(file=file, arguments=arguments))
             continue
         if not file or file.startswith("@"):
             raise UsageError(
                 f"{module!r}: no such module.", f"'FILE WORDS…', and FILE may be {store.INITRAMFS} or {store.PROBE}."
             )
         path = Path(file)
-        content = linux.read_given(path, "a module")
-        found.append(_Loaded(_name(path.resolve(), names), arguments, content))
-    return tuple(found)
+        file = _name(path.resolve(), names)
+        files[file] = linux.read_given(path, "a module")
+        found.append(store.Module(file=file, arguments=arguments, sha256=sha256(files[file])))
+    return tuple(found), files
 
 
 def _name(path: Path, names: dict[str, Path]) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +31,13 @@ INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's arc
 PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
 LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
+#: The manifest's digests of files.
+_DIGESTS = {
+    KERNEL: "kernel_sha256",
+    PACKED: "packed_sha256",
+    CONFIG: "config_sha256",
+    SYSTEM_MAP: "system_map_sha256",
+}
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
 #: Names of Trio with changes of its structure: each is a kernel of its own.
@@ -61,8 +68,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()  #: for readers, about its origin: "the Release file had expired"
     release: str  #: the kernel's `uname -r`; "" if not known before it boots
     package_sha256: str
-    kernel_sha256: str  #: of the file that boots: for Linux the unpacked ELF file
-    kernel_bytes: int
+    kernel_sha256: str = ""  #: of the file that boots: for Linux the unpacked ELF file
+    kernel_bytes: int = 0
     packed_sha256: str = ""  #: of its bzImage, which boots if a firmware is needed; "" without
     system_map_sha256: str = ""  #: of SYSTEM_MAP; "" without
     config_sha256: str = ""  #: of the kernel's build configuration; "" without
@@ -150,14 +157,12 @@ class Guest:
 
     def check(self) -> None:
         """Raises TargetError if a file is not the one that was added: its counts would be those of another guest."""
-        self._check(KERNEL, self.manifest.kernel_sha256)
-        if self.manifest.packed_sha256:
-            self._check(PACKED, self.manifest.packed_sha256)
-        if self.manifest.system_map_sha256:
-            self._check(SYSTEM_MAP, self.manifest.system_map_sha256)
-        for one in self.manifest.modules:
-            if not one.made:
-                self._check(one.file, one.sha256)
+        made = self.manifest
+        self._check(KERNEL, made.kernel_sha256)
+        others = [(PACKED, made.packed_sha256), (SYSTEM_MAP, made.system_map_sha256)]
+        for name, wanted in (*others, *((one.file, one.sha256) for one in made.modules if not one.made)):
+            if wanted:
+                self._check(name, wanted)
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
@@ -226,6 +231,22 @@ def new_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def add(manifest: Manifest, files: Mapping[str, bytes]) -> Guest:
+    """Stores these files, KERNEL among them, as the guest of the manifest, which gets their digests. A guest of that
+    name is replaced; its variants stay listed."""
+    digests = {field: sha256(files[name]) for name, field in _DIGESTS.items() if name in files}
+    try:
+        variants = find(manifest.name).manifest.variants
+    except (MissingError, TargetError):
+        variants = ()
+    size = manifest.kernel_bytes or len(files[KERNEL])
+    with new_folder() as folder:
+        for name, content in files.items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+        return keep(folder, msgspec.structs.replace(manifest, kernel_bytes=size, variants=variants, **digests))
 
 
 def keep(folder: Path, manifest: Manifest) -> Guest:

@@ -62,21 +62,16 @@ def _stored(name: str, kernel: bytes, package: str, package_sha256: str) -> stor
     if line is None:
         raise TargetError(f"{package} is no Trio: it has no line of identification.", "make -C trio STRUCTURE=mono")
     release = line[1].decode()
-    with store.new_folder() as folder:
-        (folder / store.KERNEL).write_bytes(kernel)
-        manifest = store.Manifest(
-            name=name,
-            package=package,
-            version=f"{release}{line[3].decode()}",
-            release=f"{release}-{line[2].decode()}",
-            package_sha256=package_sha256,
-            kernel_sha256=sha256(kernel),
-            kernel_bytes=len(kernel),
-            layout=elf.layout(kernel),
-            built_in=BUILT_IN,
-            variants=linux.variants_of(name),
-        )
-        return store.keep(folder, manifest)
+    manifest = store.Manifest(
+        name=name,
+        package=package,
+        version=f"{release}{line[3].decode()}",
+        release=f"{release}-{line[2].decode()}",
+        package_sha256=package_sha256,
+        layout=elf.layout(kernel),
+        built_in=BUILT_IN,
+    )
+    return store.add(manifest, {store.KERNEL: kernel})
 
 
 def check(structure: str) -> None:

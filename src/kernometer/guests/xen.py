@@ -48,35 +48,28 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
     with store.new_folder() as folder:
         package, suite, file = _fetch(folder, say)
         packed = _image(file)
-        file.unlink()
-        hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
-        (folder / store.KERNEL).write_bytes(hypervisor)
-        kernel = below.kernel.read_bytes()
-        (folder / "dom0").write_bytes(kernel)
-        _copy(below.folder, folder)
-        made = below.manifest
-        manifest = store.Manifest(
-            name=name,
-            package=f"{package.name} with {made.package}",
-            version=f"{package.version} with {made.version}",
-            suite=suite,
-            parts=(f"{made.package} {made.package_sha256}", *made.parts),
-            remarks=made.remarks,
-            release=made.release,
-            package_sha256=package.sha256,
-            kernel_sha256=sha256(hypervisor),
-            kernel_bytes=len(hypervisor) + len(kernel),
-            config_sha256=made.config_sha256,
-            drivers_sha256=made.drivers_sha256,
-            machine=Machine(type="pc"),
-            command_line=XEN_LINE,
-            modules=(
-                store.Module(file="dom0", arguments=_dom0_line(wanted, made), sha256=sha256(kernel)),
-                store.Module(file=store.INITRAMFS),
-            ),
-            variants=linux.variants_of(name),
-        )
-        return store.keep(folder, manifest)
+    hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
+    kernel = below.kernel.read_bytes()
+    made = below.manifest
+    manifest = store.Manifest(
+        name=name,
+        package=f"{package.name} with {made.package}",
+        version=f"{package.version} with {made.version}",
+        suite=suite,
+        parts=(f"{made.package} {made.package_sha256}", *made.parts),
+        remarks=made.remarks,
+        release=made.release,
+        package_sha256=package.sha256,
+        kernel_bytes=len(hypervisor) + len(kernel),
+        drivers_sha256=made.drivers_sha256,
+        machine=Machine(type="pc"),
+        command_line=XEN_LINE,
+        modules=(
+            store.Module(file="dom0", arguments=_dom0_line(wanted, made), sha256=sha256(kernel)),
+            store.Module(file=store.INITRAMFS),
+        ),
+    )
+    return store.add(manifest, {store.KERNEL: hypervisor, "dom0": kernel} | _for_rows(below.folder))
 
 
 def guest_name(dom0: variant.Variant) -> str:
@@ -120,15 +113,10 @@ def _dom0_line(wanted: variant.Variant, made: store.Manifest) -> str:
     return wanted.command_line(usual.replace(*CONSOLES))
 
 
-def _copy(source: Path, folder: Path) -> None:
+def _for_rows(folder: Path) -> dict[str, bytes]:
     """The kernel's configuration and modules, for rows that need them."""
-    config, drivers = source / store.CONFIG, source / store.DRIVERS
-    if config.is_file():
-        (folder / store.CONFIG).write_bytes(config.read_bytes())
-    if drivers.is_dir():
-        (folder / store.DRIVERS).mkdir()
-        for each in sorted(drivers.iterdir()):
-            (folder / store.DRIVERS / each.name).write_bytes(each.read_bytes())
+    files = (folder / store.CONFIG, *sorted((folder / store.DRIVERS).glob("*")))
+    return {str(each.relative_to(folder)): each.read_bytes() for each in files if each.is_file()}
 
 
 def _fetch(folder: Path, say: Say) -> tuple[Package, str, Path]:
