@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
@@ -24,23 +24,45 @@ Output = Literal["debug-port", "serial"]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The options of one call."""
+    """The words and options of one call."""
 
     system: str
-    name: str  #: of a guest from a file; "" by default
     versions: tuple[str, ...]
     kernel: Path | None
+    name: str  #: of a guest from a file; "" by default
     drivers: Path | None
     system_map: Path | None
     modules: tuple[str, ...]
-    words: tuple[str, ...]  #: from --append, --machine, --cpu, --memory and --device, as in a variant's name
+    append: str
+    machine: str | None
+    memory: int | None
+    cpu: str | None
+    devices: tuple[str, ...]
     output: Output | None
     dom0: str | None
 
-    def refuse(self, reason: str, **given: object) -> None:
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of a variant, as in its name."""
+        given = (("machine", self.machine), ("cpu", self.cpu), ("memory", self.memory))
+        devices = (("device", each) for each in self.devices)
+        return (*self.append.split(), *(f"{key}={value}" for key, value in (*given, *devices) if value is not None))
+
+    def check(self) -> None:
         """Raises UsageError for an option that does not apply here."""
-        for name, value in given.items():
-            if value:
+        linux, multiboot, xen = (self.system == each for each in ("linux", "multiboot", "xen"))
+        own = self.kernel is not None
+        for given, name, applies, reason in (
+            (self.name, "name", own, "for a kernel from a file"),
+            (self.drivers, "modules", own and linux, "for linux, and for a kernel from a file"),
+            (self.system_map, "system-map", own and linux, "for linux, and for a kernel from a file"),
+            (self.modules, "module", multiboot, "for a multiboot kernel"),
+            (self.output, "output", multiboot, "for a multiboot kernel"),
+            (self.dom0, "dom0", xen, "for xen"),
+            (self.words, "append", not xen, "not for xen, whose recipe is fixed"),
+            (self.words, "append", not own or linux or multiboot, "for linux; name a variant, such as mine+memory=64"),
+        ):
+            if given and not applies:
                 raise UsageError(f"--{name} is {reason}.", "See 'kernometer guest add --help'.")
 
     def variant(self, guest: str) -> Variant:
@@ -103,23 +125,7 @@ class Wanted:
 )
 @click.option("--dom0", metavar="GUEST", help="For xen: the Linux that runs on it.")
 @pass_env
-def add(
-    env: Env,
-    system: str,
-    versions: tuple[str, ...],
-    kernel: Path | None,
-    name: str,
-    drivers: Path | None,
-    system_map: Path | None,
-    modules: tuple[str, ...],
-    append: str,
-    machine: str | None,
-    memory: int | None,
-    cpu: str | None,
-    devices: tuple[str, ...],
-    output: Output | None,
-    dom0: str | None,
-) -> None:
+def add(env: Env, /, **given: Any) -> None:
     """Make guests, which 'run --on qemu:GUEST' boots.
 
     SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud. Without one it makes the guest linux, with the
@@ -145,28 +151,24 @@ def add(
       kernometer guest add trio
       kernometer guest add trio mono micro+together=vfs,fs
     """
-    given = (("machine", machine), ("cpu", cpu), ("memory", memory), *(("device", each) for each in devices))
-    words = (*append.split(), *(f"{key}={value}" for key, value in given if value is not None))
-    wanted = Wanted(system, name, versions, kernel, drivers, system_map, modules, words, output, dom0)
+    wanted = Wanted(**given)
     wanted.variant("guest")
-    if kernel is not None and system in OWN:
-        _from_file(env, wanted, kernel)
-        return
-    if system not in SYSTEMS or kernel is not None:
+    own = wanted.kernel is not None
+    if wanted.system not in (OWN if own else SYSTEMS):
         raise UsageError(
-            f"There is no system {system!r} to add{' from a file' if kernel is not None else ''}.",
+            f"There is no system {wanted.system!r} to add{' from a file' if own else ''}.",
             f"linux and xen come from packages, trio from its sources; from a file (--kernel FILE): {', '.join(OWN)}.",
         )
-    wanted.refuse("for a kernel from a file", name=name, modules=drivers, module=modules)
-    wanted.refuse("for a kernel from a file", **{"system-map": system_map})
-    SYSTEMS[system](env, wanted)
+    wanted.check()
+    if wanted.kernel is not None:
+        _from_file(env, wanted, wanted.kernel)
+    else:
+        SYSTEMS[wanted.system](env, wanted)
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
     from kernometer.guests import linux, store
 
-    wanted.refuse("for a multiboot kernel", output=wanted.output)
-    wanted.refuse("for xen", dom0=wanted.dom0)
     for each in wanted.versions:
         linux.check_version(each)
     for version in wanted.versions or (None,):
@@ -175,25 +177,17 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
             what = f"the newest Linux {version}" if version else "the Linux that this release installs"
             env.say(f"{name}: looking for {what} …")
             _say_added(env, linux.add(version, env.say))
-        if wanted.words:
-            found = wanted.variant(name)
-            linux.record(found)
-            click.echo(f"{found.name}: a variant of {name}", file=env.out)
+        _list_variant(env, wanted, name)
 
 
 def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
     from kernometer.guests import linux, multiboot, trio
     from kernometer.guests.qemu import Machine
 
-    wanted.refuse("for xen", dom0=wanted.dom0)
     if wanted.versions:
         raise UsageError("A kernel from a file has a name and no version.", "guest add linux --kernel FILE --name NAME")
     name = wanted.name or MINE
     options = wanted.variant("guest")
-    if wanted.system != "linux":
-        wanted.refuse("for linux", modules=wanted.drivers, **{"system-map": wanted.system_map})
-    if wanted.system != "multiboot":
-        wanted.refuse("for a multiboot kernel", module=wanted.modules, output=wanted.output)
     if wanted.system == "multiboot":
         if not wanted.modules:
             raise UsageError("A multiboot kernel needs a module.", "For example --module @initramfs.")
@@ -206,7 +200,6 @@ def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
             output=wanted.output or "debug-port",
         )
     elif wanted.system == "trio":
-        wanted.refuse("for linux; name a variant, such as mine+memory=64", append=wanted.words)
         guest = trio.from_file(name, kernel)
     else:
         guest = linux.from_file(
@@ -225,26 +218,29 @@ def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
 def _xen(env: Env, wanted: Wanted) -> None:
     from kernometer.guests import xen
 
-    wanted.refuse("not for xen, whose recipe is fixed", append=wanted.words, output=wanted.output)
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
     _say_added(env, xen.add(wanted.dom0 or xen.DOM0, env.say))
 
 
 def _trio(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import linux, trio
+    from kernometer.guests import trio
 
-    wanted.refuse("for a multiboot kernel", output=wanted.output)
-    wanted.refuse("for xen", dom0=wanted.dom0)
     for structure in wanted.versions:
         trio.check(structure)
     for structure in wanted.versions or trio.STRUCTURES:
         guest = trio.add(structure, env.say)
         _say_added(env, guest)
-        if wanted.words:
-            found = wanted.variant(guest.name)
-            linux.record(found)
-            click.echo(f"{found.name}: a variant of {guest.name}", file=env.out)
+        _list_variant(env, wanted, guest.name)
+
+
+def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
+    from kernometer.guests import linux
+
+    if wanted.words:
+        found = wanted.variant(guest)
+        linux.record(found)
+        click.echo(f"{found.name}: a variant of {guest}", file=env.out)
 
 
 def _say_added(env: Env, guest: Guest) -> None:
