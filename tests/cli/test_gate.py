@@ -86,7 +86,7 @@ def test_a_machines_words_stay_words_in_both_files() -> None:
     a = path_result(text, {ROW: 100, text: 5})
     b = structs.replace(path_result("b", {ROW: 200}, **OTHER), failures=(Failure(row=text, text=text),))
     found = gate(compare([a], [b], history=None, name_a=text), [a], [b], explanations={ROW: (text, "line 2")})
-    page = report.markdown([found])
+    page = report.markdown([found]).decode()
     for line in page.splitlines():
         outside = "".join(line.split("`")[::2])
         assert not set("<@[\x1b") & set(outside.replace("<br>", ""))

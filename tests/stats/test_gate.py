@@ -65,7 +65,7 @@ def test_a_row_that_failed_or_is_on_one_side_only_fails_it() -> None:
     b = path_result("b", {ROW: 100, "x/new": 1}, **OTHER)
     b = structs.replace(b, failures=(Failure(row="x/y", text="it died"),))
     found = judged(a, b)
-    lost = {row.row: row.why for row in found.of(Outcome.LOST)}
+    lost = {row.of.row: row.of.notes for row in found.of(Outcome.LOST)}
     assert lost == {"x/y": ("failed on B: it died",), "x/z": ("measured on A only",), "x/new": ("measured on B only",)}
     assert not found.passed
     assert judged(a, b, Allowance("x/*")).passed

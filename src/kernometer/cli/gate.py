@@ -13,7 +13,7 @@ import click
 
 from kernometer.cli.env import Env
 from kernometer.cli.options import writable
-from kernometer.errors import ResultError, Status, UsageError
+from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
     from kernometer.results.model import Result
@@ -91,6 +91,7 @@ def judge(
     from kernometer.explain.functions import differences
     from kernometer.report import gate as report
     from kernometer.report.functions import sentence_of
+    from kernometer.report.whole import whole_file
     from kernometer.stats.gate import gate
 
     gates = []
@@ -104,11 +105,8 @@ def judge(
             env.say(line)
         else:
             env.console().print(Text(line))
-    try:
-        if wanted.markdown is not None:
-            wanted.markdown.write_text(report.markdown(gates))
-        if wanted.junit is not None:
-            wanted.junit.write_bytes(report.junit(gates))
-    except OSError as error:
-        raise ResultError(f"{error.filename}: {error.strerror}.", "Name another file.") from error
+    for path, form in ((wanted.markdown, report.markdown), (wanted.junit, report.junit)):
+        if path is not None:
+            with whole_file(path, "summary") as file:
+                file.write(form(gates))
     return Status.DONE if all(one.passed for one in gates) else Status.GATE

@@ -13,7 +13,7 @@ from kernometer.report.axis import Axis, axis_of, span
 from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
 from kernometer.report.first import FEW, FIRST
 from kernometer.report.subjects import name, sentence, short, single
-from kernometer.report.units import format_factor, format_percent, ratio_text
+from kernometer.report.units import format_factor, format_percent, ratio_interval, ratio_text
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, System, Tally
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
@@ -175,9 +175,6 @@ def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> Compa
 
 
 def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRow:
-    interval = "exact" if row.exact else ""
-    if row.low is not None and row.high is not None:
-        interval = f"[{ratio_text(row.low)}, {ratio_text(row.high)}]"
     return ComparedRow(
         row=name(row.row),
         anchor=anchor(row.row),
@@ -185,7 +182,7 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
         b=single(row.b),
         ratio=row.ratio,
         ratio_text="–" if row.ratio is None else ratio_text(row.ratio),
-        interval=interval,
+        interval=ratio_interval(row) or ("exact" if row.exact else ""),
         floor=format_percent(row.floor) if row.exact and row.floor is not None else "",
         verdict=row.verdict,
         verdicts=(_tally(row.verdict, 1),),
@@ -230,10 +227,7 @@ def largest_words(curve: Curve[RowComparison]) -> str:
     if most is None or most.ratio is None:
         return f"no decided difference, ratios {ratio_range(curve)}"
     at = next(x_text(point.x) for point in curve.points if point.of is most)
-    interval = ""
-    if most.low is not None and most.high is not None:
-        interval = f" [{ratio_text(most.low)}, {ratio_text(most.high)}]"
-    return f"largest decided difference {ratio_text(most.ratio)}{interval} at {at}"
+    return f"largest decided difference {f'{ratio_text(most.ratio)} {ratio_interval(most)}'.strip()} at {at}"
 
 
 def _contrast(difference: Difference) -> Contrast:

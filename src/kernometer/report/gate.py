@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from kernometer.report.subjects import single
-from kernometer.report.units import format_percent, ratio_text
+from kernometer.report.units import format_percent, ratio_interval, ratio_text
 from kernometer.stats.gate import FAILING, Gate, GateRow, Outcome
+from kernometer.stats.model import RowComparison
 from kernometer.text import printable
 
 #: Rows that a summary lists for each outcome; characters of one text.
@@ -28,12 +29,12 @@ def lines(gate: Gate) -> list[str]:
     """The sentence, then each row that fails or is allowed, with its explanation."""
     found = [sentence(gate)]
     for row in gate.of(*FAILING, Outcome.ALLOWED):
-        found.append(f"  {row.outcome.value}: {_shown(row.row)}: {_text(row)}")
+        found.append(f"  {row.outcome.value}: {_shown(row.of.row)}: {_text(row)}")
         found += [f"    {_shown(line)}" for line in row.explanation]
     return found
 
 
-def markdown(gates: Sequence[Gate]) -> str:
+def markdown(gates: Sequence[Gate]) -> bytes:
     """For a pull request's comment or GITHUB_STEP_SUMMARY: one table a comparison."""
     parts = []
     for gate in gates:
@@ -46,14 +47,14 @@ def markdown(gates: Sequence[Gate]) -> str:
         parts.append(f"\n{left} more rows are not listed.\n" if left else "")
         parts += [f"- {_code(remark)}" for remark in gate.comparison.remarks]
         parts.append("")
-    return "\n".join(parts)
+    return "\n".join(parts).encode()
 
 
 def _cells(row: GateRow) -> str:
     of = row.of
-    a, b = (single(of.a).text, single(of.b).text) if of is not None else ("", "")
-    told = ("; ".join(row.why) if row.outcome not in (Outcome.WORSE, Outcome.BETTER) else "", *row.explanation)
-    cells = (row.outcome.value, _code(row.row), a, b, _ratio(row), "<br>".join(_code(each) for each in told if each))
+    told = ("; ".join(of.notes) if row.outcome not in (Outcome.WORSE, Outcome.BETTER) else "", *row.explanation)
+    figures = (single(of.a).text, single(of.b).text, _ratio(of))
+    cells = (row.outcome.value, _code(of.row), *figures, "<br>".join(_code(each) for each in told if each))
     return f"| {' | '.join(cells)} |"
 
 
@@ -61,20 +62,17 @@ def junit(gates: Sequence[Gate]) -> bytes:
     """The form that CI systems read: a suite for each comparison, a case for each row; undecided rows are skipped."""
     root = ET.Element("testsuites", name="kernometer")
     for gate in gates:
-        name = printable(f"{gate.comparison.b} against {gate.comparison.a}", TEXT)
-        failures = len(gate.of(*FAILING)) + bool(gate.empty)
-        cases = len(gate.rows) + bool(gate.empty)
+        name = _shown(f"{gate.comparison.b} against {gate.comparison.a}")
+        counts = {"tests": gate.rows, "failures": gate.of(*FAILING)}
+        numbers = {what: str(len(rows) + bool(gate.empty)) for what, rows in counts.items()}
         skipped = str(len(gate.of(Outcome.UNDECIDED)))
-        suite = ET.SubElement(
-            root, "testsuite", name=name, tests=str(cases), failures=str(failures), errors="0", skipped=skipped
-        )
+        suite = ET.SubElement(root, "testsuite", numbers, name=name, errors="0", skipped=skipped)
         if gate.empty:
             case = ET.SubElement(suite, "testcase", classname="gate", name="decided")
             ET.SubElement(case, "failure", message=_shown(gate.empty), type="nothing decided")
         for row in gate.rows:
-            case = ET.SubElement(
-                suite, "testcase", classname=_shown(row.row.partition("/")[0]), name=printable(row.row, TEXT)
-            )
+            family = _shown(row.of.row.partition("/")[0])
+            case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.of.row))
             if row.outcome in FAILING:
                 failure = ET.SubElement(case, "failure", message=_text(row), type=row.outcome.value)
                 failure.text = "\n".join(map(_shown, row.explanation))
@@ -87,20 +85,17 @@ def junit(gates: Sequence[Gate]) -> bytes:
 
 def _text(row: GateRow) -> str:
     of = row.of
-    if of is None or of.ratio is None:
-        return _shown("; ".join(row.why) or "no figure")
-    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(row)}"
-    return told if row.outcome is not Outcome.UNDECIDED else _shown("; ".join((told, *row.why)))
+    if of.ratio is None:
+        return _shown("; ".join(of.notes) or "no figure")
+    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(of)}"
+    return told if row.outcome is not Outcome.UNDECIDED else _shown("; ".join((told, *of.notes)))
 
 
-def _ratio(row: GateRow) -> str:
-    of = row.of
-    if of is None or of.ratio is None:
+def _ratio(of: RowComparison) -> str:
+    if of.ratio is None:
         return ""
-    if of.low is not None and of.high is not None:
-        return f"{ratio_text(of.ratio)} [{ratio_text(of.low)}, {ratio_text(of.high)}]"
-    floor = f" (floor {format_percent(of.floor)})" if of.floor else ""
-    return f"{ratio_text(of.ratio)}{floor}"
+    floor = f"(floor {format_percent(of.floor)})" if of.floor else ""
+    return f"{ratio_text(of.ratio)} {ratio_interval(of) or floor}".rstrip()
 
 
 def _shown(text: str) -> str:

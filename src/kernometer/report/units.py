@@ -82,6 +82,11 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.3f}" if 0.1 <= ratio < 10 else f"{ratio:.4g}"
 
 
+def ratio_interval(row: RowComparison) -> str:
+    """`[1.095, 1.112]`; "" without an interval."""
+    return "" if row.low is None or row.high is None else f"[{ratio_text(row.low)}, {ratio_text(row.high)}]"
+
+
 def _last_place(value: float, unit: str, half_width: float | None) -> int:
     """The power of ten of the last digit shown."""
     if value == 0:

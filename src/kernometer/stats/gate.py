@@ -41,10 +41,8 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class GateRow:
-    row: str
     outcome: Outcome
-    of: RowComparison | None  #: None: only one side was asked for it
-    why: tuple[str, ...]  #: the reasons of a lost or undecided row
+    of: RowComparison  #: if only one side was asked for it, a row that is not there
     explanation: tuple[str, ...] = ()  #: where the difference comes from, line by line
 
 
@@ -72,27 +70,23 @@ def gate(
     explanations: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Gate:
     """`a` and `b`: the comparison's results. `explanations`: lines by row, for the summaries."""
+    asked = tried(a), tried(b)
+    alone = [
+        RowComparison(row, row.partition("@")[0], Verdict.NOT_THERE, notes=(f"measured on {name} only",))
+        for name, here, there in ((comparison.a, *asked), (comparison.b, *reversed(asked)))
+        for row in here
+        if row not in there
+    ]
     rows = []
-    for one in comparison.rows:
+    for one in (*comparison.rows, *alone):
         outcome = _outcome(one, comparison)
         more = one.ratio - 1 if one.ratio is not None and outcome is Outcome.WORSE else math.inf
         if outcome in FAILING and any(each.covers(one.row, more) for each in allowed):
             outcome = Outcome.ALLOWED
-        rows.append(GateRow(one.row, outcome, one, one.notes, (explanations or {}).get(one.row, ())))
-    asked = tried(a), tried(b)
-    for name, here, there in ((comparison.a, *asked), (comparison.b, *reversed(asked))):
-        for row in here:
-            if row not in there:
-                fine = any(each.covers(row, math.inf) for each in allowed)
-                outcome = Outcome.ALLOWED if fine else Outcome.LOST
-                rows.append(GateRow(row, outcome, None, (f"measured on {name} only",)))
-    return Gate(comparison, tuple(rows), _empty(comparison))
-
-
-def _empty(comparison: Comparison) -> str:
-    if comparison.undecidable:
-        return comparison.sentence
-    return "" if any(row.ratio is not None for row in comparison.rows) else "no row was measured on both sides"
+        rows.append(GateRow(outcome, one, (explanations or {}).get(one.row, ())))
+    both = any(row.ratio is not None for row in comparison.rows)
+    empty = comparison.sentence if comparison.undecidable else "" if both else "no row was measured on both sides"
+    return Gate(comparison, tuple(rows), empty)
 
 
 def _outcome(row: RowComparison, comparison: Comparison) -> Outcome:
