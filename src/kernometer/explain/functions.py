@@ -47,9 +47,19 @@ class Breakdown:
     without_stacks: str  #: why not
 
     @property
+    def paths(self) -> Mapping[tuple[str, ...], int]:
+        """Its stacks; where they are not known, each function as one of its own."""
+        return self.stacks or {(one.name,): count for one, count in self.functions.items()}
+
+    @property
     def total(self) -> int:
         """The figure times `ops`; of all iterations the sum of their samples."""
-        return sum(self.functions.values()) + sum(self.named.values())
+        return sum(self.lines.values())
+
+    @property
+    def lines(self) -> Mapping[Function, int]:
+        """The functions and the named lines, whose names no function of a program has."""
+        return {**self.functions, **{Function(what, kernel=False): count for what, count in self.named.items()}}
 
 
 def breakdowns(result: Result) -> dict[str, Breakdown]:
@@ -146,15 +156,12 @@ def difference(a: Breakdown, b: Breakdown) -> Difference | None:
     """None if the two are not of one iteration each, of as many operations."""
     if (a.view, b.view) != ("median", "median") or a.ops != b.ops:
         return None
-    keys = dict.fromkeys((*a.functions, *b.functions))
+    of_a, of_b = a.lines, b.lines
     changes = [
-        Change(key.name, key.kernel, a.functions.get(key, 0) / a.ops, b.functions.get(key, 0) / b.ops)
-        for key in keys
-        if a.functions.get(key, 0) != b.functions.get(key, 0)
+        Change(key.name, key.kernel, of_a.get(key, 0) / a.ops, of_b.get(key, 0) / b.ops)
+        for key in dict.fromkeys((*of_a, *of_b))
+        if of_a.get(key, 0) != of_b.get(key, 0)
     ]
-    for what in dict.fromkeys((*a.named, *b.named)):
-        if a.named.get(what, 0) != b.named.get(what, 0):
-            changes.append(Change(what, False, a.named.get(what, 0) / a.ops, b.named.get(what, 0) / b.ops))
     changes.sort(key=lambda one: (-abs(one.more), one.name))
     return Difference(a.row, (b.total - a.total) / a.ops, tuple(changes))
 

@@ -5,7 +5,6 @@ Without stacks of calls there is one row of functions. No script: a rectangle's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 
@@ -30,9 +29,8 @@ class _Node:
 
 def flame(of: Breakdown) -> Plot | None:
     """The drawing; None if there is nothing to draw."""
-    stacks: Mapping[tuple[str, ...], int] = of.stacks or {(one.name,): n for one, n in of.functions.items()}
     root = _Node()
-    for frames, count in stacks.items():
+    for frames, count in of.paths.items():
         node = root
         node.count += count
         for frame in frames[:DEEPEST]:

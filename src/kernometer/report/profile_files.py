@@ -14,15 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from kernometer.explain.functions import Breakdown
 
 
-def _stacks(of: Breakdown) -> Mapping[tuple[str, ...], int]:
-    return of.stacks or {(function.name,): count for function, count in of.functions.items()}
-
-
 def folded(profiles: Sequence[Breakdown]) -> bytes:
     """One line a stack, the row outermost: `row;main;read 12`."""
     lines = []
     for one in profiles:
-        for frames, count in _stacks(one).items():
+        for frames, count in one.paths.items():
             path = ";".join(frame.replace(";", ",").replace("\n", " ") for frame in (one.row, *frames))
             lines.append(f"{path} {count}\n")
     return "".join(lines).encode()
@@ -33,7 +29,7 @@ def speedscope(profiles: Sequence[Breakdown]) -> bytes:
     index: dict[str, int] = {}
     made = []
     for one in profiles:
-        stacks = _stacks(one)
+        stacks = one.paths
         made.append(
             {
                 "type": "sampled",
@@ -64,7 +60,7 @@ def pprof(profiles: Sequence[Breakdown]) -> bytes:
     functions: dict[str, int] = {}
     samples = b""
     for one in profiles:
-        for frames, count in _stacks(one).items():
+        for frames, count in one.paths.items():
             locations = [functions.setdefault(frame, len(functions) + 1) for frame in reversed(frames)]
             label = _number(1, text("row")) + _number(2, text(one.row))
             sample = _packed(1, locations) + _packed(2, [count]) + _bytes(3, label)
