@@ -11,7 +11,7 @@ from rich.text import Text
 
 from kernometer.report.subjects import single
 from kernometer.report.units import ratio_text
-from kernometer.stats.changes import FEWEST, Change, Course, Point
+from kernometer.stats.changes import FEWEST, Change, Course
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -43,15 +43,11 @@ def _table(courses: Sequence[Course], *, whole: bool) -> Table:
         places = range(len(course.points)) if whole else sorted({place for each in at for place in (each - 1, each)})
         for number, place in enumerate(places):
             name = printable(course.row) if number == 0 else ""
-            table.add_row(*map(Text, (name, *_cells(course.points[place], at.get(place)))))
+            point, change = course.points[place], at.get(place)
+            when = f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
+            told = (ratio_text(change.ratio), "; ".join(_told(change)) or "nothing known") if change else ()
+            table.add_row(*map(Text, (name, when, single(point.figure).text, *told)))
     return table
-
-
-def _cells(point: Point, change: Change | None) -> Iterator[str]:
-    yield f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
-    yield single(point.figure).text
-    yield "" if change is None else ratio_text(change.ratio)
-    yield "" if change is None else "; ".join(_told(change)) or "nothing known"
 
 
 def _told(change: Change) -> Iterator[str]:

@@ -108,8 +108,10 @@ def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
     bounds = [0, *cuts, len(points)]
     changes = []
     for before, at, after in zip(bounds, bounds[1:], bounds[2:], strict=False):
-        logs = [median(map(_log, points[a:b])) for a, b in ((before, at), (at, after))]
-        changes.append(Change(at, math.exp(logs[1] - logs[0]), _differing(points[at - 1].facts, points[at].facts)))
+        logs = [median(map(_log, part)) for part in (points[before:at], points[at:after])]
+        a, b = points[at - 1].facts, points[at].facts
+        facts = tuple((what, a[what], b[what]) for what in a if a[what] != b[what])
+        changes.append(Change(at, math.exp(logs[1] - logs[0]), facts))
     return Course(row, session.target, session.by, tuple(points), tuple(changes))
 
 
@@ -129,10 +131,6 @@ def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:
 
 def _log(point: Point) -> float:
     return math.log(point.figure.cost or 1.0)
-
-
-def _differing(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((what, a[what], b[what]) for what in a if a[what] != b[what])
 
 
 def change_points(values: Sequence[float]) -> list[int]:
