@@ -41,11 +41,12 @@ def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         symbols.listed(f"{at:016x} t f{at}" for at in range(1, 100))
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
+@pytest.fixture(params=["-m64", "-m32"])
+def program(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Of 32 bits too, as MINIX's servers are: the modules of a multiboot guest."""
     source, made = tmp_path / "p.c", tmp_path / "p"
     source.write_text("int f(int x) { return 3 * x + 1; }\nvoid _start(void) { f(2); for (;;) ; }\n")
-    words = ("gcc", "-O1", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-o", str(made), str(source))
+    words = ("gcc", request.param, "-O1", "-static", "-nostdlib", "-fno-pie", "-no-pie", "-o", str(made), str(source))
     subprocess.run(words, check=True, timeout=60)
     return made
 

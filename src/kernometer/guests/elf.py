@@ -18,6 +18,8 @@ LOADED, NOTES = 1, 4  #: kinds of segments
 _SYMTAB, _ALLOC, _CODE = 2, 2, 4
 _SECTION, _FILE = 3, 4  #: kinds of symbols that are no object of the program's
 PAGE = 4096
+#: Fields of a program header of 32 bits up to its size in the file; of 64 bits one more stands before the offset.
+NARROW = 5
 #: The most sections and symbols; Linux has some 100,000 symbols.
 MOST = 1 << 21
 #: A compiler numbers a function's static objects: `buffer.12`.
@@ -48,10 +50,10 @@ def sections(elf: bytes) -> tuple[Section, ...]:
 
 
 def segments(elf: bytes, kind: int) -> tuple[tuple[int, bytes], ...]:
-    """(address, content) of each LOADED or NOTES of an ELF file of 64 bits; none of another file. Raises LookupError
-    for a damaged one."""
-    headers, _ = _headers(elf, "program") if elf[:6] == MAGIC + b"\x02\x01" else ([], 0)
-    return tuple((to, elf[offset : offset + size]) for one, _, offset, to, _, size in headers if one == kind)
+    """(address, content) of each LOADED or NOTES. Raises LookupError for another file, or a damaged one."""
+    headers, _ = _headers(elf, "program")
+    fields = [(one[0], *(one[2:4] if len(one) > NARROW else one[1:3]), one[-1]) for one in headers]
+    return tuple((to, elf[offset : offset + size]) for one, offset, to, size in fields if one == kind)
 
 
 def _headers(elf: bytes, table: Literal["section", "program"]) -> tuple[list[tuple[int, ...]], int]:
@@ -61,7 +63,7 @@ def _headers(elf: bytes, table: Literal["section", "program"]) -> tuple[list[tup
     wide, program = elf[4] == 2, table == "program"
     try:
         head = struct.unpack_from("<24xQQQI6H" if wide else "<24xIIII6H", elf)
-        form = "<IIQQQQ" if program else "<IIQQQQI" if wide else "<IIIIIII"
+        form = ("<IIQQQQ" if wide else "<IIIII") if program else "<IIQQQQI" if wide else "<IIIIIII"
         begin, size, count = (head[1], *head[5:7]) if program else (head[2], *head[7:9])
         return [struct.unpack_from(form, elf, begin + number * size) for number in range(count)], head[9]
     except (struct.error, OverflowError) as error:

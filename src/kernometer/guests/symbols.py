@@ -86,7 +86,7 @@ def _table(found: Iterable[tuple[int, str]]) -> Table | None:
 
 
 def program_of(name: str, content: bytes) -> Program | None:
-    """A static program of 64 bits; None for another file."""
+    """A static program; None for another file."""
     segments = _segments(content)
     return Program(name, segments, of_elf(content) or Table((), ())) if segments else None
 
@@ -104,7 +104,7 @@ def embedded(kernel: bytes, prefix: str) -> tuple[Program, ...]:
 
 
 def _segments(content: bytes) -> tuple[tuple[int, bytes], ...]:
-    """The loaded segments of an ELF file of 64 bits; none for another file."""
+    """The loaded segments of an ELF file; none for another file."""
     try:
         return elf.segments(content, elf.LOADED)
     except LookupError:

@@ -71,6 +71,7 @@ def of_files(guest: store.Guest, program: Program) -> Symbols:
     """The names of functions that the guest's files and the programs in it have."""
     measures = trio.probe() if program == "probe-trio" else build.static_probe()
     files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
+    files |= {one.file: (guest.folder / one.file).read_bytes() for one in guest.manifest.modules if not one.made}
     known = [symbols.program_of(name, content) for name, content in files.items()]
     kernel = guest.kernel.read_bytes()
     table, source = symbols.of_elf(kernel), f"the symbols of {guest.kernel.name}"
