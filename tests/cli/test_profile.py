@@ -91,8 +91,11 @@ def test_compare_tells_the_functions(store: Store, capsys: pytest.CaptureFixture
     text = page.read_text(encoding="utf-8")
     assert "+300 in copy" in text
     assert text.count('class="flame"') == 2
-    told = call(store, capsys, "matrix", "a", "b")
+    told = call(store, capsys, "matrix", "a", "b", "--report", str(page))
     assert "+300 in copy" in told
+    text = page.read_text(encoding="utf-8")
+    assert '<details class="function"><summary><small>+262: +300 in copy' in text
+    assert text.count('<td class="num">−50</td>') == 1
 
 
 def test_a_gate_tells_the_functions(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

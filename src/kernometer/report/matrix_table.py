@@ -112,7 +112,7 @@ def _change(change: ChangeView, view: MatrixView) -> Text:
     """`sig/catch 1.43: 6.12 1.36 (+812 instr; +2 cr3 writes), 7.0 1.05 (…)`."""
     steps = []
     for step in change.steps:
-        why = "; ".join(filter(None, (step.more, step.events, step.functions)))
+        why = "; ".join(filter(None, (step.more, step.events, step.functions.summary if step.functions else "")))
         steps.append(f"{step.after} {step.ratio}{f' ({why})' if why else ''}")
     if change.since:
         steps.append(f"little by little, decided against {view.baseline} since {change.since}")

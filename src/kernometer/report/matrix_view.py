@@ -11,11 +11,11 @@ from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.absolute import family
 from kernometer.report.compared import curve_verdict, footnotes_of, missing, own_notes
 from kernometer.report.curves import definitions, x_text
-from kernometer.report.functions import sentence_of
+from kernometer.report.functions import changed_view
 from kernometer.report.heads import short_names
 from kernometer.report.subjects import gather, name, sentence, short
 from kernometer.report.units import NOTHING, exact_text, format_value, ratio_text
-from kernometer.report.view import System
+from kernometer.report.view import ChangedView, System
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tally, with_points
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
@@ -76,7 +76,7 @@ class StepView:
     ratio: str
     more: str  #: the difference in the row's own unit
     events: str  #: which events happened more or less often; "" if that is not known
-    functions: str  #: which functions make the difference; "" without profiles
+    functions: ChangedView | None  #: which functions make the difference; None without profiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _step(step: Step, heads: dict[str, str], profiles: Profiles) -> StepView:
         ratio=ratio_text(row.ratio) if row.ratio is not None else NOTHING,
         more=_more(row),
         events=", ".join(f"{_signed(more)} {name(kind).replace('_', ' ')}" for kind, more in _largest(step)),
-        functions=sentence_of(functions) if functions else "",
+        functions=changed_view(functions) if functions else None,
     )
 
 
