@@ -95,7 +95,7 @@ def test_compare_tells_the_functions(store: Store, capsys: pytest.CaptureFixture
     assert "+300 in copy" in told
     text = page.read_text(encoding="utf-8")
     assert '<details class="function"><summary><small>+262: +300 in copy' in text
-    assert text.count('<td class="num">−50</td>') == 1
+    assert text.count('data-label="More">−50</td>') == 1
 
 
 def test_a_gate_tells_the_functions(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
