@@ -59,6 +59,8 @@ def unpack(image: bytes) -> bytes:
 
 def pvh_entry(kernel: bytes) -> int | None:
     """The physical address at which QEMU would start this ELF64 kernel, or None without a PVH note."""
+    if kernel[:6] != elf.WIDE:
+        return None
     try:
         entries = (_note(content) for _, content in elf.segments(kernel, elf.NOTES))
     except LookupError as error:

@@ -14,6 +14,7 @@ from typing import Literal
 from kernometer.cache import sha256
 
 MAGIC = b"\x7fELF"
+WIDE = MAGIC + b"\x02\x01"  #: of 64 bits, little-endian
 LOADED, NOTES = 1, 4  #: kinds of segments
 _SYMTAB, _ALLOC, _CODE = 2, 2, 4
 _SECTION, _FILE = 3, 4  #: kinds of symbols that are no object of the program's
