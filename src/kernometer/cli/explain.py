@@ -54,6 +54,7 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     from kernometer.explain.systems import of_session, printed
     from kernometer.report.diagnosis import document, print_diagnosis
     from kernometer.report.rules import rules
+    from kernometer.stats.figures import figures
 
     store = env.store()
     names = [name for name in (name_a, name_b) if name]
@@ -68,7 +69,8 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     systems = []
     for name, column in columns.items():
         if column is None:
-            systems.append(of_session(name, sets[name][0], comparison))  # the newest
+            newest = sets[name][0]
+            systems.append(of_session(name, newest, figures(newest), comparison))
         else:
             systems.append(printed(name, of_one_system(column).publication, column.system))
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])

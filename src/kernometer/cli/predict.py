@@ -15,7 +15,7 @@ import click
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import is_target
-from kernometer.cli.planning import check_by, check_machines, tell_notes
+from kernometer.cli.planning import check_by, check_machines
 from kernometer.cli.words import TakesCommand, command_of
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Result
@@ -173,14 +173,11 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
     """A session of the rows that the price list needs, stored like any other."""
     from kernometer.campaign.plan import exactly, plan_of
-    from kernometer.campaign.session import measure
-    from kernometer.cli.progress import progress
+    from kernometer.cli.progress import measured
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
     with closing(target_of(spec)) as target:
         check_by(by, target)
-        tell_notes(env, by, target)
         plan = plan_of(target, by, "full", sorted(map(exactly, rows)), 1)
-        with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
-            return read_file(measure(plan, target, env.store(), "predict", listen))
+        return read_file(measured(env, plan, target, "predict"))

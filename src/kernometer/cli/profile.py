@@ -9,7 +9,7 @@ import click
 
 from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes, with_profiles
+from kernometer.cli.planning import plan_for, print_commands, program_for, with_profiles
 from kernometer.errors import Status, UsageError
 from kernometer.targets.base import Profiled
 
@@ -103,8 +103,7 @@ def _measured(
 ) -> Result | None:
     from contextlib import closing
 
-    from kernometer.campaign.session import measure
-    from kernometer.cli.progress import progress
+    from kernometer.cli.progress import measured
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
@@ -116,9 +115,7 @@ def _measured(
         if dry_run:
             print_commands(env, plan, (target,))
             return None
-        tell_notes(env, "path", target)
-        with progress(env, plan.units, plan.silence) as listen:
-            path = measure(plan, target, env.store(), label, listen)
+        path = measured(env, plan, target, label)
     env.say(f"The session is stored in {path}.")
     return read_file(path)
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.session import is_step
+from kernometer.campaign.session import is_step, measure
 from kernometer.cli.env import Env
+from kernometer.cli.planning import tell_notes
 from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+    from kernometer.campaign.plan import Plan
+    from kernometer.targets.base import Target
 
 Listener = Callable[["AnyRecord"], None]
 #: Seconds between two lines without a terminal.
@@ -23,6 +28,13 @@ LINE_SECONDS = 10.0
 QUIET_SECONDS = 30.0
 #: Share of the steps after which the time left is shown: before that most of the time is the start of a guest.
 TELLING_SHARE = 0.1
+
+
+def measured(env: Env, plan: Plan, target: Target, label: str) -> Path:
+    """Measures a session with progress, after the target's notes; its file in the store."""
+    tell_notes(env, plan.by, target)
+    with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
+        return measure(plan, target, env.store(), label, listen)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import click
 
 from kernometer.cli import again, complete, options
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, tell_notes
+from kernometer.cli.planning import check_by, plan_for, print_commands, program_for
 from kernometer.cli.words import TakesCommand, rows_of
 from kernometer.errors import Status
 from kernometer.results.model import By, Result
@@ -98,8 +98,7 @@ def command(
     """
     from contextlib import closing
 
-    from kernometer.campaign.session import measure
-    from kernometer.cli.progress import progress
+    from kernometer.cli.progress import measured
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
@@ -111,9 +110,7 @@ def command(
         if dry_run:
             print_commands(env, plan, (target,))
             return
-        tell_notes(env, by, target)
-        with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
-            path = measure(plan, target, store, label, listen)
+        path = measured(env, plan, target, label)
     result = read_file(path)
     try:
         _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)

@@ -9,7 +9,6 @@ from math import inf
 from typing import NamedTuple
 
 from kernometer.results.model import Paper, Publication, Published, Result
-from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.published import name_of, shown
 
@@ -51,9 +50,9 @@ class System:
     stated: Mapping[str, float] = field(default_factory=dict)  #: ratios that a paper states without rows
 
 
-def of_session(name: str, result: Result, comparison: Comparison | None = None) -> System:
-    """The figures of the comparison where it has them; else those of the session."""
-    found = figures(result)
+def of_session(name: str, result: Result, own: Mapping[str, RowFigure], comparison: Comparison | None = None) -> System:
+    """The figures of the comparison where it has them; else `own`, those of the session."""
+    found = dict(own)
     if comparison is not None:
         pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
         found |= {row: figure for row, figure in pooled if figure is not None}

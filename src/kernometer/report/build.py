@@ -117,7 +117,7 @@ def _compared(
 ) -> ComparisonView:
     a, b = (next(one for one in subjects if one.key == title) for title in (comparison.a, comparison.b))
     view = compared.view(comparison, a.system, b.system, workloads, rows)
-    return replace(view, causes=tuple(causes(a.results, b.results, comparison, (a.letter, b.letter))))
+    return replace(view, causes=tuple(causes(a, b, comparison)))
 
 
 def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:

@@ -53,27 +53,32 @@ def print_profile(console: Console, of: Breakdown, *, whole: bool) -> None:
     """A row's functions and named lines, which sum to its figure."""
     from rich.text import Text
 
-    for style, text in lines_of(of, whole=whole):
-        console.print(Text(text, style))
+    console.print(Text(f"{name(of.row)}: {_summary(of)}", "bold"))
+    for line in _lines(of, None if whole else SHOWN):
+        count, share = line.cells
+        console.print(Text(f"{count:>13}  {f'{share:>7}  {line.where:<6}  ' if share else ''}{line.name}"))
+    for text in _parts(of):
+        console.print(Text(text, "dim"))
 
 
-def lines_of(of: Breakdown, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """(style, text)."""
-    total = of.total
+def _summary(of: Breakdown) -> str:
     operations = f", {of.ops:g} operations" if of.ops != 1 else ""
     title = "all iterations together, no figure" if of.view == "totals" else f"one iteration{operations}"
-    yield "bold", f"{name(of.row)}: {total:,} instructions, {title}"
-    shown = [*of.functions.items()][: None if whole else SHOWN]
-    for function, count in shown:
-        where = "kernel" if function.kernel else "user"
-        yield "", f"{count:>13,}  {_share(count, total):>7}  {where:<6}  {printable(function.name, LONGEST)}"
-    left = [count for _, count in [*of.functions.items()][len(shown) :]]
-    if left:
-        yield "", f"{sum(left):>13,}  {_share(sum(left), total):>7}          {len(left)} other functions"
+    return f"{of.total:,} instructions, {title}"
+
+
+def _lines(of: Breakdown, most: int | None) -> Iterator[FunctionLine]:
+    """The largest functions, the others as one, and the named lines. Cells: instructions, share."""
+    functions = [*of.functions.items()]
+    shown, others = functions[:most], functions[len(functions[:most]) :]
+    for one, count in shown:
+        where = "kernel" if one.kernel else "user"
+        yield FunctionLine(printable(one.name, LONGEST), where, (f"{count:,}", _share(count, of.total)))
+    if others:
+        count = sum(count for _, count in others)
+        yield FunctionLine(f"{len(others)} other functions", "", (f"{count:,}", _share(count, of.total)))
     for what, count in of.named.items():
-        yield "", f"{_signed(count):>13}  {what}"
-    for text in _parts(of):
-        yield "dim", text
+        yield FunctionLine(what, "", (f"{count:,}".replace("-", "−"), ""))
 
 
 def _parts(of: Breakdown) -> Iterator[str]:
@@ -84,10 +89,6 @@ def _parts(of: Breakdown) -> Iterator[str]:
     if len(of.tasks) > 1:
         others = [f"{count:,}" for task, count in of.tasks.items() if task]
         yield f"Tasks: the row's own {of.tasks.get(0, 0):,}, others {', '.join(others)}."
-
-
-def _signed(count: int) -> str:
-    return f"{count:,}".replace("-", "−")
 
 
 def _share(count: int, total: int) -> str:
@@ -108,23 +109,13 @@ def print_differences(console: Console, b: str, found: Mapping[str, Difference])
 
 def profile_view(of: Breakdown) -> ProfileView:
     """For the page."""
-    total = of.total
-    shown = [*of.functions.items()][:ON_PAGE]
-    lines = [
-        FunctionLine(printable(one.name, LONGEST), "kernel" if one.kernel else "user", (f"{n:,}", _share(n, total)))
-        for one, n in shown
-    ]
-    left = len(of.functions) - len(shown)
-    others = sum(of.functions.values()) - sum(n for _, n in shown)
-    lines += [FunctionLine(f"{left} other functions", "", (f"{others:,}", _share(others, total)))] if left else []
-    lines += [FunctionLine(what, "", (_signed(n), "")) for what, n in of.named.items()]
     notes = [*_parts(of)]
     if of.without_stacks:
         notes.append(f"Each function is drawn for itself: {of.without_stacks}.")
     return ProfileView(
         row=name(of.row),
-        summary=next(lines_of(of))[1].partition(": ")[2],
-        lines=tuple(lines),
+        summary=_summary(of),
+        lines=tuple(_lines(of, ON_PAGE)),
         plot=flame(of),
         notes=tuple(printable(note, 1000) for note in notes),
     )

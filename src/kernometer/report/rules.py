@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -12,9 +11,8 @@ import msgspec
 from kernometer.explain.diagnosis import Confidence, Finding, Rules, diagnose
 from kernometer.explain.systems import of_session
 from kernometer.report.diagnosis import words
-from kernometer.report.subjects import sentence
+from kernometer.report.subjects import Subject, sentence
 from kernometer.report.view import Cause
-from kernometer.results.model import Result
 from kernometer.stats.model import Comparison
 
 #: Kinds of findings that say why one side costs more, or why its figures cannot be taken as they are.
@@ -28,16 +26,16 @@ def rules() -> Rules:
     return msgspec.convert({**document, "rule": named}, Rules)
 
 
-def causes(a: Sequence[Result], b: Sequence[Result], comparison: Comparison, letters: tuple[str, str]) -> list[Cause]:
+def causes(a: Subject, b: Subject, comparison: Comparison) -> list[Cause]:
     """Why B differs from A, the surest first; none where times are held against counts."""
-    if len({one.session.by for one in (*a, *b)}) != 1:
+    if len({one.session.by for one in (*a.results, *b.results)}) != 1:
         return []
-    side_a, side_b = of_session(comparison.a, a[0], comparison), of_session(comparison.b, b[0], comparison)
-    found = diagnose(rules(), side_a, side_b, {row.row: row for row in comparison.rows}).findings
+    sides = [of_session(one.key, one.results[0], one.figures[0], comparison) for one in (a, b)]
+    found = diagnose(rules(), sides[0], sides[1], {row.row: row for row in comparison.rows}).findings
     told = [one for one in found if one.kind in KINDS and one.confidence > Confidence.UNDECIDED]
     told.sort(key=lambda one: -one.confidence)
-    named = dict(zip((comparison.a, comparison.b), letters, strict=True))
-    return [_cause(one, named[one.system]) for one in told]
+    letters = {one.key: one.letter for one in (a, b)}
+    return [_cause(one, letters[one.system]) for one in told]
 
 
 def _cause(one: Finding, letter: str) -> Cause:

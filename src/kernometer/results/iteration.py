@@ -33,9 +33,18 @@ def baseline_of(run: Run) -> int:
     return int(median_low(run.baseline.samples)) - bracket_of(run) if run.baseline else 0
 
 
+def net_cost(run: Run, *, less_baseline: bool) -> float:
+    """Instructions of an operation by one run: the lower median, which is a measured count, net of the bracket and, if
+    `less_baseline`, of the baseline."""
+    net = (median_low(run.samples) - bracket_of(run)) / run.batch
+    if less_baseline and run.baseline is not None:
+        net -= baseline_of(run) / run.baseline.batch
+    return net / run.ops
+
+
 def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration | None:
-    """The first iteration whose count is the row's figure (stats/cost.py: the lower median of the runs' lower medians,
-    net of bracket and, if `less_baseline`, of the baseline). None without samples.
+    """The first iteration whose count is the row's figure: the lower median of the runs' net costs. None without
+    samples.
 
     `runs`: all runs of one row by path, in the order in which they were executed.
     """
@@ -43,14 +52,10 @@ def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration |
     if not good:
         return None
 
-    def cost(run: Run) -> float:
-        base = baseline_of(run) if less_baseline else 0
-        return (median_low(run.samples) - bracket_of(run) - base) / run.ops
-
-    wanted = median_low([cost(run) for run in good])
+    wanted = median_low([net_cost(run, less_baseline=less_baseline) for run in good])
     before = 0
     for run in runs:
-        if run.samples and cost(run) == wanted:
+        if run.samples and net_cost(run, less_baseline=less_baseline) == wanted:
             sample = list(run.samples).index(median_low(run.samples))
             return Iteration(run, sample, before + sample)
         before += len(run.samples)

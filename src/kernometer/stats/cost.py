@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median_low
 from typing import TYPE_CHECKING
 
+from kernometer.results.iteration import baseline_of, net_cost
 from kernometer.results.model import Baseline, By, Run
 from kernometer.stats.core import enough, quiet_baseline, quiet_samples, readings
 from kernometer.stats.model import RunFigure
@@ -89,20 +90,13 @@ def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: floa
 
 def _by_path(run: Run, less_baseline: bool) -> RunCost:
     """Counts are exact: the lower median is a measured count, less the empty bracket (`loop_cost`, batch 1)."""
-    bracket = median_low(run.loop_cost) if run.loop_cost else 0
-    gross = median_low(run.samples)
-    net = (gross - bracket) / run.batch
-    base = None
-    if run.baseline is not None:
-        base = (median_low(run.baseline.samples) - bracket) / run.baseline.batch
-    if less_baseline and base is not None:
-        net -= base
+    base = None if run.baseline is None else baseline_of(run) / run.baseline.batch / run.ops
     figure = RunFigure(
         run=run.run,
         block=run.block,
-        cost=net / run.ops,
-        gross=gross / run.batch / run.ops,
-        baseline=None if base is None else base / run.ops,
+        cost=net_cost(run, less_baseline=less_baseline),
+        gross=median_low(run.samples) / run.batch / run.ops,
+        baseline=base,
         samples=len(run.samples),
         warmup=0,
         seconds=run.seconds,

@@ -123,6 +123,10 @@ class Guests:
         if self.job.profiled:
             yield from self._profile(call, come)
 
+    @property
+    def _phase(self) -> Phase:
+        return "" if self.held is None else "restored"
+
     def _profile(self, call: Call, come: Sequence[bytes]) -> Lines:
         """The row's profile, from a second guest that begins from the same state."""
         counted = profiling.iteration(call.row, come, self._rows)
@@ -132,7 +136,7 @@ class Guests:
             known = yield from self._symbols(call.needs)
             recorded = profiling.recorded(counted, self.job.profiled)
             lines: list[bytes] = []
-            boot = self.boot(call.arguments, "restored" if self.held is not None else "")
+            boot = self.boot(call.arguments, self._phase)
             boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
             told = (*self._kit(call.needs).words, *call.arguments)
             guest = self._emulated(boot, (f"/{initramfs.PROBE}", *told), call.needs, booting.records, trace_of)
@@ -152,7 +156,7 @@ class Guests:
                 listing = profiling.listing_of(kit.key)
                 if not listing.is_file():
                     lines: list[bytes] = []
-                    boot = replace(self.boot((), "restored" if self.held is not None else ""), plugin=None, events=None)
+                    boot = replace(self.boot((), self._phase), plugin=None, events=None)
                     guest = self._emulated(boot, profiling.LIST, needs, booting.output, lambda _: None)
                     yield from _kept(guest, lines)
                     profiling.keep_listing(listing, lines)
@@ -163,7 +167,7 @@ class Guests:
 
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
         """One call of the probe, in a guest that ends after it."""
-        boot = self.boot(arguments, "restored" if self.held is not None else "")
+        boot = self.boot(arguments, self._phase)
         words = (f"/{initramfs.PROBE}", *self._kit(needs).words, *arguments)
         read = counts_of if boot.events is not None else lambda _: {}
         guest = self._emulated(boot, words, needs, booting.records, read)
