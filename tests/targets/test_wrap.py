@@ -29,8 +29,8 @@ VARIABLE = {"uml": "UML", "gvisor": "RUNSC"}
 #: Beyond any machine: a start takes one to three seconds.
 SECONDS = 120
 ROWS = ("syscall/getppid", "ctx/pipe-pair", "proc/fork-exit", "fs/read", "mem/fault-cow")
-#: What a container says that lets nobody trace or make namespaces.
-FORBIDDEN = re.compile(r"(?i)operation not permitted|permission denied")
+#: What a container says that lets nobody trace or make namespaces, and the wrapper of a processor that UML cannot use.
+FORBIDDEN = re.compile(r"(?i)operation not permitted|permission denied|more registers than this kernel saves")
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -246,6 +246,15 @@ def test_a_kernel_that_ends_early_is_an_error_with_its_words(tmp_path: Path) -> 
     assert done.returncode == 125
     assert done.stderr == b"no memory\numl: the kernel ended before the program did\n"
     assert list((tmp_path / "t").iterdir()) == []
+
+
+def test_a_processor_with_more_registers_than_the_kernel_knows_is_named(tmp_path: Path) -> None:
+    """User-mode Linux 6.1 on a processor with AMX. Expected: 125, the reason and what to do. Broken: a stack trace."""
+    kernel = script(tmp_path / "kernel", 'echo " [<6004b1ca>] ? put_fp_registers+0x10/0x12" >&3')
+    (tmp_path / "t").mkdir()
+    done = called("uml", "true", env=environment(tmp_path / "t", UML=kernel))
+    assert done.returncode == 125
+    assert done.stderr.startswith(b"uml: this processor has more registers than this kernel saves (AMX): ")
 
 
 def test_gvisor_is_given_a_file_that_is_never_full(tmp_path: Path) -> None:
