@@ -119,7 +119,8 @@ int64_t service_entered(uint64_t header, uint64_t *words);
 /* Of structure.h's functions, what they are where there are servers. */
 void servers_begin(void);
 void server_notify(uint32_t endpoint, uint64_t bits);
-void servers_deliver(void);
+/* Whoever was notified is ready before all others, the one with the lowest services first. */
+void notified_start(void);
 void server_interrupt(struct task *t);
 void server_forget(struct task *t);
 void server_late(struct task *t);

@@ -5,8 +5,11 @@
 #include "queue.h"
 #include "endpoints.h"
 
-/* By endpoint: what it is notified of. */
-static uint64_t notifications[ENDPOINTS];
+/* By endpoint: what it is notified of; a bit an endpoint: those that were and have not been told. */
+static uint64_t notifications[ENDPOINTS], notified;
+/* Where there are servers a service that was notified may have to wait for one: it has this task for that, since what
+ * runs now may be the idle one. */
+static bool notifier_waits;
 /* A bit an endpoint: somebody is in the middle of one of its handlers. */
 static uint64_t entered;
 static struct queue at_doors;
@@ -76,7 +79,7 @@ static __attribute__((noinline)) void pass(struct task *t)
 /* The present task, whose request has just been parked, waits until it is woken. */
 static void wait(void)
 {
-	if (services_notified)
+	if (!SERVERS && services_notified)
 		deliver_notifications();
 	if (current->state == WAITING)
 		schedule();
@@ -134,33 +137,31 @@ void service_leave(uint32_t endpoint)
 void local_notify(uint32_t endpoint, unsigned bit)
 {
 	notifications[endpoint] |= 1UL << bit;
-	services_notified |= 1UL << endpoint;
+	notified |= 1UL << endpoint;
+	if (SERVERS && !notifier_waits)
+		return;
+	notifier_waits = false;
+	services_notified |= 1;
 }
 
 /* The lowest service first: what it does may be what the ones above wait for. */
 static void deliver(void)
 {
-	uint64_t who;
-
-	while ((who = services_notified & ~(SERVERS ? SERVERS_NOTIFIED : 0)) != 0) {
-		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(who);
+	while (notified) {
+		uint32_t endpoint = 63U - (uint32_t)__builtin_clzl(notified);
 		uint64_t bits;
 
 		if (SERVERS)
 			service_enter(endpoint);
 		bits = notifications[endpoint];
 		notifications[endpoint] = 0;
-		services_notified &= ~(1UL << endpoint);
+		notified &= ~(1UL << endpoint);
 		COUNT(notifications, 1);
 		service_notified(endpoint, bits);
 		if (SERVERS)
 			service_leave(endpoint);
 	}
 }
-
-/* Where there are servers a service that was notified may have to wait for one: it has this task for that, since what
- * runs now may be the idle one. */
-static bool notifier_waits;
 
 static void notifier_life(void)
 {
@@ -183,13 +184,8 @@ void local_begin(void)
 
 void local_deliver(void)
 {
-	if (!SERVERS) {
-		deliver();
-	} else if (notifier_waits && services_notified & ~SERVERS_NOTIFIED) {
-		notifier_waits = false;
-		task_start_first(notifier);
-		current->work |= WORK_YIELD;
-	}
+	deliver();
+	services_notified = 0;
 }
 
 void local_interrupt(struct task *t)

@@ -5,8 +5,6 @@
 
 struct server servers[DOMAINS];
 static uint64_t notifications[ENDPOINTS];
-/* Servers that were notified, a bit a domain. */
-static uint64_t servers_notified;
 
 void server_wake(uint32_t domain)
 {
@@ -15,8 +13,7 @@ void server_wake(uint32_t domain)
 	if (!s->receives || s->dead)
 		return;
 	s->receives = NOTHING;
-	servers_notified |= 1UL << domain;
-	services_notified |= SERVERS_NOTIFIED;
+	services_notified |= 1UL << domain;
 }
 
 void server_notify(uint32_t endpoint, uint64_t bits)
@@ -28,17 +25,14 @@ void server_notify(uint32_t endpoint, uint64_t bits)
 	server_wake(domain);
 }
 
-/* They run before who runs now, the one with the lowest services first. */
-void servers_deliver(void)
+void notified_start(void)
 {
-	services_notified &= ~SERVERS_NOTIFIED;
-	for (uint32_t domain = 1; domain < DOMAINS; domain++) {
-		if (!(servers_notified >> domain & 1))
-			continue;
-		servers_notified &= ~(1UL << domain);
-		task_start_first(servers[domain].task);
-		current->work |= WORK_YIELD;
-	}
+	for (uint32_t domain = 1; domain < DOMAINS; domain++)
+		if (services_notified >> domain & 1)
+			task_start_first(servers[domain].task);
+	if (services_notified & 1)
+		task_start_first(notifier);
+	services_notified = 0;
 }
 
 /* Calls ----------------------------------------------------------------------------------------------------------- */

@@ -8,17 +8,16 @@
 #include "ipc.h"
 #include "local.h"
 
-/* A bit an endpoint: services in the kernel that were notified and have not been told; and one for all servers. */
-#define SERVERS_NOTIFIED (1UL << 63)
+/* A bit a domain: servers that are to run since they were notified; bit 0: services in the kernel were. */
 extern uint64_t services_notified;
 
 /* They do what they have to, now. */
 static inline void deliver_notifications(void)
 {
-	if (SERVERS && services_notified & SERVERS_NOTIFIED)
-		servers_deliver();
-	if (SERVICES_IN_KERNEL)
+	if (!SERVERS)
 		local_deliver();
+	else if (services_notified)
+		schedule();
 }
 
 /* Where a service reads and writes a frame; 0: no memory. */

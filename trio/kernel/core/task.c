@@ -250,15 +250,21 @@ static __attribute__((noinline)) void idle_run(void)
 void schedule(void)
 {
 	bool goes_on = current->state == READY && current != &idle;
+	bool has_turn = SERVERS && goes_on && !(current->work & WORK_YIELD);
 
 	current->work &= ~WORK_YIELD;
+	if (has_turn)
+		queue_add_first(&ready, &current->ready);
+	if (SERVERS && services_notified)
+		notified_start();
 	if (queue_is_empty(&ready)) {
 		if (!goes_on)
 			idle_run();
 		return;
 	}
 	if (goes_on) {
-		queue_add(&ready, &current->ready);
+		if (!has_turn)
+			queue_add(&ready, &current->ready);
 		COUNT(switches_involuntary, 1);
 	} else {
 		COUNT(switches_voluntary, 1);
@@ -286,8 +292,9 @@ void idle_loop(void)
 {
 	since = now();
 	for (;;) {
-		deliver_notifications();
-		if (!queue_is_empty(&ready)) {
+		if (!SERVERS)
+			deliver_notifications();
+		if (others_ready() || services_notified) {
 			timer_tick(true);
 			schedule();
 			continue;

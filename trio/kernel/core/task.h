@@ -112,7 +112,8 @@ void task_wake(struct task *t);
 /* In the middle of a call, with no service at work: interrupts are taken, and others run if it is their turn. False:
  * the task's process is to end. */
 bool task_look(void);
-/* Whoever is ready and has waited longest runs; the present one goes to the queue's end if it can go on. */
+/* Whoever was notified runs, then whoever is ready and has waited longest. The present one, if it can go on, goes to
+ * the queue's end where its time is up; else it gives way to the notified alone. */
 void schedule(void);
 /* That one at once, the present one staying as it is; on its return others have run. */
 void task_run(struct task *next);

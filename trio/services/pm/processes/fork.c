@@ -108,6 +108,18 @@ static struct thread *thread_fork(struct process *p, const struct thread *from, 
 	return t;
 }
 
+/* The end of `t`'s maker came while memory was being copied: nothing that is made escapes a kill, nor is in the way of
+ * an execve. */
+static void leave_too(struct thread *t)
+{
+	if (t->process->thread_count == 1) {
+		t->process->ending = true;
+		t->process->status = SIGKILL;
+	}
+	t->leaving = true;
+	thread_wake(t, true);
+}
+
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
 static verdict wait_for_child(struct thread *t, struct request *r)
 {
@@ -134,6 +146,8 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (number && slot < 0)
 		return wait_for_child(self, r);
 	if (!number) {
+		if (self->leaving)
+			return refuse(r, EINTR);
 		if (!is_possible(p, flags))
 			return refuse(r, EINVAL);
 		if (!may_fork(p))
@@ -160,6 +174,8 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (!(flags & CLONE_THREAD))
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
+	if (self->leaving)
+		leave_too(t);
 	/* An address that is none does no harm. */
 	if (flags & CLONE_PARENT_SETTID)
 		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
