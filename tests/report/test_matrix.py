@@ -21,6 +21,7 @@ from kernometer.report.matrix_view import SIGNS, Cell, MatrixView, view
 from kernometer.results.model import Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
+from tests.explain.test_functions import profiled
 from tests.report import factory
 from tests.report.factory import HOSTILE
 from tests.report.test_html import ACTIVE, Elements
@@ -216,6 +217,15 @@ def test_the_document_has_every_figure() -> None:
     assert row["cells"]["qemu:linux-7.0"]["verdict"] == "failed"
     change = next(one for one in given["changes"] if one["row"] == "syscall/getppid")
     assert [(step["before"], step["after"]) for step in change["steps"]] == [("qemu:linux-6.12", "qemu:linux-6.16")]
+
+
+def test_a_step_in_the_document_says_which_functions_make_it() -> None:
+    """Expected: their differences sum to the step's. Broken: a step whose cause the page names and the document not."""
+    a, b = profiled("a", {"entry": 100, "copy": 400}), profiled("b", {"entry": 100, "copy": 700, "fresh": 12})
+    (change,) = json.loads(document(series([Column("a", (a,)), Column("b", (b,))])))["changes"]
+    (step,) = change["steps"]
+    assert (step["functions"]["row"], step["functions"]["more"]) == ("syscall/getppid", 312)
+    assert [(one["function"], one["more"]) for one in step["functions"]["functions"]] == [("copy", 300), ("fresh", 12)]
 
 
 # The page ------------------------------------------------------------------------------------------------------------

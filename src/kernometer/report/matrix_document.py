@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.absolute import family
 from kernometer.report.boundaries import document as boundaries_document
 from kernometer.report.boundaries import of_columns
 from kernometer.report.curves import definitions, rows_document
+from kernometer.report.functions import difference_document
 from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
@@ -21,6 +24,7 @@ _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "se
 def document(of: Series) -> str:
     """The whole matrix; strings are not made printable."""
     others = [column for column in of.columns if column.name != of.baseline]
+    profiles = {column.name: newest(column.results) for column in of.columns}
     made = {
         "by": next(one.session.by for column in of.columns for one in column.results),
         "baseline": of.baseline,
@@ -39,7 +43,7 @@ def document(of: Series) -> str:
         ],
         "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
         "boundaries": boundaries_document(of_columns(of)),
-        "changes": [_change(change) for change in of.changes],
+        "changes": [_change(change, profiles) for change in of.changes],
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }
     return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()
@@ -68,14 +72,26 @@ def _cell(row: RowComparison | None) -> dict[str, Any] | None:
     return {"verdict": row.verdict.value, **value, **{key: getattr(row, key) for key in _CELL}}
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> dict[str, Any]:
     return {
         "row": change.row,
         "longer": change.longer,
         "total": _cell(change.total),
         "since": change.since,
         "steps": [
-            {"before": step.before, "after": step.after, **(_cell(step.row) or {}), "events": dict(step.events)}
+            {
+                "before": step.before,
+                "after": step.after,
+                **(_cell(step.row) or {}),
+                "events": dict(step.events),
+                "functions": _functions(profiles[step.before].get(change.row), profiles[step.after].get(change.row)),
+            }
             for step in change.steps
         ],
     }
+
+
+def _functions(before: Breakdown | None, after: Breakdown | None) -> dict[str, Any] | None:
+    """None if one of the two has no profile."""
+    found = difference(before, after) if before and after else None
+    return difference_document(found) if found else None
