@@ -21,8 +21,8 @@ setup-test: ## the same, and what the tests need in addition
 run: setup ## measures this machine (quick profile, the probe built first), prints the table, writes build/report.html
 	@.venv/bin/kernometer run --profile quick --report build/report.html --beside-last
 
-test: setup-test ## every test that is not slow, and the day's seventh of the slow ones (KM_TEST_SEED=N: that one)
-	@$(PYTEST) --slow-share 7
+test: setup-test ## every test that is not slow, and the day's tenth of the slow ones (KM_TEST_SEED=N: that one)
+	@$(PYTEST) --slow-share 10
 
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
