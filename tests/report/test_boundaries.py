@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from kernometer.explain.boundaries import boundaries
+from kernometer.explain.partitions import MICRO
 from kernometer.report.boundaries import count_text, document, view
 from kernometer.report.boundaries_table import print_boundaries
 from kernometer.report.boundaries_view import BoundariesView, PriceTable
@@ -44,6 +45,13 @@ def test_each_table_has_its_prices() -> None:
     assert [cell.text for cell in of.sums.rows[0][1]] == ["1,000", "460", "−240", "1,220", "1,230", "10", "0.81 %"]
     once = [cell.text for cell in of.once.rows[0][1]]
     assert once == ["40", "300", "1,340", "1,230", "−110", "−8.9 %", "−80"]
+
+
+@pytest.mark.parametrize(("rest", "share"), [(-0.35, "−0.03 %"), (-0.05, "0 %"), (2.0, "0.15 %")])
+def test_a_small_share_fits_into_its_column(rest: float, share: str) -> None:
+    """Expected: to 0.01 %. Broken, as it was: `−0.029…`."""
+    of = made({**MODEL, MICRO: {ROW: 1340 + rest}})
+    assert cells(of.once)["share"] == share
 
 
 def test_a_cell_has_the_colour_of_its_share_of_the_first_column() -> None:

@@ -171,9 +171,15 @@ def _result(row: Priced, predicted: float | None, rest: float | None) -> list[Pr
     micro = row.figures.get(MICRO)
     share = PriceCell(None, NOTHING)
     if rest is not None and predicted and micro:
-        text = format_percent(rest / micro).replace("-", "−")
+        text = _share(rest / micro)
         share = PriceCell(None, text, heat(micro / predicted) if abs(rest) >= LEAST else "")
     return [_cell(predicted), _figure(row, MICRO), _cell(rest), share]
+
+
+def _share(share: float) -> str:
+    """To 0.01 %: two digits of less do not fit into a column."""
+    text = format_percent(share) if abs(share) >= 0.001 else f"{round(100 * share, 2) or 0:g} %"
+    return text.replace("-", "−")
 
 
 def _legend() -> tuple[tuple[str, str], ...]:
