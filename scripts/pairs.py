@@ -3,8 +3,8 @@
 
 usage: .venv/bin/python scripts/pairs.py STORE [PAIRS.toml]
 
-The file (examples/explain/pairs.toml) names pairs of labels, what must be said of each, and what is
-true besides. Claims of the literature are not counted: a rule repeats what rows say.
+The file (examples/explain/pairs.toml) names pairs of labels or published columns, what must be said of
+each, and what is true besides. Claims of the literature are not counted: a rule repeats what rows say.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(store: str, pairs: str = str(PAIRS)) -> None:
     print("| pair | by | found | missed | falsely said |\n|---|---|---|---|---|")
     for pair in lists["pair"]:
         out = io.StringIO()
-        names = [f"label:{pair[side]}" for side in "ab"]
+        names = [pair[side] if "/" in pair[side] else f"label:{pair[side]}" for side in "ab"]
         env = Env(out=out, err=sys.stderr, store_folder=Path(store))
         explain.command.main([*names, "--json"], obj=env, standalone_mode=False)
         judged = judge(pair, lists["usual"], json.loads(out.getvalue()))

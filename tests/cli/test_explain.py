@@ -16,6 +16,7 @@ from kernometer.results.model import End
 from kernometer.results.store import Store
 from tests.results import make
 
+MINIX = ("published/minix-3.4:linux", "published/minix-3.4:minix3")
 MIAO = ("published/miao-2011:linux", "published/miao-2011:minix3")
 CHAWLA = ("published/chawla:linux", "published/chawla:freebsd")
 LOEW = ("published/loew-2016:freebsd", "published/loew-2016:minix3")
@@ -42,6 +43,8 @@ PUBLISHED = [
     (MIAO, "clock-of-60-hz", MIAO[1], "likely", ("10 ticks", "3 of the loops have no time")),
     (MIAO, "loop-removed", MIAO[0], "shown", ("5.69 cycles", "30.5 times")),
     (MIAO, "script-waits", MIAO[1], "likely", ("3.99 times one",)),
+    (MINIX, "calls-longer", MINIX[1], "likely", ("6.77 times", "15.3 times")),
+    (MINIX, "clock-by-call", MINIX[1], "shown", ("1.4 null calls", "0.262")),
     (CHAWLA, "call-remembered", CHAWLA[0], "likely", ("19.2 cycles", "191 cycles")),
     (CHAWLA, "clock-in-figure", CHAWLA[1], "likely", ("744 ns",)),
     (CHAWLA, "signal-without-switch", CHAWLA[0], "hypothesis", ("240 ns", "6.63 times")),

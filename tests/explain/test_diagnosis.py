@@ -85,6 +85,13 @@ def test_the_row_that_would_refute_a_hypothesis_decides_it() -> None:
         assert one.outcome.words == "arith-double-soft costs {} times arith-double"  # with its number in the output
 
 
+def test_a_fork_that_is_shorter_is_not_suspected() -> None:
+    """Linux beside MINIX. Expected: nothing of a fork that is shorter, if less so than calls. Broken: it copies."""
+    x = system("x", {"proc/fork-exit": 175e3, "syscall/mix": 1871}, path=True)
+    y = system("y", {"proc/fork-exit": 339e3, "syscall/mix": 17020}, path=True)
+    assert not diagnose(rules(), x, y).findings
+
+
 def test_rows_that_nothing_explains_are_undecided_with_what_is_lacking() -> None:
     """Expected: the rows, which rules could speak and what they lack. Broken: silence reads as equality."""
     x = system("x", {"fs/create-read@files=10,reads=10": 90.0, "syscall/getppid": 200.0})

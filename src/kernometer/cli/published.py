@@ -112,10 +112,11 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
             "Give one session: its id, @last, or its label without 'label:'.",
         )
     [result] = results
-    if result.session.by != "time":
-        raise UsageError(
-            f"{measured} counts instructions, and {column.name} measured times.", "Compare with a result by time."
-        )
+    by = column.publication.paper.by
+    if result.session.by != by:
+        words = ("counts instructions", "measured times")
+        did, has = words if by == "time" else reversed(words)
+        raise UsageError(f"{measured} {did}, and {column.name} {has}.", f"Compare with a result by {by}.")
     found = beside(column.publication, column.system, figures(result), first=first)
     if not found:
         rows = dict.fromkeys(

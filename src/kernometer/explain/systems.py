@@ -97,7 +97,7 @@ def printed(name: str, publication: Publication, system: str) -> System:
             if row not in costs or (cost and before and cost.value < before.value):
                 costs[row], seen[row] = cost, Shown(one.value, one.unit, shown(one))
     rate = _stated_rate(publication, system)
-    return System(name, "time", costs, seen, rate, frozenset(primary), _stated(publication))
+    return System(name, publication.paper.by, costs, seen, rate, frozenset(primary), _stated(publication))
 
 
 def _printed_cost(paper: Paper, one: Published) -> Interval | None:
@@ -110,7 +110,7 @@ def _printed_cost(paper: Paper, one: Published) -> Interval | None:
     if scale is not None and scale.unit in ("B/s", "1/s"):
         cost = 1e9 / cost
     low = cost if one.low is None or scale is not None else one.low * _NS[unit]
-    return Interval(min(low, cost), cost, cost, "ns")
+    return Interval(min(low, cost), cost, cost, "instructions" if paper.by == "path" else "ns")
 
 
 def _stated_rate(publication: Publication, system: str) -> float | None:

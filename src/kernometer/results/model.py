@@ -302,7 +302,7 @@ class System(msgspec.Struct, kw_only=True, frozen=True):
 class Scale(msgspec.Struct, kw_only=True, frozen=True):
     """A paper's unit in one of our units."""
 
-    unit: Unit
+    unit: Unit | Literal["instructions"]
     factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: one of the paper's is so many of ours
 
 
@@ -315,6 +315,7 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     authors: tuple[Text, ...]
     year: Count = 0  #: of publication; 0: the paper gives none
     where: Text = ""
+    by: Literal["time", "path"] = "time"  #: "path": its figures are instructions, compared with results by path
     machine: Text = ""  #: the hardware, as the paper names it
     systems: tuple[System, ...]
     tables: dict[Name, Text] = {}  #: what each table holds, in our words
