@@ -43,12 +43,12 @@ class Report:
         return cls(tables[""], tables["errno"], tables["signal"])
 
 
-def checked_kernel(folder: Path) -> Kernel:
+def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
     """A kernel that checks itself, built in `folder`. Its shares are small, so that nearly every call gives way."""
-    words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}")
+    words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
     subprocess.run((*words, switches), check=True, capture_output=True, timeout=BUILD_SECONDS)
-    return Kernel.trio(folder / "trio-mono.elf")
+    return Kernel.trio(folder / f"trio-{structure}.elf")
 
 
 def run(kernel: Kernel, programs: Path, *command: str, seconds: float, silence: float = SILENCE_SECONDS) -> Outcome:

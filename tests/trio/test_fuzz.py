@@ -27,11 +27,11 @@ def held(kernel: Kernel, programs: Path, *command: str, seconds: float) -> Repor
     return Report.read(ended.bulk.decode())
 
 
-@pytest.fixture(scope="module")
-def checked(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+@pytest.fixture(scope="module", params=["mono", "hybrid", "micro"])
+def checked(request: pytest.FixtureRequest, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     """A kernel that checks itself, built anew."""
     assert sources.is_dir()
-    return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"))
+    return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"), request.param)
 
 
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)

@@ -131,7 +131,7 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	struct task *server = current;
 	struct server *s = server->serves;
 	struct task *t = caller_of(s, whom);
-	struct caller *c = &t->caller;
+	struct caller *c;
 
 	s->ticks = 0;
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
@@ -142,6 +142,7 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))
 		return queued_reply_and_wait(whom, result, outs);
 	/* committed */
+	c = &t->caller;
 	COUNT_FOR(server, server_traps, 1);
 	COUNT_FOR(t, replies, 1);
 	s->receives = IN_REGISTERS;

@@ -20,6 +20,20 @@ static inline void deliver_notifications(void)
 		schedule();
 }
 
+/* A server is to run before the present task. */
+static inline bool servers_notified(void)
+{
+	return SERVERS && services_notified;
+}
+
+/* The same of the idle task, once notified services in the kernel have done what they have to. */
+static inline bool idle_notified(void)
+{
+	if (!SERVERS)
+		local_deliver();
+	return servers_notified();
+}
+
 /* Where a service reads and writes a frame; 0: no memory. */
 static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 {

@@ -178,8 +178,11 @@ void task_end(struct task *t)
 		request_forget(t);
 	t->state = ENDED;
 	t->work |= WORK_YIELD;
-	if (t != current)
-		discard(t);
+	if (t == current)
+		return;
+	if (t == payer)
+		task_account(current);
+	discard(t);
 }
 
 void task_goes_on(enum task_state before)
@@ -250,13 +253,15 @@ static __attribute__((noinline)) void idle_run(void)
 void schedule(void)
 {
 	bool goes_on = current->state == READY && current != &idle;
-	bool has_turn = SERVERS && goes_on && !(current->work & WORK_YIELD);
+	bool has_turn = false;
 
-	current->work &= ~WORK_YIELD;
-	if (has_turn)
-		queue_add_first(&ready, &current->ready);
-	if (SERVERS && services_notified)
+	if (servers_notified()) {
+		has_turn = goes_on && !(current->work & WORK_YIELD);
+		if (has_turn)
+			queue_add_first(&ready, &current->ready);
 		notified_start();
+	}
+	current->work &= ~WORK_YIELD;
 	if (queue_is_empty(&ready)) {
 		if (!goes_on)
 			idle_run();
@@ -292,9 +297,7 @@ void idle_loop(void)
 {
 	since = now();
 	for (;;) {
-		if (!SERVERS)
-			deliver_notifications();
-		if (others_ready() || services_notified) {
+		if (idle_notified() || !queue_is_empty(&ready)) {
 			timer_tick(true);
 			schedule();
 			continue;

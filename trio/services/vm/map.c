@@ -237,7 +237,7 @@ static int64_t map_shared(struct space *s, uint64_t address, uint64_t length, ui
 /* What a fixed mapping replaces in a large space is unmapped before, by shares. */
 static bool replaces(uint64_t address, uint64_t length, uint32_t flags)
 {
-	return flags & MAP_FIXED && length != 0 && check_range(address, PAGE_UP(length)) == 0;
+	return flags & MAP_FIXED && length != 0 && check_range(address, length) == 0;
 }
 
 static inline bool is_populated(const struct space *s, uint32_t flags)
@@ -340,7 +340,7 @@ int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *
 	uint64_t end = address + PAGE_UP(length);
 
 	*out_next = end;
-	if (s == NULL || check_range(address, PAGE_UP(length)) != 0)
+	if (s == NULL || check_range(address, length) != 0)
 		return -EINVAL;
 	if (share_of(s, &share, end, act_populate) == UNDER_WAY)
 		*out_next = share.at;

@@ -370,6 +370,25 @@ TEST(beyond, "Is nothing mapped above a program's addresses, whatever is asked o
 	OK(munmap(at, 2 * PAGE));
 }
 
+TEST(too_long, "Is a fixed mapping whose length, in pages, is beyond 64 bits refused, and nothing changed?")
+{
+	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED };
+	size_t pages = 4096;
+	char *at = map(pages, RW, ANON);
+
+	memset(at, 5, pages * PAGE);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		/* Not mmap(), where the C library itself refuses. */
+		for (size_t length = SIZE_MAX; length >= SIZE_MAX - PAGE; length -= PAGE)
+			FAILS(syscall(SYS_mmap, at + PAGE, length, RW, kinds[i] | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			      ENOMEM);
+	}
+	OK(mprotect(at, 2 * PAGE, PROT_READ));
+	IS(at[PAGE], 5);
+	IS(at[2 * PAGE], 5);
+	OK(munmap(at, pages * PAGE));
+}
+
 TEST(msync_errors, "Does msync refuse what it should?")
 {
 	char *at = map(2, RW, ANON);
