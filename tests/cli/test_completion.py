@@ -51,7 +51,7 @@ def path(tmp_path: Path) -> str:
         ("show bef", ["before"]),
         ("compare label:bef", ["before"]),
         ("compare before @l", ["last"]),
-        ("figure miao-3 published/mi", ["published/miao-2011"]),
+        ("figure miao-3 published/mia", ["published/miao-2011"]),
         ("rm 2026", ["20261121T080154Z-e04017"]),
     ],
 )
