@@ -87,7 +87,7 @@ def test_instructions_are_compared_with_instructions_alone(tmp_path: Path, capsy
     assert "measured times, and published/minix-3.4:minix3 counts instructions" in refusal(
         tmp_path, capsys, "compare", minix, "@last"
     )
-    with Store(tmp_path).create(make.session(by="path")) as file:
+    with Store(tmp_path).create(make.session(by="path", started=1_795_000_100.0)) as file:
         file.add(make.header(by="path"))
         file.add(make.workload("proc/fork-exit", rows=()))
         file.add(make.run(row="proc/fork-exit", samples=(31_754_007,) * 20, batch=1000))

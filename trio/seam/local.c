@@ -79,8 +79,8 @@ static __attribute__((noinline)) void pass(struct task *t)
 /* The present task, whose request has just been parked, waits until it is woken. */
 static void wait(void)
 {
-	if (!SERVERS && services_notified)
-		deliver_notifications();
+	if (services_notified)
+		deliver_here();
 	if (current->state == WAITING)
 		schedule();
 	else

@@ -11,27 +11,25 @@
 /* A bit a domain: servers that are to run since they were notified; bit 0: services in the kernel were. */
 extern uint64_t services_notified;
 
-/* They do what they have to, now. */
-static inline void deliver_notifications(void)
-{
-	if (!SERVERS)
-		local_deliver();
-	else if (services_notified)
-		schedule();
-}
-
 /* A server is to run before the present task. */
 static inline bool servers_notified(void)
 {
 	return SERVERS && services_notified;
 }
 
-/* The same of the idle task, once notified services in the kernel have done what they have to. */
-static inline bool idle_notified(void)
+/* Without servers, notified services do what they have to, now. */
+static inline void deliver_here(void)
 {
 	if (!SERVERS)
 		local_deliver();
-	return servers_notified();
+}
+
+/* The same, and with servers they run before the present task. */
+static inline void deliver_notifications(void)
+{
+	deliver_here();
+	if (servers_notified())
+		schedule();
 }
 
 /* Where a service reads and writes a frame; 0: no memory. */

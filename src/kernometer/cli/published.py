@@ -114,9 +114,9 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
     [result] = results
     by = column.publication.paper.by
     if result.session.by != by:
-        words = ("counts instructions", "measured times")
-        did, has = words if by == "time" else reversed(words)
-        raise UsageError(f"{measured} {did}, and {column.name} {has}.", f"Compare with a result by {by}.")
+        did = {"path": "counts instructions", "time": "measured times"}
+        what = f"{measured} {did[result.session.by]}, and {column.name} {did[by]}."
+        raise UsageError(what, f"Compare with a result by {by}.")
     found = beside(column.publication, column.system, figures(result), first=first)
     if not found:
         rows = dict.fromkeys(

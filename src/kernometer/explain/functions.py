@@ -152,9 +152,9 @@ class Difference:
     changes: tuple[Change, ...]
 
 
-def difference(a: Breakdown, b: Breakdown) -> Difference | None:
-    """None if the two are not of one iteration each, of as many operations."""
-    if (a.view, b.view) != ("median", "median") or a.ops != b.ops:
+def difference(a: Breakdown | None, b: Breakdown | None) -> Difference | None:
+    """None unless there are two, of one iteration each, of as many operations."""
+    if a is None or b is None or (a.view, b.view) != ("median", "median") or a.ops != b.ops:
         return None
     of_a, of_b = a.lines, b.lines
     changes = [
@@ -176,7 +176,7 @@ def differences(a: Sequence[Result], b: Sequence[Result], rows: Iterable[str]) -
     found = {}
     of_a, of_b = newest(a), newest(b)
     for row in rows:
-        if row in of_a and row in of_b and (one := difference(of_a[row], of_b[row])) is not None:
+        if (one := difference(of_a.get(row), of_b.get(row))) is not None:
             found[row] = one
     return found
 

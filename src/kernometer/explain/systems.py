@@ -17,6 +17,7 @@ MACHINE = "both"
 #: Between two figures without an interval, what counts as a difference.
 APART = 1.5
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?([MG])Hz")
+_UNIT = {"time": "ns", "path": "instructions"}
 _NS = {"ns": 1.0, "µs": 1e3, "microseconds": 1e3, "s": 1e9}
 
 
@@ -58,7 +59,7 @@ def of_session(name: str, result: Result, own: Mapping[str, RowFigure], comparis
         found |= {row: figure for row, figure in pooled if figure is not None}
     found = {row: figure for row, figure in found.items() if figure.unit != "count"}
     by_path = result.session.by == "path"
-    unit = "instructions" if by_path else "ns"
+    unit = _UNIT[result.session.by]
     costs: dict[str, Interval | None] = {}
     seen: dict[str, Shown] = {}
     for row, figure in found.items():
@@ -110,7 +111,7 @@ def _printed_cost(paper: Paper, one: Published) -> Interval | None:
     if scale is not None and scale.unit in ("B/s", "1/s"):
         cost = 1e9 / cost
     low = cost if one.low is None or scale is not None else one.low * _NS[unit]
-    return Interval(min(low, cost), cost, cost, "instructions" if paper.by == "path" else "ns")
+    return Interval(min(low, cost), cost, cost, _UNIT[paper.by])
 
 
 def _stated_rate(publication: Publication, system: str) -> float | None:

@@ -93,5 +93,5 @@ def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> 
 
 def _functions(before: Breakdown | None, after: Breakdown | None) -> dict[str, Any] | None:
     """None if one of the two has no profile."""
-    found = difference(before, after) if before and after else None
+    found = difference(before, after)
     return difference_document(found) if found else None

@@ -240,7 +240,7 @@ def _change(change: Change, heads: dict[str, str], profiles: Profiles) -> Change
 def _step(step: Step, heads: dict[str, str], profiles: Profiles) -> StepView:
     row = step.row
     before, after = (profiles[one].get(row.row) for one in (step.before, step.after))
-    functions = difference(before, after) if before and after else None
+    functions = difference(before, after)
     return StepView(
         before=heads[step.before],
         after=heads[step.after],

@@ -297,7 +297,8 @@ void idle_loop(void)
 {
 	since = now();
 	for (;;) {
-		if (idle_notified() || !queue_is_empty(&ready)) {
+		deliver_here();
+		if (servers_notified() || !queue_is_empty(&ready)) {
 			timer_tick(true);
 			schedule();
 			continue;

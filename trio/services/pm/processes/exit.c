@@ -6,16 +6,18 @@
 #include "signals/signals.h"
 #include "time/timers.h"
 
-/* Every thread sees it before it is in user mode again, and leaves. */
+void thread_end(struct thread *t)
+{
+	t->leaving = true;
+	thread_wake(t, true);
+	unpark(&t->waiting);
+}
+
 void threads_end(struct process *p, const struct thread *except)
 {
-	EACH_THREAD (p, t) {
-		if (t == except || t->leaving)
-			continue;
-		t->leaving = true;
-		thread_wake(t, true);
-		unpark(&t->waiting);
-	}
+	EACH_THREAD (p, t)
+		if (t != except && !t->leaving)
+			thread_end(t);
 }
 
 void process_end(struct process *p, uint32_t status, struct thread *except)

@@ -108,18 +108,6 @@ static struct thread *thread_fork(struct process *p, const struct thread *from, 
 	return t;
 }
 
-/* The end of `t`'s maker came while memory was being copied: nothing that is made escapes a kill, nor is in the way of
- * an execve. */
-static void leave_too(struct thread *t)
-{
-	if (t->process->thread_count == 1) {
-		t->process->ending = true;
-		t->process->status = SIGKILL;
-	}
-	t->leaving = true;
-	thread_wake(t, true);
-}
-
 /* vfork: runs again when the child has left the memory, or the parent is to end. */
 static verdict wait_for_child(struct thread *t, struct request *r)
 {
@@ -174,8 +162,11 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (!(flags & CLONE_THREAD))
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
-	if (self->leaving)
-		leave_too(t);
+	/* Its end came while memory was being copied: nothing that it makes escapes that, or delays an execve. */
+	if (self->leaving && flags & CLONE_THREAD)
+		thread_end(t);
+	else if (self->leaving)
+		process_end(p, SIGKILL, NULL);
 	/* An address that is none does no harm. */
 	if (flags & CLONE_PARENT_SETTID)
 		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);

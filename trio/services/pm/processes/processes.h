@@ -31,7 +31,9 @@ void thread_remove(struct thread *t);
 /* fork.c: the child uses its parent's memory no more. */
 void vfork_end(struct process *child);
 
-/* exit.c. `except` is the caller's own, that attends or leaves anyway; `status`: as wait4 tells it. */
+/* exit.c. A thread sees it before it is in user mode again, and leaves. `except` is the caller's own, that attends or
+ * leaves anyway; `status`: as wait4 tells it. */
+void thread_end(struct thread *t);
 void threads_end(struct process *p, const struct thread *except);
 void process_end(struct process *p, uint32_t status, struct thread *except);
 verdict thread_leave(struct thread *t, struct request *r);
