@@ -167,7 +167,11 @@ void server_ticked(void)
 {
 	struct server *s = current->serves;
 
-	if (++s->ticks >= TICKS_MOST && is_process(s->domain))
+	s->ticks++;
+	/* One call is never so long that others should wait for its end. */
+	if (s->ticks > 1 && others_ready())
+		current->work |= WORK_YIELD;
+	if (s->ticks >= TICKS_MOST && is_process(s->domain))
 		current->work |= WORK_END;
 }
 
@@ -176,6 +180,15 @@ void server_look(void)
 	if (current->serves->ticks >= TICKS_MOST)
 		server_end("it does not answer");
 	current->work &= ~WORK_END;
+}
+
+/* The turn of whom the server works for is over: since he waits, it is the server that gives way. */
+static void take_over_yield(void)
+{
+	uint32_t yields = payer->work & WORK_YIELD;
+
+	payer->work &= ~WORK_YIELD;
+	current->work |= yields;
 }
 
 /* One that does not wait has work of its own to go on with: others run if it is their turn. */
@@ -189,8 +202,10 @@ int64_t server_next(uint64_t to, bool waits)
 	if (!is_servers(to, sizeof in))
 		return -EFAULT;
 	s->ticks = 0;
-	if (!waits)
+	if (!waits) {
+		take_over_yield();
 		(void)task_look();
+	}
 	while (!next_of_clients(s, &in) && !next_of_others(s, &in)) {
 		if (!waits)
 			return 1;

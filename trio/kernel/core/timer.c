@@ -94,7 +94,7 @@ void timer_tick(bool on)
 }
 
 /* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx
- * too. */
+ * too. In a server's task it is up to whom the server works for, whose turn it is. */
 static void count_tick(const struct registers *interrupted)
 {
 	if (payer != current || (interrupted->cs & 3) == 0 || interrupted->rip == interrupted->rcx)
@@ -102,7 +102,7 @@ static void count_tick(const struct registers *interrupted)
 	else
 		payer->ticks_user++;
 	if (others_ready())
-		current->work |= WORK_YIELD;
+		payer->work |= WORK_YIELD;
 	present_ticked();
 }
 
