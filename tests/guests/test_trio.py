@@ -133,12 +133,12 @@ def test_only_trio_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Expected: `together=` and `apart=` name another kernel, wherever they stand; other words its machine. Broken:
-    trio-micro with words that no kernel reads."""
+    """Expected: `together=`, `apart=` and `with=` name another kernel, wherever they stand; other words its machine.
+    Broken: trio-micro with words that no kernel reads."""
     monkeypatch.setattr(qemu, "detect", lambda: QemuVersion(9, 9, 9))
     monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
     name = "trio-micro+together=vfs,fs"
-    for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock"):
+    for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock", "micro+with=by-queue"):
         assert trio.add(structure).manifest.release == f"0.7-{structure}"
     with pytest.raises(UsageError, match="not the name of a guest"):
         store.find(name.replace(",", "-"))
@@ -151,12 +151,28 @@ def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
     linux.record(target.variant)
     for removed in (f"{name}+memory=64", name):
         assert kernometer(tmp_path, "guest", "rm", removed).stdout == f"{removed}: removed\n"
-    assert [guest.name for guest in store.listed()] == ["trio-micro", "trio-mono+apart=fs+apart=clock"]
+    found = store.find("trio-micro+with=by-queue")
+    assert qemu.QemuTarget.from_spec("trio-micro+memory=64+with=by-queue").guest == found
+    assert [guest.name for guest in store.listed()] == [
+        "trio-micro",
+        "trio-micro+with=by-queue",
+        "trio-mono+apart=fs+apart=clock",
+    ]
 
 
 @pytest.mark.parametrize(
     "structure",
-    ["hybird", "", "micro+beside=vfs", "micro+together=", "micro+apart=fs,", "together=vfs,fs", "micro+", "../mono"],
+    [
+        "hybird",
+        "",
+        "micro+beside=vfs",
+        "micro+together=",
+        "micro+apart=fs,",
+        "together=vfs,fs",
+        "micro+with=",
+        "micro+",
+        "../mono",
+    ],
 )
 def test_a_structure_that_there_is_not_is_refused_with_those_that_there_are(structure: str) -> None:
     with pytest.raises(UsageError, match="no structure") as caught:

@@ -18,8 +18,9 @@ from idl_parse import Interface, Service
 FREESTANDING = frozenset({"stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"})
 #: What gcc calls or names by itself, beside the port's memcpy and its like.
 COMPILERS_OWN = frozenset({"__stack_chk_fail", "__stack_chk_guard", "_GLOBAL_OFFSET_TABLE_"})
-#: What a service sees of seam/: the world, how text is put together, trees, and what the kernel tells in numbers.
-PORT = ("port.h", "text.h", "tree.h", "numbers.h")
+#: What a service sees of seam/: the world, how text is put together, trees, what the kernel tells in numbers, and the
+#: experiment's switches.
+PORT = ("port.h", "text.h", "tree.h", "numbers.h", "switches.h")
 #: Where it may be asked which structure this is: also where a freed frame ends windows on it, a device's memory is
 #: mapped for a process, what servers count is told, and where the processor enters the kernel: a server's trap has a
 #: shorter way, of which mono's system calls must not have an instruction.

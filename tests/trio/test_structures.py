@@ -89,9 +89,15 @@ def test_changes_of_a_structure_move_services(services: tuple[Service, ...], wor
     [
         ("nothing", "there is no structure 'nothing'"),
         ("", "there is no structure ''"),
-        ("micro+", "'': expected together=A,B or apart=A"),
-        ("micro+beside=vfs,fs", "expected together=A,B or apart=A"),
-        ("micro+together=vfs,vfs", "expected together=A,B or apart=A"),
+        ("micro+", "'': expected together=A,B, apart=A or with=SWITCH"),
+        ("micro+beside=vfs,fs", "expected together=A,B, apart=A or with=SWITCH"),
+        ("micro+together=vfs,vfs", "expected together=A,B, apart=A or with=SWITCH"),
+        (
+            "micro+with=by-queue,none",
+            "there is no switch none, but fork-copies, pages-at-once, files-uncached, by-queue, in-memory",
+        ),
+        ("micro+with=by-queue+with=by-queue", "a switch twice"),
+        ("mono+with=in-memory", "no services of it send messages, so in-memory changes nothing"),
         ("micro+together=vfs,nobody,none", "there is no service nobody, none"),
         ("micro+apart=", "there is no service "),
         ("hybrid+apart=fs+together=vfs,fs", "their domains are not of one kind"),

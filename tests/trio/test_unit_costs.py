@@ -33,8 +33,10 @@ EVENTS: dict[str, dict[str, int]] = {
     "trio/call@bytes=0": CALL | {"rep_iterations": 0},
     "trio/call@bytes=64": CALL | {"rep_iterations": 64 // WORDS + 1},
     "trio/call@bytes=4096": CALL | {"rep_iterations": 4096 // WORDS + 1},
+    "trio/string": CALL | {"rep_iterations": 0},
     "trio/fault@cow=0": NONE | {"irets": 1, "rep_iterations": 4096 // WORDS + 1},
     "trio/fault@cow=1": NONE | {"irets": 1, "rep_iterations": 4096 // WORDS + 1, "invlpg": 1},
+    "trio/turn@same-cpu": HANDED_OVER | {"cr3_writes": 0},
     "trio/switch@same-cpu": HANDED_OVER,
     "trio/copy@bytes=64,same-cpu": HANDED_OVER,
     "trio/copy@bytes=4096,same-cpu": HANDED_OVER,
@@ -44,7 +46,7 @@ EVENTS: dict[str, dict[str, int]] = {
     "trio/flush@pages=256": CALL | {"cr3_writes": 1},
 }
 #: Rows whose figure is all that lies in a region; of the others a baseline is subtracted.
-WHOLE = [row for row in EVENTS if not row.startswith(("trio/switch", "trio/copy"))]
+WHOLE = [row for row in EVENTS if not row.startswith(("trio/turn", "trio/switch", "trio/copy"))]
 #: Interrupts by the clock, beyond what a row does itself.
 TICKS = 5
 #: With a second process: faults after its fork, and turns that came before they were waited for.
@@ -187,7 +189,9 @@ ROUND_TRIP = {"messages.calls": 1, "messages.replies": 1, "switches.direct": 1, 
 UNITS: dict[str, dict[str, int]] = {
     "trio/trap": dict.fromkeys(ROUND_TRIP, 0) | {"traps.system_calls": 1, "traps.servers": 0},
     "trio/call@bytes=0": ROUND_TRIP | {"traps.system_calls": 1, "traps.servers": 1, "bytes.in": 0},
-    "trio/call@bytes=4096": ROUND_TRIP | {"traps.system_calls": 1, "traps.servers": 2, "bytes.in": 4096},
+    "trio/call@bytes=4096": ROUND_TRIP
+    | {"traps.system_calls": 1, "traps.servers": 2, "bytes.in": 4096, "copies.bytes": 1, "copies.strings": 0},
+    "trio/string": ROUND_TRIP | {"traps.servers": 2, "bytes.in": 8, "copies.bytes": 0, "copies.strings": 1},
     "trio/fault@cow=0": ROUND_TRIP | {"traps.faults": 1, "faults.message": 1, "calls.kernel.space_zero": 1},
     "trio/fault@cow=1": ROUND_TRIP | {"traps.faults": 1, "faults.message": 1, "calls.kernel.space_private": 1},
     "trio/flush@pages=1": ROUND_TRIP | {"traps.system_calls": 1, "calls.vm.unmap": 1},

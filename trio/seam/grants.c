@@ -239,11 +239,16 @@ static size_t string_within(const char *from, size_t most)
 	return n;
 }
 
-/* As in mono: for the program whose memory it is; a service's own strings, and a string's end, are not counted. */
-static inline void count_bytes(uint64_t kind, uint32_t owner, size_t n)
+/* As in mono: for the program whose memory it is; the bytes of a service's own strings, and a string's end, are not
+ * counted. */
+static inline void count_copy(uint64_t kind, uint32_t owner, size_t n)
 {
 	struct task *t = owner < TASKS ? tasks[owner] : current;
 
+	if (kind == COPY_STRING)
+		COUNT_FOR(t, copies_strings, 1);
+	else
+		COUNT_FOR(t, copies, 1);
 	if (kind >= COPY_OUT)
 		COUNT_FOR(t, bytes_out, n);
 	else if (kind == COPY_IN || owner < TASKS)
@@ -261,7 +266,7 @@ static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t
 	}
 	if (copy_user(c->kind, (uint64_t)there, c->own, n))
 		return -EFAULT;
-	count_bytes(c->kind, owner, n - *end);
+	count_copy(c->kind, owner, n - *end);
 	c->own += n;
 	c->offset += n;
 	c->n -= n;
@@ -354,6 +359,6 @@ int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_
 	else
 		result = copy_in_pages(t, kind, address, own, n);
 	if (result == 0)
-		count_bytes(kind, t->number, n);
+		count_copy(kind, t->number, n);
 	return result;
 }

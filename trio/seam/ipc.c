@@ -5,6 +5,7 @@
 #include "servers.h"
 #include "core/checked.h"
 #include "queue.h"
+#include "switches.h"
 #include "x86/switch.h"
 
 /* Of a server's task. */
@@ -46,7 +47,11 @@ static inline void return_to_caller(struct task *server, struct task *caller)
 /* The server, which waits for a message, has one; the caller, who runs, waits where it is. */
 static inline void enter(struct task *server, uint64_t header, bool from_program)
 {
-	if (IS_PROCESS(server)) {
+	if (BY_QUEUE) {
+		server->serves->came = header;
+		task_start(server);
+		schedule();
+	} else if (IS_PROCESS(server)) {
 		server->user->rax = header;
 		enter_process(server, from_program);
 	} else {
@@ -90,7 +95,8 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	else
 		s->present = t;
 	COUNT_FOR(t, messages, 1);
-	COUNT_FOR(t, switches_direct, 1);
+	if (!BY_QUEUE)
+		COUNT_FOR(t, switches_direct, 1);
 	s->receives = NOTHING;
 	s->task->state = READY;
 	t->state = WAITING;
@@ -137,7 +143,8 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
 	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and
 	 * the server owes no other call a reply. */
-	if (!t || s->told_of_clients | s->notified | server->work | services_notified || !queue_is_empty(&s->callers))
+	if (BY_QUEUE || !t || s->told_of_clients | s->notified | server->work | services_notified ||
+	    !queue_is_empty(&s->callers))
 		return queued_reply_and_wait(whom, result, outs);
 	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))
 		return queued_reply_and_wait(whom, result, outs);

@@ -2,6 +2,7 @@
  * task with a queue, and waits until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
 #include "servers.h"
 #include "queue.h"
+#include "switches.h"
 
 struct server servers[DOMAINS];
 static uint64_t notifications[ENDPOINTS];
@@ -63,9 +64,13 @@ int64_t queued_call(struct caller *c)
 	current->state = WAITING;
 	if (s->receives) {
 		s->receives = NOTHING;
-		s->task->state = READY;
-		COUNT(switches_direct, 1);
-		task_enter(s->task);
+		if (BY_QUEUE) {
+			task_start(s->task);
+		} else {
+			s->task->state = READY;
+			COUNT(switches_direct, 1);
+			task_enter(s->task);
+		}
 	}
 	(void)queued_wait(c);
 	task_goes_on(before);

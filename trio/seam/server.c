@@ -2,6 +2,7 @@
  * parked, and port.h's functions, in port.h's order. Linked into each such domain. */
 #include "server.h"
 #include "queue.h"
+#include "switches.h"
 #include "vm.h"
 
 /* Requests whose handlers are to run again. */
@@ -335,7 +336,7 @@ _Noreturn void serve(void)
 	for (;;) {
 		uint64_t header = 0;
 
-		if (list_is_empty(&again.head)) {
+		if (!IN_MEMORY && list_is_empty(&again.head)) {
 			header = reply_and_wait(due.whom, due.result, words, due.outs);
 			due = nothing;
 		}

@@ -47,6 +47,7 @@ def _fragment(made: Structure) -> str:
     lines = [f"IN_KERNEL := {' '.join(each.sources for each in made.kernel.services)}"]
     for kind in ("thread", "process"):
         lines.append(f"{kind.upper()}_DOMAINS := {' '.join(each.name for each in made.servers if each.kind == kind)}")
+    lines.append("CHOSEN := " + " ".join(f"-D{each.upper().replace('-', '_')}=1" for each in made.switches))
     lines += [f"SERVICES_{each.name} := {' '.join(one.sources for one in each.services)}" for each in made.servers]
     return "\n".join([*lines, ""])
 

@@ -1,7 +1,7 @@
 """A structure: which services are in one protection domain, and of which kind each domain is.
 
 `NAME` is a file of config/structures; `NAME+together=A,B` puts services of it into one domain, `NAME+apart=A,B` puts
-each of them into a process of its own. Errors are Wrong.
+each of them into a process of its own, `NAME+with=A,B` turns switches of seam/switches.h on. Errors are Wrong.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from idl_parse import Service, Wrong
 
 #: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
 KINDS = ("kernel", "thread", "process")
+#: Of seam/switches.h.
+SWITCHES = ("fork-copies", "pages-at-once", "files-uncached", "by-queue", "in-memory")
+#: Those that change nothing where no service is a server.
+OF_MESSAGES = ("by-queue", "in-memory")
 
 Groups = list[tuple[str, list[str]]]
 
@@ -35,6 +39,7 @@ class Structure:
     name: str
     kernel: Domain
     servers: tuple[Domain, ...]
+    switches: tuple[str, ...] = ()
 
     @property
     def domains(self) -> tuple[Domain, ...]:
@@ -58,8 +63,12 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
             groups = [(kind, [each.name]) for each in found]
         case _:
             raise Wrong(f"{path}:1: expected 'all' or 'each', and one of {', '.join(KINDS)}")
+    switches: list[str] = []
     for change in changes:
-        groups = _changed(groups, change, {each.name for each in found})
+        if change.startswith("with="):
+            switches += change.removeprefix("with=").split(",")
+        else:
+            groups = _changed(groups, change, {each.name for each in found})
     domains = [(kind, tuple(each for each in found if each.name in names)) for kind, names in groups if names]
     domains.sort(key=lambda each: each[1][0].endpoint)
     kernel = next((each for kind, each in domains if kind == "kernel"), ())
@@ -68,8 +77,10 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
         words,
         Domain(0, "kernel", "kernel", kernel),
         tuple(Domain(at, _name(services, found), kind, services) for at, (kind, services) in enumerate(servers, 1)),
+        tuple(switches),
     )
     _check(made, found)
+    _check_switches(made)
     return made
 
 
@@ -81,7 +92,7 @@ def _changed(groups: Groups, change: str, known: set[str]) -> Groups:
     how, _, text = change.partition("=")
     names = text.split(",")
     if how not in ("together", "apart") or len(set(names)) < len(names):
-        raise Wrong(f"{change!r}: expected together=A,B or apart=A")
+        raise Wrong(f"{change!r}: expected together=A,B, apart=A or with=SWITCH")
     if unknown := set(names) - known:
         raise Wrong(f"{change!r}: there is no service {', '.join(sorted(unknown))}")
     kinds = [kind for kind, members in groups if set(members) & set(names)]
@@ -105,6 +116,15 @@ def _check(made: Structure, found: tuple[Service, ...]) -> None:
         raise Wrong(f"services call each other in a circle: {circle}")
     if circle := _circle([(names[a], names[b]) for a, b in order if names[a] != names[b]]):
         raise Wrong(f"{made.name}: domains call each other in a circle: {circle}")
+
+
+def _check_switches(made: Structure) -> None:
+    if unknown := set(made.switches) - {*SWITCHES}:
+        raise Wrong(f"there is no switch {', '.join(sorted(unknown))}, but {', '.join(SWITCHES)}")
+    if len(set(made.switches)) < len(made.switches):
+        raise Wrong(f"{made.name}: a switch twice")
+    if not made.servers and (void := set(made.switches) & {*OF_MESSAGES}):
+        raise Wrong(f"{made.name}: no services of it send messages, so {', '.join(sorted(void))} changes nothing")
 
 
 def _circle(edges: list[tuple[str, str]]) -> str:

@@ -10,10 +10,13 @@ import click
 
 from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
-from kernometer.errors import UsageError
+from kernometer.cli.lists import is_target
+from kernometer.errors import Status, UsageError
 from kernometer.results.model import Paper
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernometer.explain.systems import System
     from kernometer.stats.model import Comparison
 
@@ -26,6 +29,7 @@ Examples:
   kernometer explain published/griffiths-2006:ppc      what is odd in one
   kernometer explain label:before label:after
   kernometer explain by-path by-time     counts and times of one system
+  kernometer explain qemu:trio-mono qemu:trio-micro proc/fork-exit syscall/stat
 
 RESULT: as for compare; of a set of sessions given alone, the newest is taken.
 Confidence: hypothesis (other causes would do the same), likely (rows that
@@ -36,22 +40,38 @@ refute it is there and does not). docs/explain.md lists the rules."""
 @click.command(epilog=EPILOG)
 @click.argument("name_a", metavar="A", shell_complete=complete.results)
 @click.argument("name_b", metavar="[B]", required=False, shell_complete=complete.results)
+@click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=complete.rows)
 @options.delta
 @options.different_machines
+@options.report
 @raw_option
 @json_option
 @pass_env
-def command(env: Env, name_a: str, name_b: str | None, delta: float, different_machines: bool) -> None:
+def command(
+    env: Env,
+    name_a: str,
+    name_b: str | None,
+    words: tuple[str, ...],
+    delta: float,
+    different_machines: bool,
+    report_file: Path | None,
+) -> None:
     """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
     refute it. No counters and no new measurement are needed.
+
+    Of Trio without and with servers it says by arithmetic what messages, copies, faults and switches cost in each
+    operation: of two targets (qemu:trio-mono qemu:trio-micro), whose ROWs it then measures, or of two stored sessions
+    by path, if the store has sessions of the same kernels' unit costs. --report draws that.
 
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.
     """
     from kernometer.cli.compare import judged
+    from kernometer.cli.costs import kept, tell
     from kernometer.cli.published import of_one_system
     from kernometer.explain.diagnosis import diagnose
     from kernometer.explain.systems import of_session, printed
+    from kernometer.report import costs as costs_report
     from kernometer.report.diagnosis import document, print_diagnosis
     from kernometer.report.rules import rules
     from kernometer.stats.figures import figures
@@ -60,6 +80,10 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
     names = [name for name in (name_a, name_b) if name]
     if len(set(names)) < len(names):
         raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
+    if all(map(is_target, names)):
+        raise click.exceptions.Exit(_measured(env, names, words, report_file))
+    if words:
+        raise UsageError("Stored results have their rows.", "ROW is for two targets: qemu:trio-mono qemu:trio-micro.")
     columns = {name: store.column(name) for name in names}
     sets = {name: () if columns[name] else store.load_set(name) for name in names}
     comparison = None
@@ -73,12 +97,38 @@ def command(env: Env, name_a: str, name_b: str | None, delta: float, different_m
             systems.append(of_session(name, newest, figures(newest), comparison))
         else:
             systems.append(printed(name, of_one_system(column).publication, column.system))
+    costs = kept(env, {name: of[0] for name, of in sets.items() if of})
+    if costs is not None:
+        tell(env, costs, report_file)
+    elif report_file is not None:
+        raise UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
-        click.echo(json.dumps(document(found, remarks), indent=1), file=env.out)
+        told = document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
+        click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         print_diagnosis(env.console(), found, remarks)
+
+
+def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
+    """Two structures of Trio, now."""
+    from kernometer.cli.costs import costs_of, measured, tell
+    from kernometer.report.costs import document
+
+    if len(specs) == 1:
+        raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
+    sides = measured(env, specs, words)
+    costs = costs_of(sides)
+    if costs is None:
+        raise UsageError(
+            "These two do not differ in having servers, or their units failed.", "One without: qemu:trio-mono."
+        )
+    tell(env, costs, report_file)
+    if env.json:
+        click.echo(json.dumps({"costs": document(costs)}, indent=1), file=env.out)
+    failed = any(result.failures for results in sides.values() for result in results)
+    return Status.ROWS_FAILED if failed else Status.DONE
 
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:

@@ -186,14 +186,13 @@ def _spaces(trace: Trace, first: int) -> NDArray[np.int64]:
     """The number of each step's address space, 0 for that of the step `first`."""
     import numpy as np
 
-    space = np.zeros(len(trace.steps), dtype=np.int64)
     known: dict[int, int] = {}
     before = [root for at, _, root in trace.readings if at <= first]
     if before:
         known[before[-1]] = 0
-    for at, _, root in trace.readings:
-        space[at:] = known.setdefault(root, len(known))
-    return space
+    numbers = np.array([0, *(known.setdefault(root, len(known)) for _, _, root in trace.readings)], dtype=np.int64)
+    since = np.array([at for at, _, _ in trace.readings], dtype=np.int64)
+    return numbers[np.searchsorted(since, np.arange(len(trace.steps)), side="right")]
 
 
 def _interrupts(found: Exceptions, steps: int) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ _DIGESTS = {
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
 #: Names of Trio with changes of its structure: each is a kernel of its own.
-_CHANGED = re.compile(r"trio-[a-z-]+(?:\+(?:together|apart)=[a-z0-9_,]+)+")
+_CHANGED = re.compile(r"trio-[a-z-]+(?:\+(?:(?:together|apart)=[a-z0-9_,]+|with=[a-z,-]+))+")
 
 
 class Module(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,8 +23,10 @@ from kernometer.guests.suites import Say
 
 #: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
 STRUCTURES = ("mono", "hybrid", "micro", "one-server")
-#: And changes of one: services in one protection domain, or each in a process of its own.
-_STRUCTURE = re.compile(r"(?P<name>[a-z-]+)(?:\+(?:together|apart)=[a-z_]+(?:,[a-z_]+)*)*")
+#: And changes of one: services in one protection domain, or each in a process of its own; switches of the experiment.
+_STRUCTURE = re.compile(
+    r"(?P<name>[a-z-]+)(?:\+(?:(?:together|apart)=[a-z_]+(?:,[a-z_]+)*|with=[a-z-]+(?:,[a-z-]+)*))*"
+)
 #: The kernel's own ones of drivers.KEPT: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
 #: The program for the unit costs: its file, and its directory in the sources of the user programs.

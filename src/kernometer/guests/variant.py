@@ -2,7 +2,7 @@
 
 `machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=`, `display=` and `device=` (one or more) change the virtual
 machine; every other word is added to the kernel's command line. The name defines the whole variant, so it need not be
-added. Of Trio `together=` and `apart=` change what is built, so that they are part of the guest's name. Pure.
+added. Of Trio `together=`, `apart=` and `with=` change what is built, so that they are part of the guest's name. Pure.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
 _OURS = {"machine", "cpu", "display", "device", *_NUMBERS}
 #: How words begin that are a change of Trio's structure.
-_BUILT = ("together=", "apart=")
+_BUILT = ("together=", "apart=", "with=")
 
 
 def parse(spec: str) -> Variant:

@@ -182,17 +182,22 @@ int64_t clock_epoch(uint64_t *out_nanoseconds)
 	return 0;
 }
 
-/* Here, since this service has nothing else to do. */
+/* What is copied to be measured: here, since this service has nothing else to do. */
+static char forgotten[PAGE];
+
 verdict clock_forget(struct request *r, struct grant from)
 {
-	static char forgotten[PAGE];
-
 	/* Of nothing no copy is asked for: then it is the call alone. */
 	if (from.length - 1 >= sizeof forgotten)
 		return from.length ? refuse(r, EINVAL) : answer(r, 0);
 	if (copy_in(forgotten, from, 0, from.length))
 		return refuse(r, EFAULT);
 	return answer(r, (int64_t)from.length);
+}
+
+verdict clock_forget_string(struct request *r, struct grant from)
+{
+	return settle(r, copy_string(forgotten, sizeof forgotten, from));
 }
 
 /* RDRAND where the processor has it; else the cycle counter, stirred (splitmix64: Steele, Lea, Flood 2014). */

@@ -6,6 +6,7 @@
 #include "kernel_calls.h"
 #include "structure.h"
 #include "core/task.h"
+#include "switches.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
 
@@ -361,8 +362,13 @@ int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, ui
 		for (const uint64_t *beyond = entry + (stop - at) / PAGE; entry < beyond; entry++, copy++) {
 			if (*entry == 0 || (DISTRUST && *copy != 0))
 				continue;
-			*entry = *copy = *entry & ~lost;
-			frame_hold_inline(*entry & PAGE_FRAME);
+			if (FORK_COPIES && *entry & lost) {
+				*copy = frame_lent(frame_take_promised_dirty()) | (*entry & ~PAGE_FRAME);
+				copy_page(*copy & PAGE_FRAME, *entry & PAGE_FRAME);
+			} else {
+				*entry = *copy = *entry & ~lost;
+				frame_hold_inline(*entry & PAGE_FRAME);
+			}
 			shared++;
 		}
 		*uses += shared;

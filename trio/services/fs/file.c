@@ -2,6 +2,7 @@
  * over by runs of blocks that lie side by side on the disk and in memory, each a step of its own; what would have to
  * wait for the disk ends them with what is done so far. */
 #include "minixfs.h"
+#include "switches.h"
 
 /* Requests of one call that are begun before the first has ended, beside the first. */
 #define AHEAD 7
@@ -23,6 +24,14 @@ static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_
 	}
 	/* The first that is missing is what the call waits for. */
 	waits.on = on;
+}
+
+/* It is read from the disk again next time. */
+static void forget_clean(struct mount *m, struct buffer *b, uint32_t count)
+{
+	for (; count > 0; count--, b = b->ring)
+		if (b->phase == IDLE && !b->writing)
+			cache_forget(m, b->block);
 }
 
 int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to)
@@ -48,7 +57,10 @@ int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to
 		step_begin(m);
 		result = block_run(m, i, index, blocks, &zone, &count);
 		if (result == 0 && zone)
-			result = cache_run(m, zone, i->run.zone + i->run.count - zone, &count, &b);
+			result = cache_run(m, zone, FILES_UNCACHED ? count : i->run.zone + i->run.count - zone, &count,
+					   &b);
+		if (FILES_UNCACHED && b && b->phase != IDLE)
+			result = write_back(m);
 		if (result == -EWAIT)
 			read_ahead(m, i, index + count, index + blocks);
 		if (result < 0)
@@ -58,6 +70,8 @@ int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to
 			result = copy_out(to, done, b->bytes + (at & mask), part);
 		else
 			result = copy_zeros(to, done, part);
+		if (FILES_UNCACHED && b)
+			forget_clean(m, b, count);
 		if (result < 0)
 			return done > 0 ? (int64_t)done : -EFAULT;
 		done += part;

@@ -1,6 +1,7 @@
 /* map.c: mappings come and go: mmap and munmap. */
 #include "vm.h"
 #include "endpoints.h"
+#include "switches.h"
 #include "vfs.h"
 
 int64_t check_range(uint64_t address, uint64_t length)
@@ -242,7 +243,7 @@ static bool replaces(uint64_t address, uint64_t length, uint32_t flags)
 
 static inline bool is_populated(const struct space *s, uint32_t flags)
 {
-	return flags & (MAP_POPULATE | MAP_LOCKED) || s->populates;
+	return flags & (MAP_POPULATE | MAP_LOCKED) || s->populates || (PAGES_AT_ONCE && !(flags & MAP_NORESERVE));
 }
 
 /* Makes what was mapped be there where the flags or the space want that; then `value` is the answer. */

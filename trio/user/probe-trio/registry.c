@@ -3,8 +3,8 @@
 
 /* clang-format off */ /* it would take the list for one expression */
 #define WORKLOADS(X) \
-	X(trio_trap) X(trio_call) X(trio_fault) X(trio_switch) X(trio_copy) X(trio_map) X(trio_flush) \
-	X(trio_notify) X(trio_grant) X(trio_irq)
+	X(trio_trap) X(trio_call) X(trio_string) X(trio_fault) X(trio_turn) X(trio_switch) X(trio_copy) \
+	X(trio_map) X(trio_flush) X(trio_notify) X(trio_grant) X(trio_irq)
 
 /* clang-format on */
 #define DECLARE(symbol) extern const struct workload symbol;

@@ -1,6 +1,6 @@
-/* trio/switch: what it costs that the next task lives in another address space: a turn handed over by a futex between
- * two processes, less the same between two threads of one process. Where the memory service is a process, a turn goes
- * by way of its address space, to a thread as to a process. */
+/* trio/turn, trio/switch: a turn handed over by a futex to another thread, which waits for it: the price of waiting;
+ * and what it costs more to hand it to another process: that of the other address space. Where the memory service is a
+ * process, a turn goes by way of its address space, to a thread as to a process. */
 #include "unit.h"
 
 enum { TRIO_SWITCH_BYTES = 4096, TRIO_SWITCH_OWN = 256, TRIO_SWITCH_STOP = 512 };
@@ -86,30 +86,47 @@ static int trio_switch_in_call(struct trio_switch *p)
 	return trio_switch_spaces() - before > before - idle;
 }
 
-static void *trio_switch_setup(struct km *km)
+static struct trio_switch *trio_switch_new(struct km *km)
 {
 	struct trio_switch *p = km_alloc(km, sizeof *p);
-	int error;
 
 	p->km = km;
 	p->word = km_map_shared(TRIO_SWITCH_BYTES);
 	if (!p->word)
 		km_lacking(km, "mmap");
+	return p;
+}
+
+static void *trio_switch_with_thread(struct trio_switch *p)
+{
+	int error = pthread_create(&p->thread, NULL, trio_switch_thread, p);
+
+	if (error) {
+		errno = error;
+		km_fail_call(p->km, "pthread_create");
+	}
+	p->km->ops = 2;
+	p->km->claim.faults = 0;
+	p->km->claim.any_switches = 1;
+	return p;
+}
+
+static void *trio_turn_setup(struct km *km)
+{
+	return trio_switch_with_thread(trio_switch_new(km));
+}
+
+static void *trio_switch_setup(struct km *km)
+{
+	struct trio_switch *p = trio_switch_new(km);
+
 	if (trio_switch_in_call(p))
 		km_unsupported(km, "each call of the memory service switches address spaces here, to a thread as to a "
 				   "process: trio/call has two switches, trio/trap none");
 	km_watch(km);
 	/* Before the thread is there: the peer is one task in a space of its own. */
 	p->peer = km_peer(km, trio_switch_peer, p);
-	error = pthread_create(&p->thread, NULL, trio_switch_thread, p);
-	if (error) {
-		errno = error;
-		km_fail_call(km, "pthread_create");
-	}
-	km->ops = 2;
-	km->claim.faults = 0;
-	km->claim.any_switches = 1;
-	return p;
+	return trio_switch_with_thread(p);
 }
 
 static void trio_switch_turns(struct trio_switch *p, volatile uint32_t *word, uint32_t from, uint64_t n)
@@ -133,12 +150,20 @@ static void trio_switch_run(void *state, uint64_t n)
 	p->sent += n;
 }
 
-static void trio_switch_baseline(void *state, uint64_t n)
+static void trio_turn_run(void *state, uint64_t n)
 {
 	struct trio_switch *p = state;
 
 	trio_switch_turns(p, p->word + TRIO_SWITCH_OWN, p->threads_sent, n);
 	p->threads_sent += 2 * (uint32_t)n;
+}
+
+static void trio_turn_verify(void *state, uint64_t n)
+{
+	struct trio_switch *p = state;
+
+	if (p->threads_sent != 2 * (uint32_t)n)
+		km_fail(p->km, "%" PRIu32 " turns were handed over, %" PRIu64 " counted", p->threads_sent, 2 * n);
 }
 
 static void trio_switch_verify(void *state, uint64_t n)
@@ -149,6 +174,17 @@ static void trio_switch_verify(void *state, uint64_t n)
 		km_fail(p->km, "%" PRIu64 " round trips were made, %" PRIu64 " counted", p->sent, n);
 }
 
+static void trio_turn_teardown(void *state)
+{
+	struct trio_switch *p = state;
+
+	p->word[TRIO_SWITCH_STOP] = 1;
+	trio_switch_put(p->km, p->word + TRIO_SWITCH_OWN, p->word[TRIO_SWITCH_OWN] | 1);
+	pthread_join(p->thread, NULL);
+	km_unmap((void *)(uintptr_t)p->word, TRIO_SWITCH_BYTES);
+	km_free(p);
+}
+
 static void trio_switch_teardown(void *state)
 {
 	struct trio_switch *p = state;
@@ -156,12 +192,24 @@ static void trio_switch_teardown(void *state)
 	km_watch_end(p->km);
 	p->word[TRIO_SWITCH_STOP] = 1;
 	trio_switch_put(p->km, p->word, *p->word | 1);
-	trio_switch_put(p->km, p->word + TRIO_SWITCH_OWN, p->word[TRIO_SWITCH_OWN] | 1);
 	km_peer_end(p->km, p->peer);
-	pthread_join(p->thread, NULL);
-	km_unmap((void *)(uintptr_t)p->word, TRIO_SWITCH_BYTES);
-	km_free(p);
+	trio_turn_teardown(p);
 }
+
+const struct workload trio_turn = {
+	.name = "trio/turn",
+	.per = "turn",
+	.source = "beyond the sources",
+	.what = "a turn handed to another thread, which waits for it",
+	.inside =
+		"in each of two threads one store, one wake, one wait, and the switches between them: two a round trip",
+	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_PTHREAD | CAP_SYSCALL,
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 200, .place = SAME_CPU }),
+	.setup = trio_turn_setup,
+	.run = trio_turn_run,
+	.verify = trio_turn_verify,
+	.teardown = trio_turn_teardown,
+};
 
 const struct workload trio_switch = {
 	.name = "trio/switch",
@@ -175,7 +223,7 @@ const struct workload trio_switch = {
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 200, .place = SAME_CPU }),
 	.setup = trio_switch_setup,
 	.run = trio_switch_run,
-	.baseline = trio_switch_baseline,
+	.baseline = trio_turn_run,
 	.verify = trio_switch_verify,
 	.teardown = trio_switch_teardown,
 };

@@ -1,12 +1,13 @@
-/* trio/trap, trio/call: into the kernel and out of it; and into a service with so many bytes. */
+/* trio/trap, trio/call, trio/string: into the kernel and out of it; into a service with so many bytes, or a string. */
 #include "unit.h"
 
 #define TRIO_CALL_MOST 4096
+#define TRIO_STRING_LENGTH 8UL
 
 struct trio_trap {
 	struct km *km;
 	unsigned long bytes, returned;
-	char from[TRIO_CALL_MOST];
+	char from[TRIO_CALL_MOST], string[TRIO_STRING_LENGTH + 1];
 };
 
 static void *trio_trap_setup(struct km *km)
@@ -37,6 +38,25 @@ static void trio_call_run(void *state, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++)
 		t->returned += (unsigned long)trio_syscall(TRIO_CALL, t->from, t->bytes) + 1;
+}
+
+static void *trio_string_setup(struct km *km)
+{
+	struct trio_trap *t = trio_trap_setup(km);
+
+	t->bytes = TRIO_STRING_LENGTH;
+	memset(t->string, 'x', TRIO_STRING_LENGTH);
+	if (trio_syscall(TRIO_STRING, t->string, 0) < 0)
+		km_unsupported(km, "this kernel has no call %ld (trio_string)", TRIO_STRING);
+	return t;
+}
+
+static void trio_string_run(void *state, uint64_t n)
+{
+	struct trio_trap *t = state;
+
+	for (uint64_t i = 0; i < n; i++)
+		t->returned += (unsigned long)trio_syscall(TRIO_STRING, t->string, 0) + 1;
 }
 
 static void trio_call_baseline(void *state, uint64_t n)
@@ -89,6 +109,22 @@ const struct workload trio_call = {
 	.points = trio_call_points,
 	.setup = trio_trap_setup,
 	.run = trio_call_run,
+	.baseline = trio_call_baseline,
+	.verify = trio_trap_verify,
+	.teardown = km_free,
+};
+
+const struct workload trio_string = {
+	.name = "trio/string",
+	.per = "call",
+	.source = "beyond the sources",
+	.what = "call of a service, in the kernel or a server, and its reply, with a string of eight bytes, as a path "
+		"is",
+	.inside = "kernel entry, the service's stub and handler, the string to its end by a grant, the reply, return",
+	.subtracts = "kernel entry and return (as in trio/trap)",
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }),
+	.setup = trio_string_setup,
+	.run = trio_string_run,
 	.baseline = trio_call_baseline,
 	.verify = trio_trap_verify,
 	.teardown = km_free,

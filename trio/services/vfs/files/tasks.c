@@ -8,6 +8,7 @@
 #include "names/names.h"
 #include "pipes/pipe.h"
 #include "pm.h"
+#include "switches.h"
 #include "terminals/tty.h"
 #include "vm.h"
 
@@ -331,6 +332,9 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 	vm_object_drop(object);
 	if (result < 0)
 		return result;
+	/* That all of it is there is no condition. */
+	for (uint64_t end = mapped + length; PAGES_AT_ONCE && mapped < end;)
+		TRY(vm_populate(task, mapped, end - mapped, &mapped));
 	if ((protection & PROT_EXEC) != 0)
 		program_set(task, n);
 	return 0;

@@ -158,6 +158,8 @@ static const char *const counter_names[] = {
 	"bytes.messages",
 	"bytes.in",
 	"bytes.out",
+	"copies.bytes",
+	"copies.strings",
 };
 _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / sizeof(uint64_t),
 	       "each counter has a name");

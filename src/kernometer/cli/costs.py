@@ -1,0 +1,83 @@
+"""What `explain` says of two structures of Trio: measured now, or found in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernometer.cli.env import Env
+from kernometer.errors import UsageError
+from kernometer.explain.partitions import structure_of
+
+if TYPE_CHECKING:
+    from kernometer.explain.costs import Explained
+    from kernometer.results.model import Result
+
+#: Of one target, in search of its units.
+LOOKED_AT = 50
+
+
+def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
+    """Of each target a session of Trio's units and one of the rows, stored under one label.
+
+    Raises UsageError if one is not Trio.
+    """
+    from kernometer.cli import many
+    from kernometer.cli.planning import plan_for
+
+    for spec in specs:
+        if structure_of(spec) is None:
+            raise UsageError(
+                f"{spec} is not Trio: what it costs cannot be divided by events.",
+                "Two structures of Trio (qemu:trio-mono qemu:trio-micro), or two stored results.",
+            )
+    how = many.Rounds(many.fresh_label("explain"))
+    found: dict[str, list[Result]] = {spec: [] for spec in specs}
+    for units, rows in ((True, ()), (False, words)):
+        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
+            found[column.name] += column.results
+    return found
+
+
+def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
+    """The costs by these two sessions and, of the same kernels, the newest ones of Trio's units; None without them."""
+    if len(results) != 2 or not all(_is_counted(one) for one in results.values()):
+        return None
+    return costs_of({name: [one, *_units_of(env, one)] for name, one in results.items()})
+
+
+def _is_counted(result: Result) -> bool:
+    return result.session.by == "path" and structure_of(result.session.target) is not None
+
+
+def _units_of(env: Env, like: Result) -> Iterator[Result]:
+    """The newest session of Trio's units on that very kernel."""
+    store = env.store()
+    for summary in store.summaries(target=like.session.target, by="path", newest=LOOKED_AT):
+        found = store.read(summary.path)
+        if found.session.image == like.session.image and any(run.row.startswith("trio/") for run in found.runs):
+            yield found
+            return
+
+
+def costs_of(sides: Mapping[str, Sequence[Result]]) -> Explained | None:
+    """None if not exactly one of the two has servers, or one lacks the units."""
+    from kernometer.explain.costs import explained, side
+
+    (name_a, a), (name_b, b) = sides.items()
+    return explained(side(name_a, a), side(name_b, b), [*a, *b])
+
+
+def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
+    """On the terminal, and as a page."""
+    from kernometer.report.costs import page, print_costs
+    from kernometer.report.html import write
+
+    if not env.json:
+        print_costs(env.console(), costs)
+    if report_file is not None:
+        write(report_file, page(costs))
+        env.say(f"The report is in {report_file}.")

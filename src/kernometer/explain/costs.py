@@ -1,0 +1,188 @@
+"""What an operation of Trio costs more with servers: its messages, copies, faults by what each costs alone. Pure.
+
+cost(servers) - cost(kernel) = traps × t + messages × m + requests × r + copies × g + bytes × c + faults × f +
+switches × q + the rest. The counts are the kernel's counters in one operation, the prices come from Trio's own units
+(rows `trio/*`) on the same two kernels, each by arithmetic and none by a fit; the rest is what they do not explain, and
+is always stated. All figures are instructions. docs/explain.md, "Structures of Trio".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from kernometer.results.model import Result
+from kernometer.stats.counters import by_kernel
+from kernometer.stats.figures import figures
+from kernometer.stats.order import in_registry_order
+
+#: Of one operation, by the kernel's name of the counter.
+Counts = Mapping[str, float]
+
+_CALL = "trio/call@bytes="
+#: A null call of a service, which is a message where services are servers.
+NULL_CALL = f"{_CALL}0"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Something of which an operation has a number, and the row whose figure holds its price."""
+
+    name: str  #: plural
+    row: str
+    count: Callable[[Counts, Counts], float]  #: in an operation, from the counters in the kernel and with servers
+    less: str = ""  #: of the price, the row that has all but it
+
+
+def _of(*names: str) -> Callable[[Counts, Counts], float]:
+    return lambda _, servers: sum(servers.get(name, 0.0) for name in names)
+
+
+def _requests(_: Counts, servers: Counts) -> float:
+    """Of servers to the kernel, beyond one reply for each message, and copies."""
+    others = ("messages.replies", "copies.bytes", "copies.strings")
+    return max(0.0, servers.get("traps.servers", 0.0) - sum(servers.get(name, 0.0) for name in others))
+
+
+def _switches(kernel: Counts, servers: Counts) -> float:
+    return servers.get("switches.queued", 0.0) - kernel.get("switches.queued", 0.0)
+
+
+#: In an order in which each price needs those before it.
+KINDS = (
+    Kind("traps", "trio/trap", _of("traps.system_calls")),
+    Kind("messages", NULL_CALL, _of("messages.calls")),
+    Kind("bytes", f"{_CALL}4096", _of("bytes.in", "bytes.out"), f"{_CALL}64"),
+    Kind("copies", f"{_CALL}8", _of("copies.bytes")),
+    Kind("strings", "trio/string", _of("copies.strings")),
+    Kind("requests", "trio/flush@pages=1", _requests),
+    Kind("faults", "trio/fault@cow=0", _of("faults.message")),
+    Kind("switches", "trio/turn@same-cpu", _switches),
+)
+#: What each is, for readers.
+MEANINGS = {
+    "traps": "system calls, each of which looks for a server first",
+    "messages": "calls of a server and its replies, with the switches there and back",
+    "bytes": "bytes by grant, each beyond what a copy within the kernel costs",
+    "copies": "copies by grant, each with its entry in the table of grants",
+    "strings": "strings by grant, up to their end, as paths are",
+    "requests": "what else servers ask of the kernel",
+    "faults": "faults that a server answers, beyond their messages",
+    "switches": "further switches by the ready queue: a server that goes on, whoever waited and is replied to",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One structure: by row its figures and counters, workloads and units together."""
+
+    name: str
+    figures: Mapping[str, float]
+    counters: Mapping[str, Counts]
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether a null call is a message."""
+        return self.counters.get(NULL_CALL, {}).get("messages.calls", 0.0) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one kind of event adds to an operation: so many, at that price each."""
+
+    kind: str
+    count: float
+    price: float
+
+    @property
+    def cost(self) -> float:
+        return self.count * self.price
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """One operation."""
+
+    row: str
+    kernel: float  #: its figure with the services in the kernel
+    servers: float
+    parts: tuple[Part, ...]
+
+    @property
+    def difference(self) -> float:
+        return self.servers - self.kernel
+
+    @property
+    def rest(self) -> float:
+        return self.difference - sum(part.cost for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """The prices, and all operations that both sides have, in the registry's order."""
+
+    kernel: str  #: the name of the side with its services in the kernel
+    servers: str
+    prices: Mapping[str, float]  #: by kind; one that the units do not cause has none
+    rows: tuple[Costs, ...]  #: workloads
+    units: tuple[Costs, ...]  #: rows of Trio's own, of which some are exact, since prices come from them
+
+    @property
+    def median_rest(self) -> float:
+        """Of the operations that differ, the rest as a share of the difference, without its sign."""
+        shares = [abs(each.rest / each.difference) for each in self.rows if each.difference]
+        return median(shares) if shares else 0.0
+
+
+def side(name: str, results: Iterable[Result]) -> Side:
+    """From sessions by path of one kernel, workloads and units; the newest counts where two have a row."""
+    values: dict[str, float] = {}
+    counters: dict[str, Counts] = {}
+    for result in sorted(results, key=lambda each: each.session.started):
+        for row, figure in figures(result).items():
+            told = by_kernel(row, (result,))
+            if figure.value is not None and figure.unit == "instructions" and told is not None:
+                values[row], counters[row] = figure.value, told
+    return Side(name, values, counters)
+
+
+def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
+    """The costs of the one with servers beyond those of the other; None if not exactly one of them has servers, or if
+    one lacks the units. `results`: those that define the order of rows."""
+    if NULL_CALL not in a.figures or NULL_CALL not in b.figures or a.has_servers == b.has_servers:
+        return None
+    kernel, servers = (b, a) if a.has_servers else (a, b)
+    found: dict[str, float] = {}
+    for kind in KINDS:
+        price = _price(kind, kernel, servers, found)
+        if price is not None:
+            found[kind.name] = price
+    both = [row for row in kernel.figures if row in servers.figures]
+    costs = [_costs(row, kernel, servers, found) for row in in_registry_order(list(results), both)]
+    return Explained(
+        kernel.name,
+        servers.name,
+        found,
+        tuple(each for each in costs if not each.row.startswith("trio/")),
+        tuple(each for each in costs if each.row.startswith("trio/")),
+    )
+
+
+def _price(kind: Kind, kernel: Side, servers: Side, known: Mapping[str, float]) -> float | None:
+    """Of one event of that kind; None where its row has none of them, or is not there."""
+    rows = [row for row in (kind.row, kind.less) if row]
+    if any(row not in one.figures for row in rows for one in (kernel, servers)):
+        return None
+    rests, counts = [], []
+    for row in rows:
+        rests.append(_costs(row, kernel, servers, known).rest)
+        counts.append(kind.count(kernel.counters[row], servers.counters[row]))
+    count = counts[0] - sum(counts[1:])
+    return (rests[0] - sum(rests[1:])) / count if count else None
+
+
+def _costs(row: str, kernel: Side, servers: Side, prices: Mapping[str, float]) -> Costs:
+    counts = ((kind.name, kind.count(kernel.counters[row], servers.counters[row])) for kind in KINDS)
+    parts = tuple(Part(name, count, prices[name]) for name, count in counts if count and name in prices)
+    return Costs(row, kernel.figures[row], servers.figures[row], parts)

@@ -1,0 +1,96 @@
+"""The switches of the experiment: does each do what it says, and no more, and do programs still run?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import structures
+from kernometer.guests import trio
+from kernometer.results.store import read_file
+from kernometer.stats.counters import by_kernel
+from kernometer.stats.figures import figures
+from tests.measuring.real import kernometer
+from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.test_structures import USERTESTS_SECONDS
+from tests.trio.user_programs import PROGRAMS
+
+pytestmark = pytest.mark.guest
+
+#: Questions of usertests that pages-at-once answers otherwise, since they ask whether a page is there.
+PRESENT = {"mapped_names", "mapped_written", "mincore", "mincore_vector", "mlock", "mlockall"}
+ALL = ",".join(structures.SWITCHES)
+
+Counts = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a row counts with a switch off, and with it on."""
+
+    structure: str
+    row: str
+    off: Callable[[Counts], bool]
+    on: Callable[[Counts], bool]
+
+
+def _count(name: str, least: float, most: float | None = None) -> Callable[[Counts], bool]:
+    return lambda counts: least <= counts.get(name, 0.0) <= (least if most is None else most)
+
+
+READ_ON_DISK = "fs/read@bufsize=1024,blocks=2000,minix"
+EFFECTS = {
+    "fork-copies": Effect("mono", "proc/fork-exit", _count("traps.faults", 3, 9), _count("traps.faults", 0, 1)),
+    "pages-at-once": Effect(
+        "mono", "mem/mmap-munmap@bytes=65536", _count("traps.faults", 4), _count("traps.faults", 0)
+    ),
+    "files-uncached": Effect("mono", READ_ON_DISK, _count("calls.block.read", 0), _count("calls.block.read", 0.5, 1)),
+    "by-queue": Effect("micro", "syscall/getppid", _count("switches.direct", 1), _count("switches.direct", 0)),
+    "in-memory": Effect("micro", "syscall/getppid", _count("bytes.messages", 0), _count("bytes.messages", 100, 1000)),
+}
+
+
+def test_every_switch_has_its_effect_here() -> None:
+    assert set(EFFECTS) == set(structures.SWITCHES)
+
+
+@pytest.mark.slow(minutes=0.5)
+@pytest.mark.parametrize("switch", EFFECTS)
+def test_a_switch_does_what_it_says(sources: Path, guest_cache: Path, tmp_path: Path, switch: str) -> None:
+    """Expected: the kernel's own counters of one operation move as the claim has it. Broken: a switch that is compiled
+    in and changes nothing, so that its effect is 0 by mistake."""
+    assert sources.is_dir()
+    assert guest_cache.is_dir()
+    effect = EFFECTS[switch]
+    counted = {}
+    for structure in (effect.structure, f"{effect.structure}+with={switch}"):
+        trio.add(structure)
+        folder = tmp_path / structure.replace("+", "-")
+        kernometer(folder, "run", "--by", "path", "--on", f"qemu:trio-{structure}", effect.row)
+        (file,) = folder.glob("*.ndjson")
+        result = read_file(file)
+        counted[structure] = by_kernel(effect.row, (result,)) or {}
+        assert figures(result)[effect.row].value
+    off, on = counted.values()
+    assert effect.off(off), off
+    assert effect.on(on), on
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize("kernel", [f"micro+with={ALL}", "mono+with=fork-copies,files-uncached"], indirect=True)
+def test_every_question_is_answered_with_switches(
+    kernel: Kernel, user_programs: Path, request: pytest.FixtureRequest
+) -> None:
+    """Expected: as without, but for those about which pages are there. Broken: a switch that changes what a program
+    sees, so that its price is not of the same thing."""
+    files = {f"bin/{each}": (user_programs / each).read_bytes() for each in PROGRAMS}
+    ended = boot(kernel, initramfs(("usertests",), files), Machine(), seconds=USERTESTS_SECONDS)
+    lines = [line.split() for line in ended.bulk.decode().splitlines()]
+    assert ended.status is not None, ended
+    failed = {words[1].rstrip(":") for words in lines if words[:1] == ["FAIL"]}
+    at_once = "pages-at-once" in request.node.callspec.params["kernel"]
+    assert failed == (PRESENT if at_once else set()), ended
+    assert len([words for words in lines if words[:1] == ["ok"]]) > 400
