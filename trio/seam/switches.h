@@ -1,28 +1,16 @@
-/* switches.h: decisions of a kernel's design that can be made the other way, each for a claim of the literature. All are
- * off unless the structure's name says so (`micro+with=by-queue`, tools/structures.py). */
+/* switches.h: decisions of a kernel's design that can be made the other way, each for a claim of the literature. All
+ * are off unless the structure's name says so (`micro+with=by-queue`, tools/structures.py). */
 #ifndef TRIO_SWITCHES_H
 #define TRIO_SWITCHES_H
 
-/* fork-copies: a child has copies of all pages that may be written, at once; else they are shared until somebody writes.
- * "MINIX 3 forks 182 times as slowly, for want of copy-on-write" (Miao 2011). */
+/* fork-copies: a child has copies of all pages that may be written, at once; else they are shared until somebody
+ * writes. "MINIX 3 forks 182 times as slowly, for want of copy-on-write" (Miao 2011). */
 #ifndef FORK_COPIES
 #define FORK_COPIES 0
 #endif
 
-/* by-queue: a message makes its receiver ready, and the scheduler runs it; else the sender switches to it. Void in mono.
- * "Direct process switch" (Liedtke 1993: improving IPC by kernel design). */
-#ifndef BY_QUEUE
-#define BY_QUEUE 0
-#endif
-
-/* in-memory: the words of a message are copied from memory to memory; else short ones go in registers. Void in mono.
- * "Short messages in registers" (Liedtke 1993). */
-#ifndef IN_MEMORY
-#define IN_MEMORY 0
-#endif
-
 /* pages-at-once: what is mapped is there at once, as a program's segments are; else a page comes when it is touched.
- * "Paging on demand", which MINIX 3 had not until 2010. */
+ * MINIX 3.1 had no paging on demand. */
 #ifndef PAGES_AT_ONCE
 #define PAGES_AT_ONCE 0
 #endif
@@ -32,6 +20,18 @@
  * file server to driver and back" (Chorus, XNU). */
 #ifndef FILES_UNCACHED
 #define FILES_UNCACHED 0
+#endif
+
+/* by-queue: a message makes its receiver ready, and the scheduler runs it; else the sender switches to it. Void in
+ * mono. "Direct process switch" (Liedtke 1993: Improving IPC by kernel design). */
+#ifndef BY_QUEUE
+#define BY_QUEUE 0
+#endif
+
+/* in-memory: the words of a message are copied from memory to memory; else short ones go in registers. Void in mono.
+ * "Short messages in registers" (Liedtke 1993). */
+#ifndef IN_MEMORY
+#define IN_MEMORY 0
 #endif
 
 #endif
