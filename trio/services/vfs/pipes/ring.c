@@ -18,23 +18,25 @@ void ring_end(struct ring *g)
 
 int64_t ring_resize(struct ring *g, uint32_t size)
 {
-	struct ring to = { .size = size };
+	struct ring from = *g, to = { .size = size };
 
 	if (g->used > size)
 		return -EBUSY;
 	to.pages = size / PAGE <= RING_PAGES ? to.few : pages_take(1);
 	if (to.pages == NULL)
 		return -ENOMEM;
-	/* The bytes move to the new ring's beginning, what is left of a page at a time. */
-	while (to.used < g->used) {
-		uint32_t at = (g->head + to.used) & (g->size - 1);
-		uint32_t n = MIN(g->used - to.used, (uint32_t)PAGE - at % (uint32_t)PAGE);
-		struct grant piece = grant_read(g->pages[at / PAGE] + at % PAGE, n);
+	/* The bytes move to the new ring's beginning. */
+	for (char **page = to.pages; from.used > 0; page++) {
+		uint32_t n = MIN(from.used, (uint32_t)PAGE);
 
-		if (ring_put_pieces(&to, piece, 0, n, true) < 0) {
+		*page = pages_take(1);
+		if (*page == NULL) {
 			ring_end(&to);
 			return -ENOMEM;
 		}
+		(void)ring_look(&from, grant_write(*page, n), 0, n);
+		ring_drop(&from, n);
+		to.used += n;
 	}
 
 	/* committed */

@@ -228,7 +228,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	f = file_of(is.task, is.fd);
 	if (f->operations == &terminal_files)
 		return terminal_node(out);
-	if (!is_pipe(f))
+	if (f->operations != &pipe_files)
 		return -ENXIO;
 	/* A pipe can be opened again: by a node that looks for it there then. */
 	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->directory, &is, out));
@@ -272,9 +272,9 @@ static int64_t proc_open(struct node *node, struct file *f)
 		return 0;
 	if (S_ISFIFO(node->mode)) {
 		pipe = is_alive(n) ? file_in(n, n->fd) : NULL;
-		if (pipe == NULL || !is_pipe(pipe))
+		if (pipe == NULL || pipe->operations != &pipe_files)
 			return -ENXIO;
-		pipe_open_again(f, pipe);
+		pipe_open(f, pipe->state);
 		return 0;
 	}
 	if (file_writes(f))
