@@ -21,32 +21,24 @@ void tty_flush_input(void)
 	terminal.read = terminal.ready = terminal.typed;
 }
 
-/* Echo that the line cannot take at once is lost. */
-static void echo_bytes(const char *bytes, size_t n)
-{
-	console_write(grant_read(bytes, n));
-}
-
 static bool is_shown_as_two(char c)
 {
 	return ((uint8_t)c < ' ' && c != '\t' && c != '\n' && (terminal.modes.local & ECHOCTL) != 0) || c == DELETE;
 }
 
+/* What the line cannot take at once is lost. */
 static void echo(char c)
 {
 	char two[2] = { '^', (char)(c ^ 0x40) };
 
-	if (c == '\n') {
-		if ((terminal.modes.local & (ECHO | ECHONL)) != 0)
-			echo_bytes("\r\n", 2);
+	if ((terminal.modes.local & (c == '\n' ? ECHO | ECHONL : ECHO)) == 0)
 		return;
-	}
-	if ((terminal.modes.local & ECHO) == 0)
-		return;
-	if (is_shown_as_two(c))
-		echo_bytes(two, 2);
+	if (c == '\n')
+		console_write(grant_read("\r\n", 2));
+	else if (is_shown_as_two(c))
+		console_write(grant_read(two, 2));
 	else
-		echo_bytes(&c, 1);
+		console_write(grant_read(&c, 1));
 }
 
 static void rub_out(void)
@@ -55,9 +47,8 @@ static void rub_out(void)
 
 	if ((terminal.modes.local & (ECHO | ECHOE)) != (ECHO | ECHOE))
 		return;
-	echo_bytes("\b \b", 3);
-	if (is_shown_as_two(c))
-		echo_bytes("\b \b", 3);
+	for (int shown = is_shown_as_two(c) ? 2 : 1; shown > 0; shown--)
+		console_write(grant_read("\b \b", 3));
 }
 
 static char last_typed(void)
@@ -65,15 +56,10 @@ static char last_typed(void)
 	return (char)terminal.ring[(terminal.typed - 1) % TTY_BYTES];
 }
 
-static bool is_continued(uint8_t byte)
-{
-	return (byte & 0xc0) == 0x80;
-}
-
 static void erase(void)
 {
-	while (terminal.typed != terminal.ready && (terminal.modes.input & IUTF8) != 0 &&
-	       is_continued((uint8_t)last_typed()))
+	/* Bytes that continue a character. */
+	while (terminal.typed != terminal.ready && (terminal.modes.input & IUTF8) != 0 && (last_typed() & 0xc0) == 0x80)
 		terminal.typed--;
 	if (terminal.typed != terminal.ready)
 		rub_out();
@@ -87,20 +73,15 @@ static void erase_word(void)
 		rub_out();
 }
 
-/* Full: what is typed is lost but for the end of a line, which has the last place. */
+/* Full: what is typed is lost but for the end of a line, which has the last place. With that the line can be read. */
 static bool put(char c, bool end)
 {
 	if (terminal.typed - terminal.read >= TTY_BYTES - (end ? 0 : 1))
 		return false;
 	terminal.ring[terminal.typed++ % TTY_BYTES] = (uint16_t)((uint8_t)c | (end ? ENDS_LINE : 0));
+	if (end)
+		terminal.ready = terminal.typed;
 	return true;
-}
-
-/* A line is complete. */
-static void put_end(char c)
-{
-	put(c, true);
-	terminal.ready = terminal.typed;
 }
 
 static bool is_control(char c, unsigned which)
@@ -138,10 +119,10 @@ static void edit_line(char c)
 		while (terminal.typed != terminal.ready)
 			rub_out();
 	} else if (is_control(c, VEOF)) {
-		put_end('\0');
+		put('\0', true);
 	} else if (c == '\n' || is_control(c, VEOL)) {
 		echo(c);
-		put_end(c);
+		put(c, true);
 	} else if (put(c, false)) {
 		echo(c);
 	}

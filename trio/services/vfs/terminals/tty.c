@@ -249,7 +249,7 @@ static int64_t take_over(uint32_t task, uint64_t argument)
 	return 0;
 }
 
-static int64_t set_foreground(uint32_t task, struct grant at)
+static int64_t set_foreground(struct grant at)
 {
 	int32_t group;
 
@@ -278,26 +278,10 @@ static int64_t set_size(struct grant at)
 	return 0;
 }
 
-/* What only those ask whose own it is. */
-static int64_t control_own(uint32_t task, uint32_t command, struct grant at)
-{
-	switch (command) {
-	case TIOCGPGRP:
-		return copy_out(at, 0, &terminal.foreground, sizeof terminal.foreground);
-	case TIOCGSID:
-		return copy_out(at, 0, &terminal.session, sizeof terminal.session);
-	case TIOCSPGRP:
-		return set_foreground(task, at);
-	default:
-		/* TIOCNOTTY */
-		if (vfs.tasks[task].process == terminal.session)
-			terminal_session_ended();
-		return 0;
-	}
-}
-
 static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struct grant at)
 {
+	bool own = terminal_is_own(task);
+
 	switch (command) {
 	case TCGETS:
 		return copy_out(at, 0, &terminal.modes, sizeof terminal.modes);
@@ -311,10 +295,15 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 	case TIOCSWINSZ:
 		return set_size(at);
 	case TIOCGPGRP:
+		return own ? copy_out(at, 0, &terminal.foreground, sizeof terminal.foreground) : -ENOTTY;
 	case TIOCGSID:
+		return own ? copy_out(at, 0, &terminal.session, sizeof terminal.session) : -ENOTTY;
 	case TIOCSPGRP:
+		return own ? set_foreground(at) : -ENOTTY;
 	case TIOCNOTTY:
-		return terminal_is_own(task) ? control_own(task, command, at) : -ENOTTY;
+		if (own && vfs.tasks[task].process == terminal.session)
+			terminal_session_ended();
+		return own ? 0 : -ENOTTY;
 	case TIOCSCTTY:
 		return take_over(task, argument);
 	case TIOCOUTQ:
