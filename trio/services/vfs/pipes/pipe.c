@@ -135,7 +135,7 @@ static int64_t pipe_readable(struct file *f)
 static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 {
 	struct pipe *p = f->state;
-	uint32_t size = PAGE;
+	uint32_t size;
 
 	if (command == F_GETPIPE_SZ)
 		return p->ring.size;
@@ -144,8 +144,7 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 		return -EINVAL;
 	if (argument > RING_PAGES_MOST * PAGE)
 		return -EPERM;
-	while (size < argument)
-		size *= 2;
+	size = (uint32_t)(pages_for(argument) * PAGE);
 	TRY(ring_resize(&p->ring, size));
 	watch_changed(&p->writable);
 	return size;

@@ -52,19 +52,15 @@ int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint
 	uint32_t done = 0;
 	int64_t error = 0;
 
-	while (done < n) {
+	while (done < n && error == 0) {
 		uint32_t at = (g->head + g->used + done) & (g->size - 1);
 		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
 		char **page = &g->pages[at / PAGE];
 
-		if (*page == NULL && (*page = pages_take(1)) == NULL) {
-			error = -ENOMEM;
-			break;
-		}
-		error = copy_in(*page + at % PAGE, from, offset + done, part);
-		if (error != 0)
-			break;
-		done += part;
+		if (*page == NULL)
+			*page = pages_take(1);
+		error = *page == NULL ? -ENOMEM : copy_in(*page + at % PAGE, from, offset + done, part);
+		done += error == 0 ? part : 0;
 	}
 	if (error != 0 && (whole || done == 0))
 		return error;
@@ -74,14 +70,11 @@ int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint
 
 long ring_look_pieces(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
 {
-	for (uint32_t done = 0; done < n;) {
+	for (uint32_t done = 0, part; done < n; done += part) {
 		uint32_t at = (g->head + done) & (g->size - 1);
-		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
-		long error = copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part);
 
-		if (error != 0)
-			return error;
-		done += part;
+		part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		TRY(copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part));
 	}
 	return 0;
 }

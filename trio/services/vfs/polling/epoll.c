@@ -85,8 +85,8 @@ static void epoll_release(struct file *f)
 	struct epoll *e = f->state;
 
 	watch_changed(&e->watch);
-	while (!list_is_empty(&e->interests))
-		interest_end(CONTAINER(e->interests.next, struct interest, link));
+	LIST_EACH (struct interest, i, &e->interests, link)
+		interest_end(i);
 	list_remove(&e->all);
 	heap_free(e, sizeof *e);
 }

@@ -22,19 +22,15 @@ void watch_wake(struct watch *w)
 
 uint32_t file_ready(struct file *f)
 {
-	uint32_t ready;
+	uint32_t ready = READY_IN | READY_OUT;
 
-	if (f->operations->poll == NULL)
-		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	vfs.watches = vfs.changes = 0;
-	ready = f->operations->poll(f);
-	if (vfs.watches == 0)
-		watch(&vfs.any);
-	if (ready & POLLIN)
-		ready |= POLLRDNORM;
-	if (ready & POLLOUT)
-		ready |= POLLWRNORM;
-	return ready;
+	if (f->operations->poll != NULL) {
+		vfs.watches = vfs.changes = 0;
+		ready = f->operations->poll(f);
+		if (vfs.watches == 0)
+			watch(&vfs.any);
+	}
+	return ready | (ready & READY_IN ? POLLRDNORM : 0) | (ready & READY_OUT ? POLLWRNORM : 0);
 }
 
 verdict poll_end(struct request *r, int64_t found, nanoseconds deadline)
@@ -83,7 +79,7 @@ verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t
 static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
-	int64_t found = 0;
+	unsigned found = 0;
 
 	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
 		unsigned bit = (unsigned)__builtin_ctzll(left);
@@ -92,12 +88,9 @@ static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 		if (ready == POLLNVAL)
 			return -EBADF;
 		for (unsigned set = 0; set < 3; set++) {
-			if ((asked[set] >> bit & 1) == 0)
-				continue;
-			if (ready & events[set])
-				found++;
-			else
+			if ((ready & events[set]) == 0)
 				asked[set] &= ~(1ULL << bit);
+			found += asked[set] >> bit & 1;
 		}
 	}
 	return found;

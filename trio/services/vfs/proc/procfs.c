@@ -63,15 +63,13 @@ static size_t name_of(const struct proc_thing *n, char *to)
 static int64_t proc_make(struct mount *m, struct node *directory, const struct proc_thing *is, struct node **out)
 {
 	const struct task_files *t = &vfs.tasks[is->task];
-	struct file_attributes as = { .mode = is->entry->mode };
+	struct file_attributes as = { .mode = is->entry->mode,
+				      .owner = is->number == 0 ? 0 : t->user,
+				      .group = is->number == 0 ? 0 : t->group };
 	struct proc_node *n = heap_allocate(sizeof *n);
 
 	if (n == NULL)
 		return -ENOMEM;
-	if (is->number != 0) {
-		as.owner = t->user;
-		as.group = t->group;
-	}
 	node_begin(&n->node, m, &as);
 	n->node.operations = &proc_nodes;
 	n->node.files = S_ISDIR(as.mode) ? &proc_directory_files : &proc_text_files;
@@ -303,8 +301,7 @@ static verdict proc_read(struct request *r, struct file *f, struct grant to, uin
 	if (*at >= t->length)
 		return answer(r, 0);
 	bytes = MIN(to.length, t->length - *at);
-	if (copy_out(to, 0, t->to + *at, bytes) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(to, 0, t->to + *at, bytes));
 	*at += bytes;
 	return answer(r, (int64_t)bytes);
 }

@@ -123,10 +123,12 @@ static void file_arrive(struct file *f)
 		doubt();
 }
 
-static void part_end(void)
+void rights_settle(void)
 {
 	struct packet *p;
 
+	if (io.settling || io.lost == NULL)
+		return;
 	io.settling = true;
 	io.left = PART;
 	while (io.left > 0 && (p = io.lost) != NULL) {
@@ -140,13 +142,6 @@ static void part_end(void)
 		heap_free(p, sizeof *p + p->count * sizeof p->files[0]);
 	}
 	io.settling = false;
-}
-
-void rights_settle(void)
-{
-	if (io.settling || io.lost == NULL)
-		return;
-	part_end();
 	if (io.lost != NULL)
 		alarm_in(SOON);
 }
@@ -276,13 +271,12 @@ void rights_put(struct request *r, const struct message *m, const struct packet 
 	uint32_t placed = 0;
 
 	for (; placed < p->count && part.length + sizeof(int32_t) <= m->control.length; placed++) {
-		struct file *f = file_hold(p->files[placed]);
+		struct file *f = p->files[placed];
 		int32_t fd = (int32_t)descriptor_place(r->task, f, 0, m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
 
-		if (fd < 0) {
-			file_drop(f);
+		if (fd < 0)
 			break;
-		}
+		(void)file_hold(f);
 		if (copy_out(m->control, part.length, &fd, sizeof fd) != 0) {
 			descriptor_close(r->task, fd);
 			break;

@@ -91,11 +91,13 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
 		return park(&terminal.watch.waiters, r);
 	}
-	if (!must_wait(r, to.length, canonical, &deadline))
-		return take(r, to, canonical);
-	if ((f->flags & O_NONBLOCK) != 0)
-		return terminal.read != terminal.ready ? take(r, to, canonical) : refuse(r, EAGAIN);
-	return park_until(&terminal.watch.waiters, r, deadline);
+	if (must_wait(r, to.length, canonical, &deadline)) {
+		if ((f->flags & O_NONBLOCK) == 0)
+			return park_until(&terminal.watch.waiters, r, deadline);
+		if (terminal.read == terminal.ready)
+			return refuse(r, EAGAIN);
+	}
+	return take(r, to, canonical);
 }
 
 /* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
@@ -186,31 +188,30 @@ static const char console_name[] = "/dev/console";
 
 int64_t terminal_node(struct node **out)
 {
+	HELD struct node *n = NULL;
 	int64_t result;
 
 	/* That name leads through a descriptor without a name: back here. */
 	if (terminal.sought)
 		return -ELOOP;
 	terminal.sought = true;
-	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, out);
+	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, &n);
 	terminal.sought = false;
-	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
-		node_drop(*out);
-		result = -ENXIO;
-	}
-	return result;
+	TRY(result);
+	if (!S_ISCHR(n->mode) || n->device != DEVICE(5, 1))
+		return -ENXIO;
+	*out = node_hold(n);
+	return 0;
 }
 
 static void terminal_stat(struct file *f, struct linux_stat *to)
 {
-	struct node *n;
+	HELD struct node *n = NULL;
 
 	to->mode = S_IFCHR | 0600;
 	to->special = DEVICE(5, 1);
-	if (terminal_node(&n) != 0)
-		return;
-	stat_of_node(n, to);
-	node_drop(n);
+	if (terminal_node(&n) == 0)
+		stat_of_node(n, to);
 }
 
 static int64_t terminal_readable(struct file *f)
@@ -287,9 +288,8 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 		return copy_out(at, 0, &terminal.modes, sizeof terminal.modes);
 	case TCSETS:
 	case TCSETSW:
-		return set_modes(at, false);
 	case TCSETSF:
-		return set_modes(at, true);
+		return set_modes(at, command == TCSETSF);
 	case TIOCGWINSZ:
 		return copy_out(at, 0, &terminal.size, sizeof terminal.size);
 	case TIOCSWINSZ:
