@@ -34,7 +34,7 @@ static bool is_alive(const struct proc_thing *n)
 /* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
 static struct file *file_in(const struct proc_thing *n, int32_t fd)
 {
-	return vfs.tasks[n->task].descriptors == NULL ? NULL : file_of(n->task, fd);
+	return is_alive(n) && vfs.tasks[n->task].descriptors != NULL ? file_of(n->task, fd) : NULL;
 }
 
 /* The same at each lookup: programs compare. */
@@ -269,7 +269,7 @@ static int64_t proc_open(struct node *node, struct file *f)
 	if (S_ISDIR(node->mode))
 		return 0;
 	if (S_ISFIFO(node->mode)) {
-		pipe = is_alive(n) ? file_in(n, n->fd) : NULL;
+		pipe = file_in(n, n->fd);
 		if (pipe == NULL || pipe->operations != &pipe_files)
 			return -ENXIO;
 		pipe_open(f, pipe->state);

@@ -92,21 +92,18 @@ static bool is_control(char c, unsigned which)
 /* True: the character meant a signal. */
 static bool signal_typed(char c)
 {
-	static const struct {
-		unsigned control, signal;
-	} meanings[] = { { VINTR, SIGINT }, { VQUIT, SIGQUIT }, { VSUSP, SIGTSTP } };
+	uint32_t signal = is_control(c, VINTR)   ? SIGINT
+			  : is_control(c, VQUIT) ? SIGQUIT
+			  : is_control(c, VSUSP) ? SIGTSTP
+						 : 0;
 
-	if ((terminal.modes.local & ISIG) == 0)
+	if (signal == 0 || (terminal.modes.local & ISIG) == 0)
 		return false;
-	for (unsigned i = 0; i < COUNT_OF(meanings); i++)
-		if (is_control(c, meanings[i].control)) {
-			if ((terminal.modes.local & NOFLSH) == 0)
-				tty_flush_input();
-			echo(c);
-			tty_signal(terminal.foreground, meanings[i].signal);
-			return true;
-		}
-	return false;
+	if ((terminal.modes.local & NOFLSH) == 0)
+		tty_flush_input();
+	echo(c);
+	tty_signal(terminal.foreground, signal);
+	return true;
 }
 
 static void edit_line(char c)

@@ -156,10 +156,20 @@ static uint32_t terminal_poll(struct file *f)
 	return (terminal.read != terminal.ready ? READY_IN : 0) | READY_OUT;
 }
 
-static void terminal_own(uint32_t task)
+/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
+static int64_t take_over(uint32_t task, uint64_t argument)
 {
-	terminal.session = vfs.tasks[task].session;
-	terminal.foreground = vfs.tasks[task].process_group;
+	const struct task_files *t = &vfs.tasks[task];
+
+	if (t->process != t->session)
+		return -EPERM;
+	if (terminal.session == t->session)
+		return 0;
+	if (terminal.session != 0 && (argument != 1 || t->user != 0))
+		return -EPERM;
+	terminal.session = t->session;
+	terminal.foreground = t->process_group;
+	return 0;
 }
 
 int64_t terminal_open_own(uint32_t task, struct file *f)
@@ -169,10 +179,8 @@ int64_t terminal_open_own(uint32_t task, struct file *f)
 
 int64_t terminal_open(uint32_t task, struct file *f)
 {
-	const struct task_files *t = &vfs.tasks[task];
-
-	if ((f->flags & O_NOCTTY) == 0 && terminal.session == 0 && t->session != 0 && t->process == t->session)
-		terminal_own(task);
+	if ((f->flags & O_NOCTTY) == 0)
+		(void)take_over(task, 0);
 	return 0;
 }
 
@@ -232,21 +240,6 @@ static int64_t set_modes(struct grant at, bool flush)
 	if (was_canonical && (modes.local & ICANON) == 0)
 		terminal.ready = terminal.typed;
 	watch_changed(&terminal.watch);
-	return 0;
-}
-
-/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
-static int64_t take_over(uint32_t task, uint64_t argument)
-{
-	const struct task_files *f = &vfs.tasks[task];
-
-	if (f->process != f->session)
-		return -EPERM;
-	if (terminal.session == f->session)
-		return 0;
-	if (terminal.session != 0 && (argument != 1 || f->user != 0))
-		return -EPERM;
-	terminal_own(task);
 	return 0;
 }
 
