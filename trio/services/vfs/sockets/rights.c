@@ -33,9 +33,10 @@ static void doubt(void)
 
 /* Finding ---------------------------------------------------------------------------------------------------------- */
 
+/* NULL: a file that is none. */
 static void reach(struct socket *s)
 {
-	if (s->reached)
+	if (s == NULL || s->reached)
 		return;
 	s->reached = true;
 	s->next_reached = io.reached;
@@ -48,11 +49,8 @@ static void packets_look(struct socket *s, bool lose)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
 		for (uint32_t i = 0; !lose && i < p->count; i++) {
-			struct socket *inner = socket_in(p->files[i]);
-
 			io.kept++;
-			if (inner != NULL)
-				reach(inner);
+			reach(socket_in(p->files[i]));
 		}
 		if (lose && p->count > 0)
 			packet_remove(s, p);
@@ -96,12 +94,12 @@ static void file_depart(struct file *f)
 {
 	struct socket *s = socket_in(f);
 
-	if (s == NULL) {
+	if (s != NULL) {
+		f->named++;
+		s->in_flight++;
+	} else {
 		(void)file_hold(f);
-		return;
 	}
-	f->named++;
-	s->in_flight++;
 }
 
 /* One that was on its way. */

@@ -21,12 +21,6 @@ struct socket *socket_make(uint32_t task, uint32_t type)
 	return s;
 }
 
-void socket_drop(struct socket *s)
-{
-	if (--s->references == 0)
-		heap_free(s, sizeof *s);
-}
-
 void socket_join(struct socket *a, struct socket *b)
 {
 	a->peer = socket_hold(b);

@@ -146,7 +146,7 @@ static void typed(char c)
 	terminal.ready = terminal.typed;
 }
 
-void tty_input(void)
+void terminal_notified(void)
 {
 	char bytes[64];
 	uint32_t before = terminal.ready;
@@ -155,8 +155,9 @@ void tty_input(void)
 	while ((n = console_read(grant_write(bytes, sizeof bytes))) > 0)
 		for (int64_t i = 0; i < n; i++)
 			typed(bytes[i]);
-	if (terminal.ready == before)
-		return;
-	terminal.last_input = now();
-	watch_changed(&terminal.watch);
+	if (terminal.ready != before) {
+		terminal.last_input = now();
+		watch_changed(&terminal.watch);
+	}
+	unpark(&terminal.writers);
 }

@@ -16,12 +16,6 @@ struct terminal terminal = { .modes = { .input = ICRNL,
 					.control = { 3, 28, 127, 21, 4, 0, 1, [VSUSP] = 26, [VREPRINT] = 18,
 						     [VWERASE] = 23 } } };
 
-void terminal_notified(void)
-{
-	tty_input();
-	unpark(&terminal.writers);
-}
-
 int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
 {
 	if (terminal.signal_count == 0)
