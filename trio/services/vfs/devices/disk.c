@@ -82,6 +82,8 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 	uint64_t length = *at < d->size ? MIN(g.length, d->size - *at) : 0;
 	int64_t result = 0;
 
+	if (write && g.length > 0 && *at >= d->size)
+		return refuse(r, ENOSPC);
 	while (r->done < length) {
 		result = step(d, *at + r->done, grant_part(g, r->done, length - r->done), write);
 		if (result == -EWAIT)
@@ -105,10 +107,6 @@ static verdict disk_read(struct request *r, struct file *f, struct grant to, uin
 
 static verdict disk_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	const struct disk *d = f->state;
-
-	if (from.length > 0 && *at >= d->size)
-		return refuse(r, ENOSPC);
 	return transfer(r, f, from, at, true);
 }
 

@@ -184,30 +184,27 @@ static int64_t proc_list(struct file *f, struct grant to)
 
 /* Links ------------------------------------------------------------------------------------------------------------ */
 
-/* The node that a link of a process stands for, not held; NULL: a descriptor's file that has none. */
-static int64_t link_target(const struct proc_thing *n, struct node **out)
+/* What a link of a process stands for, not held: a node; where it is a descriptor's, the file, which may have none. */
+static int64_t link_target(const struct proc_thing *n, struct node **out, struct file **file)
 {
 	const struct task_files *t = &vfs.tasks[n->task];
-	const struct file *f;
 
 	if (!is_alive(n) || t->descriptors == NULL)
 		return -ENOENT;
-	if (n->entry == &proc_entries[PROC_FD]) {
-		f = file_of(n->task, n->fd);
-		*out = f == NULL ? NULL : f->node;
-		return f == NULL ? -ENOENT : 0;
-	}
-	if (n->entry->name[0] == 'e')
+	*file = n->entry == &proc_entries[PROC_FD] ? file_of(n->task, n->fd) : NULL;
+	if (n->entry == &proc_entries[PROC_FD])
+		*out = *file == NULL ? NULL : (*file)->node;
+	else if (n->entry->name[0] == 'e')
 		*out = t->program;
 	else
 		*out = n->entry->name[0] == 'c' ? t->directories->current : t->directories->root;
-	return *out == NULL ? -ENOENT : 0;
+	return *out == NULL && *file == NULL ? -ENOENT : 0;
 }
 
 static int64_t proc_follow(struct node *link, struct node **out)
 {
 	struct proc_thing is = *thing_of(link);
-	const struct file *f;
+	struct file *f;
 
 	/* self: the process's first thread has its number, even as a zombie. */
 	if (is.entry->directory == PROC_ROOT) {
@@ -218,12 +215,11 @@ static int64_t proc_follow(struct node *link, struct node **out)
 				return proc_make(link->mount, link->mount->root, &is, out);
 		return -ENOENT;
 	}
-	TRY(link_target(&is, out));
+	TRY(link_target(&is, out, &f));
 	if (*out != NULL) {
 		node_hold(*out);
 		return 0;
 	}
-	f = file_of(is.task, is.fd);
 	if (f->operations == &terminal_files)
 		return terminal_node(out);
 	if (f->operations != &pipe_files)
@@ -246,10 +242,9 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 		text_add(&t, "%u", vfs.tasks[vfs.walker].process);
 		return (int64_t)t.length;
 	}
-	TRY(link_target(n, &target));
+	TRY(link_target(n, &target, &f));
 	if (target != NULL)
 		return path_of(vfs.tasks[vfs.walker].directories->root, target, "", to, size);
-	f = file_of(n->task, n->fd);
 	if (f->operations->stat != NULL)
 		f->operations->stat(f, &is);
 	text_add(&t, f->operations->kind, is.inode);

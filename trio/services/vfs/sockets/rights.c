@@ -70,11 +70,11 @@ static void collect(void)
 {
 	io.doubts = io.kept = 0;
 	io.settling = true;
-	LIST_EACH (struct socket, s, &io.sockets, all)
+	LIST_EACH (struct socket, s, &io.sockets, all) {
 		s->reached = false;
-	LIST_EACH (struct socket, s, &io.sockets, all)
 		if (s->file->references > 0)
 			reach(s);
+	}
 	while (io.reached != NULL) {
 		struct socket *s = io.reached;
 

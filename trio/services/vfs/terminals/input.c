@@ -51,25 +51,26 @@ static void rub_out(void)
 		console_write(grant_read("\b \b", 3));
 }
 
-static char last_typed(void)
+/* The last byte of the line so far; -1: it has none. */
+static int last_typed(void)
 {
-	return (char)terminal.ring[(terminal.typed - 1) % TTY_BYTES];
+	return terminal.typed == terminal.ready ? -1 : terminal.ring[(terminal.typed - 1) % TTY_BYTES];
 }
 
 static void erase(void)
 {
 	/* Bytes that continue a character. */
-	while (terminal.typed != terminal.ready && (terminal.modes.input & IUTF8) != 0 && (last_typed() & 0xc0) == 0x80)
+	while ((terminal.modes.input & IUTF8) != 0 && (last_typed() & 0xc0) == 0x80)
 		terminal.typed--;
-	if (terminal.typed != terminal.ready)
+	if (last_typed() >= 0)
 		rub_out();
 }
 
 static void erase_word(void)
 {
-	while (terminal.typed != terminal.ready && (last_typed() == ' ' || last_typed() == '\t'))
+	while (last_typed() == ' ' || last_typed() == '\t')
 		rub_out();
-	while (terminal.typed != terminal.ready && last_typed() != ' ' && last_typed() != '\t')
+	while (last_typed() >= 0 && last_typed() != ' ' && last_typed() != '\t')
 		rub_out();
 }
 
@@ -113,7 +114,7 @@ static void edit_line(char c)
 	} else if (is_control(c, VWERASE)) {
 		erase_word();
 	} else if (is_control(c, VKILL)) {
-		while (terminal.typed != terminal.ready)
+		while (last_typed() >= 0)
 			rub_out();
 	} else if (is_control(c, VEOF)) {
 		put('\0', true);
