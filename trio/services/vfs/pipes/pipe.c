@@ -262,7 +262,8 @@ verdict fifo_open(struct request *r, struct file *f)
 
 void fifo_waited_drop(uint32_t task)
 {
-	node_leave(&vfs.tasks[task].opening);
+	HELD struct node *n = vfs.tasks[task].opening;
+
 	vfs.tasks[task].opening = NULL;
 }
 

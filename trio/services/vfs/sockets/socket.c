@@ -192,11 +192,13 @@ verdict socket_empty(struct request *r, struct socket *s, const struct message *
 {
 	int32_t error = s->error;
 
+	if (r->done > 0 && (m->flags & MSG_WAITALL) == 0)
+		return answer(r, (int64_t)r->done);
 	if (error != 0 && r->done == 0) {
 		s->error = 0;
 		return refuse(r, error);
 	}
-	if ((s->shut & SHUT_RECEIVE) || (r->done > 0 && (m->flags & MSG_WAITALL) == 0))
+	if (s->shut & SHUT_RECEIVE)
 		return answer(r, (int64_t)r->done);
 	return socket_wait(r, s, s, s->receive_time, m->flags);
 }
