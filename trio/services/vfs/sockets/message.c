@@ -182,7 +182,7 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 
 verdict receive_message(struct request *r, struct socket *s, const struct message *m)
 {
-	struct packet *p = CONTAINER(s->packets.next, struct packet, link);
+	struct packet *p;
 	uint64_t whole, n;
 
 	if (s->type == SOCK_STREAM)
@@ -191,6 +191,7 @@ verdict receive_message(struct request *r, struct socket *s, const struct messag
 		return refuse(r, ENOTCONN);
 	if (s->packet_count == 0)
 		return socket_empty(r, s, m);
+	p = CONTAINER(s->packets.next, struct packet, link);
 	whole = p->end - p->first;
 	n = MIN(m->data.length, whole);
 	if (n > 0)
