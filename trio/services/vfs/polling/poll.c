@@ -90,7 +90,7 @@ static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 		for (unsigned set = 0; set < 3; set++) {
 			if ((ready & events[set]) == 0)
 				asked[set] &= ~(1ULL << bit);
-			found += asked[set] >> bit & 1;
+			found += (unsigned)(asked[set] >> bit & 1);
 		}
 	}
 	return found;
