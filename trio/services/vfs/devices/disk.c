@@ -49,41 +49,30 @@ static void disk_release(struct file *f)
 	heap_free(f->state, sizeof(struct disk));
 }
 
-/* How much one step does at `offset`: part of a sector, or whole ones. */
-static uint64_t step_length(uint64_t offset, uint64_t left)
+/* Part of a sector, or whole ones, of what is `left` at `offset`. Returns how many bytes. */
+static int64_t step(struct disk *d, uint64_t offset, struct grant left, bool write)
 {
-	uint64_t in_sector = offset % SECTOR;
+	uint64_t sector = offset / SECTOR, in_sector = offset % SECTOR, n = MIN(left.length, MOST) / SECTOR * SECTOR;
+	struct grant own = grant_write(d->buffer, SECTOR);
 
-	if (in_sector != 0 || left < SECTOR)
-		return MIN(SECTOR - in_sector, left);
-	return MIN(left / SECTOR * SECTOR, MOST);
-}
-
-static int64_t buffer_fill(struct disk *d, uint64_t sector)
-{
-	int64_t result;
-
-	if (d->buffered == sector)
-		return 0;
-	d->buffered = NO_SECTOR;
-	result = block_read(d->endpoint, sector, grant_write(d->buffer, SECTOR));
-	if (result >= 0)
+	if (in_sector == 0 && n > 0) {
+		left = grant_part(left, 0, n);
+		TRY(write ? block_write(d->endpoint, sector, left) : block_read(d->endpoint, sector, left));
+		return (int64_t)n;
+	}
+	if (d->buffered != sector) {
+		d->buffered = NO_SECTOR;
+		TRY(block_read(d->endpoint, sector, own));
 		d->buffered = sector;
-	return result;
-}
-
-static int64_t step(struct disk *d, uint64_t offset, struct grant part, bool write)
-{
-	uint64_t sector = offset / SECTOR;
-	uint8_t *at = d->buffer + offset % SECTOR;
-
-	if (part.length % SECTOR == 0)
-		return write ? block_write(d->endpoint, sector, part) : block_read(d->endpoint, sector, part);
-	TRY(buffer_fill(d, sector));
-	if (!write)
-		return copy_out(part, 0, at, part.length);
-	TRY(copy_in(at, part, 0, part.length));
-	return block_write(d->endpoint, sector, grant_read(d->buffer, SECTOR));
+	}
+	n = MIN(SECTOR - in_sector, left.length);
+	if (write) {
+		TRY(copy_in(d->buffer + in_sector, left, 0, n));
+		TRY(block_write(d->endpoint, sector, own));
+	} else {
+		TRY(copy_out(left, 0, d->buffer + in_sector, n));
+	}
+	return (int64_t)n;
 }
 
 /* r->done: what earlier runs have done. */
@@ -93,15 +82,15 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 	uint64_t length = *at < d->size ? MIN(g.length, d->size - *at) : 0;
 	int64_t result = 0;
 
+	if (write && g.length > 0 && *at >= d->size)
+		return refuse(r, ENOSPC);
 	while (r->done < length) {
-		uint64_t offset = *at + r->done, n = step_length(offset, length - r->done);
-
-		result = step(d, offset, grant_part(g, r->done, n), write);
+		result = step(d, *at + r->done, grant_part(g, r->done, length - r->done), write);
 		if (result == -EWAIT)
 			return park_hard(&vfs.block_waiters, r);
 		if (result < 0)
 			break;
-		r->done += n;
+		r->done += (uint64_t)result;
 	}
 	/* What the buffer has may change behind its back. */
 	d->buffered = NO_SECTOR;
@@ -118,10 +107,6 @@ static verdict disk_read(struct request *r, struct file *f, struct grant to, uin
 
 static verdict disk_write(struct request *r, struct file *f, struct grant from, uint64_t *at)
 {
-	const struct disk *d = f->state;
-
-	if (from.length > 0 && *at >= d->size)
-		return refuse(r, ENOSPC);
 	return transfer(r, f, from, at, true);
 }
 

@@ -135,7 +135,7 @@ static int64_t pipe_readable(struct file *f)
 static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 {
 	struct pipe *p = f->state;
-	uint32_t size = PAGE;
+	uint32_t size;
 
 	if (command == F_GETPIPE_SZ)
 		return p->ring.size;
@@ -144,8 +144,7 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 		return -EINVAL;
 	if (argument > RING_PAGES_MOST * PAGE)
 		return -EPERM;
-	while (size < argument)
-		size *= 2;
+	size = (uint32_t)(pages_for(argument) * PAGE);
 	TRY(ring_resize(&p->ring, size));
 	watch_changed(&p->writable);
 	return size;
@@ -168,7 +167,7 @@ static void pipe_release(struct file *f)
 		ring_drop(&p->ring, p->ring.used);
 }
 
-static const struct file_operations pipe_files = {
+const struct file_operations pipe_files = {
 	.read = pipe_read,
 	.write = pipe_write,
 	.poll = pipe_poll,
@@ -198,15 +197,8 @@ verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags)
 	return settle(r, error);
 }
 
-bool is_pipe(const struct file *f)
+void pipe_open(struct file *f, struct pipe *p)
 {
-	return f->operations == &pipe_files;
-}
-
-void pipe_open_again(struct file *f, const struct file *of)
-{
-	struct pipe *p = of->state;
-
 	p->readers.files += file_reads(f);
 	p->writers.files += file_writes(f);
 	f->operations = &pipe_files;
@@ -216,13 +208,15 @@ void pipe_open_again(struct file *f, const struct file *of)
 /* FIFOs ------------------------------------------------------------------------------------------------------------ */
 
 /* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
- * at any time, so it is known by the queue alone; `…_opens` tells it, when it runs again, that it was met. */
+ * at any time, so it is known by the queue alone; `opens` tells it, when it runs again, that it was met. */
 static verdict side_open(struct request *r, struct file *f, struct pipe_side *own, struct pipe_side *other)
 {
 	bool met = is_waited_for(&other->opening);
 
 	if (other->files == 0 && !met && (r->scratch[0] == 0 || r->scratch[0] == other->opens + 1ULL)) {
 		if ((f->flags & O_NONBLOCK) == 0) {
+			if (r->scratch[0] == 0)
+				vfs.tasks[r->task].opening = node_hold(f->node);
 			r->scratch[0] = other->opens + 1ULL;
 			return park(&own->opening, r);
 		}
@@ -232,20 +226,15 @@ static verdict side_open(struct request *r, struct file *f, struct pipe_side *ow
 	/* For poll: no writer since. */
 	if (other->files == 0 && r->scratch[0] == 0 && file_reads(f))
 		f->position = other->opens;
-	own->files++;
-	own->opens++;
 	own->expected = false;
-	if (met) {
-		other->expected = true;
-		unpark(&other->opening);
-	}
+	other->expected |= met;
 	return answer(r, 0);
 }
 
 verdict fifo_open(struct request *r, struct file *f)
 {
 	struct pipe *p = f->node->special;
-	verdict how = ANSWERED;
+	verdict how = answer(r, 0);
 
 	/* A pipe's, by /proc. */
 	if (f->node->operations->open != NULL)
@@ -253,37 +242,29 @@ verdict fifo_open(struct request *r, struct file *f)
 	if (p == NULL && (p = f->node->special = pipe_make(r->task)) == NULL)
 		return refuse(r, ENOMEM);
 	p->has_name = true;
-	if (file_reads(f) && file_writes(f)) {
-		p->readers.files++;
-		p->writers.files++;
-		p->readers.opens++;
-		p->writers.opens++;
-		unpark(&p->readers.opening);
-		unpark(&p->writers.opening);
-		r->result = 0;
-	} else if (file_reads(f)) {
+	if (!file_writes(f))
 		how = side_open(r, f, &p->readers, &p->writers);
-	} else {
+	else if (!file_reads(f))
 		how = side_open(r, f, &p->writers, &p->readers);
-	}
-	if (how == PARKED && r->scratch[1] == 0) {
-		vfs.tasks[r->task].opening = node_hold(f->node);
-		r->scratch[1] = 1;
-	}
 	if (how == PARKED || r->result != 0)
 		return how;
-	f->operations = &pipe_files;
-	f->state = p;
+
+	/* committed */
+	pipe_open(f, p);
+	p->readers.opens += file_reads(f);
+	p->writers.opens += file_writes(f);
+	if (file_writes(f))
+		unpark(&p->readers.opening);
+	if (file_reads(f))
+		unpark(&p->writers.opening);
 	return ANSWERED;
 }
 
 void fifo_waited_drop(uint32_t task)
 {
-	struct node *n = vfs.tasks[task].opening;
+	HELD struct node *n = vfs.tasks[task].opening;
 
 	vfs.tasks[task].opening = NULL;
-	if (n != NULL)
-		node_drop(n);
 }
 
 bool fifo_is_awaited(uint32_t task, const struct mount *m)
@@ -302,7 +283,7 @@ bool fifo_is_awaited(uint32_t task, const struct mount *m)
 
 struct node *fifo_waited(struct request *r)
 {
-	if (r->scratch[1] == 0)
+	if (r->scratch[0] == 0)
 		fifo_waited_drop(r->task);
 	return vfs.tasks[r->task].opening;
 }

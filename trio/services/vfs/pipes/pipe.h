@@ -4,11 +4,13 @@
 
 #include "vfs_internal.h"
 
+struct pipe;
+
 /* Nobody will read: what was written before counts, else EPIPE, with a signal unless MSG_NOSIGNAL. */
 verdict write_broken(struct request *r, uint32_t flags);
-/* `f`, which has no operations yet, is open on the pipe of the file `of`, for what its flags say. */
-bool is_pipe(const struct file *f);
-void pipe_open_again(struct file *f, const struct file *of);
+extern const struct file_operations pipe_files;
+/* `f`, which has no operations yet, is open on the pipe, a file's state, for what its flags say. */
+void pipe_open(struct file *f, struct pipe *p);
 
 /* A fifo is opened: sets file->operations and state, may park. r->result: 0 or -errno. */
 verdict fifo_open(struct request *r, struct file *f);

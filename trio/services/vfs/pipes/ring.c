@@ -18,23 +18,25 @@ void ring_end(struct ring *g)
 
 int64_t ring_resize(struct ring *g, uint32_t size)
 {
-	struct ring to = { .size = size };
+	struct ring from = *g, to = { .size = size };
 
 	if (g->used > size)
 		return -EBUSY;
 	to.pages = size / PAGE <= RING_PAGES ? to.few : pages_take(1);
 	if (to.pages == NULL)
 		return -ENOMEM;
-	/* The bytes move to the new ring's beginning, what is left of a page at a time. */
-	while (to.used < g->used) {
-		uint32_t at = (g->head + to.used) & (g->size - 1);
-		uint32_t n = MIN(g->used - to.used, (uint32_t)PAGE - at % (uint32_t)PAGE);
-		struct grant piece = grant_read(g->pages[at / PAGE] + at % PAGE, n);
+	/* The bytes move to the new ring's beginning. */
+	for (char **page = to.pages; from.used > 0; page++) {
+		uint32_t n = MIN(from.used, (uint32_t)PAGE);
 
-		if (ring_put_pieces(&to, piece, 0, n, true) < 0) {
+		*page = pages_take(1);
+		if (*page == NULL) {
 			ring_end(&to);
 			return -ENOMEM;
 		}
+		(void)ring_look(&from, grant_write(*page, n), 0, n);
+		ring_drop(&from, n);
+		to.used += n;
 	}
 
 	/* committed */
@@ -50,19 +52,15 @@ int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint
 	uint32_t done = 0;
 	int64_t error = 0;
 
-	while (done < n) {
+	while (done < n && error == 0) {
 		uint32_t at = (g->head + g->used + done) & (g->size - 1);
 		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
 		char **page = &g->pages[at / PAGE];
 
-		if (*page == NULL && (*page = pages_take(1)) == NULL) {
-			error = -ENOMEM;
-			break;
-		}
-		error = copy_in(*page + at % PAGE, from, offset + done, part);
-		if (error != 0)
-			break;
-		done += part;
+		if (*page == NULL)
+			*page = pages_take(1);
+		error = *page == NULL ? -ENOMEM : copy_in(*page + at % PAGE, from, offset + done, part);
+		done += error == 0 ? part : 0;
 	}
 	if (error != 0 && (whole || done == 0))
 		return error;
@@ -72,14 +70,11 @@ int64_t ring_put_pieces(struct ring *g, struct grant from, uint64_t offset, uint
 
 long ring_look_pieces(const struct ring *g, struct grant to, uint64_t offset, uint32_t n)
 {
-	for (uint32_t done = 0; done < n;) {
+	for (uint32_t done = 0, part; done < n; done += part) {
 		uint32_t at = (g->head + done) & (g->size - 1);
-		uint32_t part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
-		long error = copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part);
 
-		if (error != 0)
-			return error;
-		done += part;
+		part = MIN(n - done, (uint32_t)PAGE - at % (uint32_t)PAGE);
+		TRY(copy_out(to, offset + done, g->pages[at / PAGE] + at % PAGE, part));
 	}
 	return 0;
 }

@@ -39,24 +39,23 @@ static struct epoll *epoll_in(const struct file *f)
 	return f->operations == &epoll_files ? f->state : NULL;
 }
 
-/* What of an interest is to be told now. */
-static uint32_t interest_ready(const struct interest *i, uint64_t *changes)
+/* What of an interest is to be told now; the watch's changes are vfs.changes. */
+static uint32_t interest_ready(const struct interest *i)
 {
-	uint32_t ready = file_ready(i->file, changes) & i->event.events & ~EVENT_FLAGS;
+	uint32_t ready = file_ready(i->file) & i->event.events & ~EVENT_FLAGS;
 
-	return (i->event.events & EPOLLET) != 0 && *changes == i->seen ? 0 : ready;
+	return (i->event.events & EPOLLET) != 0 && vfs.changes == i->seen ? 0 : ready;
 }
 
 static uint32_t epoll_poll(struct file *f)
 {
 	struct epoll *e = f->state;
-	uint64_t changes;
 
 	if (e->poll != vfs.polls) {
 		e->poll = vfs.polls;
 		e->ready = 0;
 		LIST_EACH (struct interest, i, &e->interests, link)
-			if (interest_ready(i, &changes) != 0)
+			if (interest_ready(i) != 0)
 				e->ready = READY_IN;
 	}
 	watch(&e->watch);
@@ -86,8 +85,8 @@ static void epoll_release(struct file *f)
 	struct epoll *e = f->state;
 
 	watch_changed(&e->watch);
-	while (!list_is_empty(&e->interests))
-		interest_end(CONTAINER(e->interests.next, struct interest, link));
+	LIST_EACH (struct interest, i, &e->interests, link)
+		interest_end(i);
 	list_remove(&e->all);
 	heap_free(e, sizeof *e);
 }
@@ -117,18 +116,8 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 	return settle(r, fd);
 }
 
-/* `e` is at least one higher than what stands in it. */
-static void grow(struct epoll *e)
-{
-	LIST_EACH (struct interest, i, &e->interests, link) {
-		const struct epoll *inner = epoll_in(i->file);
-
-		if (inner != NULL)
-			e->height = MAX(e->height, inner->height + 1);
-	}
-}
-
-/* After so many rounds each is as high as it is, but for a ring, which grows in every round. */
+/* Each is at least one higher than what stands in it. After so many rounds it is as high as it is, but for a ring, which
+ * grows in every round. */
 static bool nests_too_deep(void)
 {
 	uint32_t highest = 0;
@@ -136,10 +125,14 @@ static bool nests_too_deep(void)
 	LIST_EACH (struct epoll, e, &io.epolls, all)
 		e->height = 0;
 	for (unsigned round = 0; round <= NESTS_MOST; round++)
-		LIST_EACH (struct epoll, e, &io.epolls, all) {
-			grow(e);
-			highest = MAX(highest, e->height);
-		}
+		LIST_EACH (struct epoll, e, &io.epolls, all)
+			LIST_EACH (struct interest, i, &e->interests, link) {
+				const struct epoll *inner = epoll_in(i->file);
+
+				if (inner != NULL)
+					e->height = MAX(e->height, inner->height + 1);
+				highest = MAX(highest, e->height);
+			}
 	return highest > NESTS_MOST;
 }
 
@@ -204,45 +197,32 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 	return answer(r, 0);
 }
 
-/* Told: it is the last in turn from now on. */
-static void interest_told(struct epoll *e, struct interest *i, uint64_t changes)
-{
-	i->seen = changes;
-	if ((i->event.events & EPOLLONESHOT) != 0)
-		i->event.events = EPOLLONESHOT;
-	list_remove(&i->link);
-	list_add(&e->interests, &i->link);
-}
-
 verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, uint32_t count, uint64_t deadline)
 {
 	struct epoll *e = epoll_in(f);
-	uint32_t found = 0;
-	struct link *l, *next, *last;
+	int64_t found = 0;
 
 	if (e == NULL || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
 	poll_begin(r->task);
-	/* Those told go behind the present last. */
-	last = e->interests.previous;
-	for (l = e->interests.next; l != &e->interests && found < count; l = next) {
-		struct interest *i = CONTAINER(l, struct interest, link);
-		struct linux_epoll_event event = { 0, i->event.data };
-		uint64_t changes = 0;
-
-		next = l == last ? &e->interests : l->next;
-		event.events = interest_ready(i, &changes);
-		if (event.events == 0)
-			continue;
-		if (copy_out(events, found * sizeof event, &event, sizeof event) != 0)
-			break;
-		interest_told(e, i, changes);
-		found++;
-	}
 	/* What is added meanwhile is to be looked at too. */
 	watch(&e->watch);
-	vfs.polling = 0;
-	if (found == 0 && l != &e->interests)
-		return refuse(r, EFAULT);
-	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
+	LIST_EACH (struct interest, i, &e->interests, link) {
+		struct linux_epoll_event event = { interest_ready(i), i->event.data };
+
+		if (event.events == 0)
+			continue;
+		if (copy_out(events, (uint64_t)found * sizeof event, &event, sizeof event) != 0)
+			return poll_end(r, found > 0 ? found : -EFAULT, 0);
+		i->seen = vfs.changes;
+		if ((i->event.events & EPOLLONESHOT) != 0)
+			i->event.events = EPOLLONESHOT;
+		if (++found < count)
+			continue;
+		/* The next call begins behind it. */
+		list_remove(&e->interests);
+		list_add(i->link.next, &e->interests);
+		break;
+	}
+	return poll_end(r, found, deadline);
 }

@@ -20,79 +20,58 @@ void watch_wake(struct watch *w)
 	}
 }
 
-uint32_t file_ready(struct file *f, uint64_t *changes)
+uint32_t file_ready(struct file *f)
 {
-	uint32_t ready;
+	uint32_t ready = READY_IN | READY_OUT;
 
-	if (f->operations->poll == NULL)
-		return POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM;
-	vfs.watches = vfs.changes = 0;
-	ready = f->operations->poll(f);
-	if (vfs.watches == 0)
-		watch(&vfs.any);
-	*changes = vfs.changes;
-	if (ready & POLLIN)
-		ready |= POLLRDNORM;
-	if (ready & POLLOUT)
-		ready |= POLLWRNORM;
-	return ready;
+	if (f->operations->poll != NULL) {
+		vfs.watches = vfs.changes = 0;
+		ready = f->operations->poll(f);
+		if (vfs.watches == 0)
+			watch(&vfs.any);
+	}
+	return ready | (ready & READY_IN ? POLLRDNORM : 0) | (ready & READY_OUT ? POLLWRNORM : 0);
 }
 
-verdict poll_wait(struct request *r, nanoseconds deadline)
+verdict poll_end(struct request *r, int64_t found, nanoseconds deadline)
 {
-	struct queue *queue = &vfs.pollers[r->task % 64];
-
-	if (r->late || deadline == 0)
-		return answer(r, 0);
-	return deadline == NEVER ? park(queue, r) : park_until(queue, r, deadline);
+	vfs.polling = 0;
+	if (found != 0 || r->late || deadline == 0)
+		return settle(r, found);
+	return park_until(&vfs.pollers[r->task % 64], r, deadline);
 }
 
 /* Readiness of the file at a descriptor; POLLNVAL: there is none. */
 static uint32_t descriptor_ready(uint32_t task, int32_t fd)
 {
 	struct file *f = file_of(task, fd);
-	uint64_t changes;
 
-	return f == NULL || (f->flags & O_PATH) != 0 ? POLLNVAL : file_ready(f, &changes);
-}
-
-/* Sets revents of all of `count` (at most a few). Returns how many are not 0. */
-static unsigned poll_some(uint32_t task, struct linux_pollfd *polls, unsigned count)
-{
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		struct linux_pollfd *p = &polls[i];
-		uint32_t ready = p->fd < 0 ? 0 : descriptor_ready(task, p->fd);
-
-		p->revents = (int16_t)(ready & ((uint16_t)p->events | POLLERR | POLLHUP | POLLNVAL));
-		found += p->revents != 0;
-	}
-	return found;
+	return f == NULL || (f->flags & O_PATH) != 0 ? POLLNVAL : file_ready(f);
 }
 
 verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t deadline)
 {
 	struct linux_pollfd some[32];
-	unsigned found = 0;
-	long error = 0;
+	int64_t found = 0;
 
 	if (count > vfs.tasks[r->task].files_most)
 		return refuse(r, EINVAL);
 	poll_begin(r->task);
-	for (unsigned i = 0; i < count && error == 0; i += COUNT_OF(some)) {
-		unsigned n = MIN(count - i, (unsigned)COUNT_OF(some));
+	for (uint32_t i = 0; i < count; i += COUNT_OF(some)) {
+		uint32_t n = MIN(count - i, (uint32_t)COUNT_OF(some));
 
-		error = copy_in(some, polls, i * sizeof some[0], n * sizeof some[0]);
-		if (error != 0)
-			break;
-		found += poll_some(r->task, some, n);
-		error = copy_out(polls, i * sizeof some[0], some, n * sizeof some[0]);
+		if (copy_in(some, polls, i * sizeof some[0], n * sizeof some[0]) != 0)
+			return poll_end(r, -EFAULT, 0);
+		for (struct linux_pollfd *p = some; p < some + n; p++) {
+			uint32_t ready = p->fd < 0 ? 0 : descriptor_ready(r->task, p->fd);
+
+			p->revents = (int16_t)(ready & ((uint16_t)p->events | POLLERR | POLLHUP | POLLNVAL));
+			found += p->revents != 0;
+		}
+		if (copy_out(polls, i * sizeof some[0], some, n * sizeof some[0]) != 0)
+			return poll_end(r, -EFAULT, 0);
 	}
-	vfs.polling = 0;
-	if (error != 0)
-		return settle(r, error);
-	return found > 0 ? answer(r, found) : poll_wait(r, deadline);
+	return poll_end(r, found, deadline);
 }
 
 /* 64 descriptors from `first` on: takes from `asked` (read, write, except) what is not ready. Returns how many bits are
@@ -100,7 +79,7 @@ verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t
 static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
-	int64_t found = 0;
+	unsigned found = 0;
 
 	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
 		unsigned bit = (unsigned)__builtin_ctzll(left);
@@ -109,12 +88,9 @@ static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 		if (ready == POLLNVAL)
 			return -EBADF;
 		for (unsigned set = 0; set < 3; set++) {
-			if ((asked[set] >> bit & 1) == 0)
-				continue;
-			if (ready & events[set])
-				found++;
-			else
+			if ((ready & events[set]) == 0)
 				asked[set] &= ~(1ULL << bit);
+			found += (unsigned)(asked[set] >> bit & 1);
 		}
 	}
 	return found;
@@ -132,6 +108,7 @@ verdict vfs_select(struct request *r, uint32_t count, struct grant readable, str
 		return refuse(r, EINVAL);
 	count = MIN(count, vfs.tasks[r->task].descriptors->size);
 	words = (count + 63) / 64;
+	poll_begin(r->task);
 	for (unsigned i = 0; i < words; i++) {
 		uint64_t *asked = answers[i];
 		int64_t n;
@@ -139,18 +116,17 @@ verdict vfs_select(struct request *r, uint32_t count, struct grant readable, str
 		for (unsigned set = 0; set < 3; set++) {
 			if (sets[set].length == 0)
 				continue;
-			TRY_ANSWER(r, copy_in(&asked[set], sets[set], i * 8, 8));
+			if (copy_in(&asked[set], sets[set], i * 8, 8) != 0)
+				return poll_end(r, -EFAULT, 0);
 			if (i == count / 64)
 				asked[set] &= (1ULL << count % 64) - 1;
 		}
-		poll_begin(r->task);
 		n = select_word(r->task, i * 64, asked);
-		vfs.polling = 0;
 		if (n < 0)
-			return settle(r, n);
+			return poll_end(r, n, 0);
 		found += n;
 	}
-	if (found == 0 && poll_wait(r, deadline) == PARKED)
+	if (poll_end(r, found, deadline) == PARKED)
 		return PARKED;
 	for (unsigned i = 0; i < words; i++)
 		for (unsigned set = 0; set < 3; set++)

@@ -4,7 +4,7 @@
 
 #include "vfs_internal.h"
 
-/* Until `polling` is 0 again watch() notes the task. */
+/* Until poll_end() watch() notes the task. */
 static inline void poll_begin(uint32_t task)
 {
 	vfs.polling = 1ULL << task % 64;
@@ -32,10 +32,11 @@ static inline void watch_changed(struct watch *w)
 	watch_polled(w);
 }
 
-/* Readiness of a file in all of Linux's bits, and how often its watch has changed. */
-uint32_t file_ready(struct file *f, uint64_t *changes);
-/* Nothing was ready: parks who polls until a watch changes; 0 is the answer at the deadline, 0: at once. */
-verdict poll_wait(struct request *r, nanoseconds deadline);
+/* Readiness of a file in all of Linux's bits; in vfs.changes is how often its watches have changed. */
+uint32_t file_ready(struct file *f);
+/* After poll_begin(): the answer is how many were `found` ready, or an errno. Where none was, parks who polls until a
+ * watch changes; 0 is the answer at the deadline, 0: at once. */
+verdict poll_end(struct request *r, int64_t found, nanoseconds deadline);
 
 /* The file goes. */
 void epoll_forget(struct file *f);

@@ -51,8 +51,7 @@ verdict vfs_set_name(struct request *r, uint32_t which, struct grant name)
 		return refuse(r, EPERM);
 	if (name.length >= sizeof new)
 		return refuse(r, EINVAL);
-	if (copy_in(new, name, 0, name.length) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_in(new, name, 0, name.length));
 	memcpy(which == 0 ? vfs.names.node : vfs.names.domain, new, sizeof new);
 	return answer(r, 0);
 }
@@ -71,16 +70,13 @@ verdict vfs_sysinfo(struct request *r, struct grant to)
 
 void machine_build(const struct proc_thing *n, struct text *t)
 {
-	struct machine_numbers m = machine();
-
-	text_add(t, "%s\n", m.build.text);
+	text_add(t, "%s\n", machine().build.text);
 }
 
 /* Time, memory, processor ------------------------------------------------------------------------------------------ */
 
 void machine_stat(const struct proc_thing *n, struct text *t)
 {
-	struct machine_numbers m = machine();
 	const struct counters *sum = counters_of(TASKS);
 	uint64_t user = 0, system = 0, running = 0;
 
@@ -96,7 +92,7 @@ void machine_stat(const struct proc_thing *n, struct text *t)
 			 system / NS_PER_TICK, (now() - MIN(user + system, now())) / NS_PER_TICK);
 	text_add(t, "intr %lu\nctxt %lu\nbtime %lu\nprocesses %lu\nprocs_running %lu\nprocs_blocked 0\n",
 		 sum->interrupts, sum->switches_voluntary + sum->switches_involuntary,
-		 (uint64_t)vfs.epoch / NS_PER_SECOND, m.tasks_made, running);
+		 (uint64_t)vfs.epoch / NS_PER_SECOND, machine().tasks_made, running);
 }
 
 void machine_memory(const struct proc_thing *n, struct text *t)

@@ -34,7 +34,7 @@ static bool is_alive(const struct proc_thing *n)
 /* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
 static struct file *file_in(const struct proc_thing *n, int32_t fd)
 {
-	return vfs.tasks[n->task].descriptors == NULL ? NULL : file_of(n->task, fd);
+	return is_alive(n) && vfs.tasks[n->task].descriptors != NULL ? file_of(n->task, fd) : NULL;
 }
 
 /* The same at each lookup: programs compare. */
@@ -63,15 +63,13 @@ static size_t name_of(const struct proc_thing *n, char *to)
 static int64_t proc_make(struct mount *m, struct node *directory, const struct proc_thing *is, struct node **out)
 {
 	const struct task_files *t = &vfs.tasks[is->task];
-	struct file_attributes as = { .mode = is->entry->mode };
+	struct file_attributes as = { .mode = is->entry->mode,
+				      .owner = is->number == 0 ? 0 : t->user,
+				      .group = is->number == 0 ? 0 : t->group };
 	struct proc_node *n = heap_allocate(sizeof *n);
 
 	if (n == NULL)
 		return -ENOMEM;
-	if (is->number != 0) {
-		as.owner = t->user;
-		as.group = t->group;
-	}
 	node_begin(&n->node, m, &as);
 	n->node.operations = &proc_nodes;
 	n->node.files = S_ISDIR(as.mode) ? &proc_directory_files : &proc_text_files;
@@ -186,30 +184,27 @@ static int64_t proc_list(struct file *f, struct grant to)
 
 /* Links ------------------------------------------------------------------------------------------------------------ */
 
-/* The node that a link of a process stands for, not held; NULL: a descriptor's file that has none. */
-static int64_t link_target(const struct proc_thing *n, struct node **out)
+/* What a link of a process stands for, not held: a node; where it is a descriptor's, the file, which may have none. */
+static int64_t link_target(const struct proc_thing *n, struct node **out, struct file **file)
 {
 	const struct task_files *t = &vfs.tasks[n->task];
-	const struct file *f;
 
 	if (!is_alive(n) || t->descriptors == NULL)
 		return -ENOENT;
-	if (n->entry == &proc_entries[PROC_FD]) {
-		f = file_of(n->task, n->fd);
-		*out = f == NULL ? NULL : f->node;
-		return f == NULL ? -ENOENT : 0;
-	}
-	if (n->entry->name[0] == 'e')
+	*file = n->entry == &proc_entries[PROC_FD] ? file_of(n->task, n->fd) : NULL;
+	if (n->entry == &proc_entries[PROC_FD])
+		*out = *file == NULL ? NULL : (*file)->node;
+	else if (n->entry->name[0] == 'e')
 		*out = t->program;
 	else
 		*out = n->entry->name[0] == 'c' ? t->directories->current : t->directories->root;
-	return *out == NULL ? -ENOENT : 0;
+	return *out == NULL && *file == NULL ? -ENOENT : 0;
 }
 
 static int64_t proc_follow(struct node *link, struct node **out)
 {
 	struct proc_thing is = *thing_of(link);
-	const struct file *f;
+	struct file *f;
 
 	/* self: the process's first thread has its number, even as a zombie. */
 	if (is.entry->directory == PROC_ROOT) {
@@ -220,15 +215,14 @@ static int64_t proc_follow(struct node *link, struct node **out)
 				return proc_make(link->mount, link->mount->root, &is, out);
 		return -ENOENT;
 	}
-	TRY(link_target(&is, out));
+	TRY(link_target(&is, out, &f));
 	if (*out != NULL) {
 		node_hold(*out);
 		return 0;
 	}
-	f = file_of(is.task, is.fd);
 	if (f->operations == &terminal_files)
 		return terminal_node(out);
-	if (!is_pipe(f))
+	if (f->operations != &pipe_files)
 		return -ENXIO;
 	/* A pipe can be opened again: by a node that looks for it there then. */
 	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->directory, &is, out));
@@ -248,10 +242,9 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 		text_add(&t, "%u", vfs.tasks[vfs.walker].process);
 		return (int64_t)t.length;
 	}
-	TRY(link_target(n, &target));
+	TRY(link_target(n, &target, &f));
 	if (target != NULL)
 		return path_of(vfs.tasks[vfs.walker].directories->root, target, "", to, size);
-	f = file_of(n->task, n->fd);
 	if (f->operations->stat != NULL)
 		f->operations->stat(f, &is);
 	text_add(&t, f->operations->kind, is.inode);
@@ -271,10 +264,10 @@ static int64_t proc_open(struct node *node, struct file *f)
 	if (S_ISDIR(node->mode))
 		return 0;
 	if (S_ISFIFO(node->mode)) {
-		pipe = is_alive(n) ? file_in(n, n->fd) : NULL;
-		if (pipe == NULL || !is_pipe(pipe))
+		pipe = file_in(n, n->fd);
+		if (pipe == NULL || pipe->operations != &pipe_files)
 			return -ENXIO;
-		pipe_open_again(f, pipe);
+		pipe_open(f, pipe->state);
 		return 0;
 	}
 	if (file_writes(f))
@@ -303,8 +296,7 @@ static verdict proc_read(struct request *r, struct file *f, struct grant to, uin
 	if (*at >= t->length)
 		return answer(r, 0);
 	bytes = MIN(to.length, t->length - *at);
-	if (copy_out(to, 0, t->to + *at, bytes) != 0)
-		return refuse(r, EFAULT);
+	TRY_ANSWER(r, copy_out(to, 0, t->to + *at, bytes));
 	*at += bytes;
 	return answer(r, (int64_t)bytes);
 }

@@ -93,12 +93,10 @@ static void text_command(const struct proc_thing *n, struct text *t)
 static void text_memory(const struct proc_thing *n, struct text *t)
 {
 	uint32_t what = strcmp(n->entry->name, "statm") == 0;
+	int64_t got;
 
-	for (int64_t got = 1; got > 0 && t->length < t->size;) {
-		got = vm_report(n->task, what, t->length, grant_write(t->to + t->length, t->size - t->length));
-		if (got > 0)
-			t->length += (size_t)got;
-	}
+	while ((got = vm_report(n->task, what, t->length, grant_write(t->to + t->length, t->size - t->length))) > 0)
+		t->length += (size_t)got;
 }
 
 static void text_file_systems(const struct proc_thing *n, struct text *t)

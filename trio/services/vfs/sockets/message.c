@@ -93,24 +93,6 @@ static inline verdict send_to(struct request *r, struct socket *s, struct socket
 	return socket_wait(r, s, to, s->send_time, m->flags);
 }
 
-static verdict packet_send(struct request *r, struct socket *s, const struct message *m)
-{
-	SOCKET_HELD struct socket *to = NULL;
-	int64_t error;
-
-	if (s->shut & SHUT_SEND)
-		return write_broken(r, m->flags);
-	if (m->data.length > s->send_buffer - PACKET_WEIGHT)
-		return refuse(r, EMSGSIZE);
-	error = receiver_of(r->task, s, m, &to);
-	if (error != 0)
-		return error == -EPIPE ? write_broken(r, m->flags) : vfs_settle(r, error);
-	/* It is not held while this request waits: its end wakes who waits for room. */
-	if (receiver_is_full(s, to, m->data.length))
-		return socket_wait(r, s, to, s->send_time, m->flags);
-	return send_to(r, s, to, m);
-}
-
 static verdict stream_send(struct request *r, struct socket *s, const struct message *m)
 {
 	struct socket *to = s->peer;
@@ -130,7 +112,22 @@ static verdict stream_send(struct request *r, struct socket *s, const struct mes
 
 verdict send_message(struct request *r, struct socket *s, const struct message *m)
 {
-	return s->type == SOCK_STREAM ? stream_send(r, s, m) : packet_send(r, s, m);
+	SOCKET_HELD struct socket *to = NULL;
+	int64_t error;
+
+	if (s->type == SOCK_STREAM)
+		return stream_send(r, s, m);
+	if (s->shut & SHUT_SEND)
+		return write_broken(r, m->flags);
+	if (m->data.length > s->send_buffer - PACKET_WEIGHT)
+		return refuse(r, EMSGSIZE);
+	error = receiver_of(r->task, s, m, &to);
+	if (error != 0)
+		return error == -EPIPE ? write_broken(r, m->flags) : vfs_settle(r, error);
+	/* It is not held while this request waits: its end wakes who waits for room. */
+	if (receiver_is_full(s, to, m->data.length))
+		return socket_wait(r, s, to, s->send_time, m->flags);
+	return send_to(r, s, to, m);
 }
 
 /* Receiving -------------------------------------------------------------------------------------------------------- */
@@ -150,31 +147,6 @@ static inline void take_out(struct socket *s, uint64_t n, struct packet *p)
 		watch_polled(&s->watch);
 	if (s->peer != NULL)
 		watch_polled(&s->peer->watch);
-}
-
-static verdict packet_receive(struct request *r, struct socket *s, const struct message *m)
-{
-	struct packet *p = CONTAINER(s->packets.next, struct packet, link);
-	uint64_t whole, n;
-
-	if (s->type == SOCK_SEQPACKET && s->peer == NULL)
-		return refuse(r, ENOTCONN);
-	if (s->packet_count == 0)
-		return socket_empty(r, s, m);
-	whole = p->end - p->first;
-	n = MIN(m->data.length, whole);
-	if (n > 0)
-		TRY_ANSWER(r, ring_look(&s->ring, m->data, 0, (uint32_t)n));
-	if (p->from.length != 0)
-		TRY_ANSWER(r, address_put(r, &p->from, m->address));
-	if (n < whole)
-		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
-	if (s->type == SOCK_SEQPACKET)
-		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
-	rights_put(r, m, p);
-	if ((m->flags & MSG_PEEK) == 0)
-		take_out(s, whole, p);
-	return answer(r, (int64_t)(m->flags & MSG_TRUNC ? whole : n));
 }
 
 static verdict stream_receive(struct request *r, struct socket *s, const struct message *m)
@@ -210,5 +182,28 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 
 verdict receive_message(struct request *r, struct socket *s, const struct message *m)
 {
-	return s->type == SOCK_STREAM ? stream_receive(r, s, m) : packet_receive(r, s, m);
+	struct packet *p;
+	uint64_t whole, n;
+
+	if (s->type == SOCK_STREAM)
+		return stream_receive(r, s, m);
+	if (s->type == SOCK_SEQPACKET && s->peer == NULL)
+		return refuse(r, ENOTCONN);
+	if (s->packet_count == 0)
+		return socket_empty(r, s, m);
+	p = CONTAINER(s->packets.next, struct packet, link);
+	whole = p->end - p->first;
+	n = MIN(m->data.length, whole);
+	if (n > 0)
+		TRY_ANSWER(r, ring_look(&s->ring, m->data, 0, (uint32_t)n));
+	if (p->from.length != 0)
+		TRY_ANSWER(r, address_put(r, &p->from, m->address));
+	if (n < whole)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
+	if (s->type == SOCK_SEQPACKET)
+		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_EOR;
+	rights_put(r, m, p);
+	if ((m->flags & MSG_PEEK) == 0)
+		take_out(s, whole, p);
+	return answer(r, (int64_t)(m->flags & MSG_TRUNC ? whole : n));
 }

@@ -2,10 +2,7 @@
 #include "abi/time.h"
 #include "sockets/socket.h"
 
-#define CONSTANT 0
-#define FIXED 1
-#define FLAG 2
-#define TIME 3
+enum { CONSTANT, FIXED, FLAG, TIME };
 /* Each is a member of the socket's, or a constant. `least`: what it is, or the least that a buffer may have on Linux,
  * which doubles what is asked for. */
 static const struct option {

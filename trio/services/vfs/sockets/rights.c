@@ -33,9 +33,10 @@ static void doubt(void)
 
 /* Finding ---------------------------------------------------------------------------------------------------------- */
 
+/* NULL: a file that is none. */
 static void reach(struct socket *s)
 {
-	if (s->reached)
+	if (s == NULL || s->reached)
 		return;
 	s->reached = true;
 	s->next_reached = io.reached;
@@ -48,11 +49,8 @@ static void packets_look(struct socket *s, bool lose)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
 		for (uint32_t i = 0; !lose && i < p->count; i++) {
-			struct socket *inner = socket_in(p->files[i]);
-
 			io.kept++;
-			if (inner != NULL)
-				reach(inner);
+			reach(socket_in(p->files[i]));
 		}
 		if (lose && p->count > 0)
 			packet_remove(s, p);
@@ -72,11 +70,11 @@ static void collect(void)
 {
 	io.doubts = io.kept = 0;
 	io.settling = true;
-	LIST_EACH (struct socket, s, &io.sockets, all)
+	LIST_EACH (struct socket, s, &io.sockets, all) {
 		s->reached = false;
-	LIST_EACH (struct socket, s, &io.sockets, all)
 		if (s->file->references > 0)
 			reach(s);
+	}
 	while (io.reached != NULL) {
 		struct socket *s = io.reached;
 
@@ -96,12 +94,12 @@ static void file_depart(struct file *f)
 {
 	struct socket *s = socket_in(f);
 
-	if (s == NULL) {
+	if (s != NULL) {
+		f->named++;
+		s->in_flight++;
+	} else {
 		(void)file_hold(f);
-		return;
 	}
-	f->named++;
-	s->in_flight++;
 }
 
 /* One that was on its way. */
@@ -123,10 +121,12 @@ static void file_arrive(struct file *f)
 		doubt();
 }
 
-static void part_end(void)
+void rights_settle(void)
 {
 	struct packet *p;
 
+	if (io.settling || io.lost == NULL)
+		return;
 	io.settling = true;
 	io.left = PART;
 	while (io.left > 0 && (p = io.lost) != NULL) {
@@ -140,13 +140,6 @@ static void part_end(void)
 		heap_free(p, sizeof *p + p->count * sizeof p->files[0]);
 	}
 	io.settling = false;
-}
-
-void rights_settle(void)
-{
-	if (io.settling || io.lost == NULL)
-		return;
-	part_end();
 	if (io.lost != NULL)
 		alarm_in(SOON);
 }
@@ -276,13 +269,12 @@ void rights_put(struct request *r, const struct message *m, const struct packet 
 	uint32_t placed = 0;
 
 	for (; placed < p->count && part.length + sizeof(int32_t) <= m->control.length; placed++) {
-		struct file *f = file_hold(p->files[placed]);
+		struct file *f = p->files[placed];
 		int32_t fd = (int32_t)descriptor_place(r->task, f, 0, m->flags & MSG_CMSG_CLOEXEC ? O_CLOEXEC : 0);
 
-		if (fd < 0) {
-			file_drop(f);
+		if (fd < 0)
 			break;
-		}
+		(void)file_hold(f);
 		if (copy_out(m->control, part.length, &fd, sizeof fd) != 0) {
 			descriptor_close(r->task, fd);
 			break;

@@ -21,13 +21,6 @@ struct socket *socket_make(uint32_t task, uint32_t type)
 	return s;
 }
 
-void socket_drop(struct socket *s)
-{
-	if (--s->references > 0)
-		return;
-	heap_free(s, sizeof *s);
-}
-
 void socket_join(struct socket *a, struct socket *b)
 {
 	a->peer = socket_hold(b);
@@ -57,18 +50,17 @@ static void socket_close(struct socket *s)
 	if (s->all.next != NULL)
 		list_remove(&s->all);
 	address_release(s);
-	while (s->listens && !list_is_empty(&s->pending)) {
-		struct socket *waiting = CONTAINER(s->pending.next, struct socket, pending);
-
-		list_remove(&waiting->pending);
-		waiting->peer->error = ECONNRESET;
-		socket_close(waiting);
-		io.left--;
-	}
+	if (s->listens)
+		LIST_EACH (struct socket, waiting, &s->pending, pending) {
+			list_remove(&waiting->pending);
+			waiting->peer->error = ECONNRESET;
+			socket_close(waiting);
+			io.left--;
+		}
 	if (s->peer != NULL)
 		peer_leave(s);
-	while (!list_is_empty(&s->packets)) {
-		packet_remove(s, CONTAINER(s->packets.next, struct packet, link));
+	LIST_EACH (struct packet, p, &s->packets, link) {
+		packet_remove(s, p);
 		io.left--;
 	}
 	ring_end(&s->ring);

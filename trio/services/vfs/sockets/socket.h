@@ -115,7 +115,11 @@ static inline struct socket *socket_hold(struct socket *s)
 	s->references++;
 	return s;
 }
-void socket_drop(struct socket *s);
+static inline void socket_drop(struct socket *s)
+{
+	if (--s->references == 0)
+		heap_free(s, sizeof *s);
+}
 /* A variable whose socket is dropped where its scope ends; NULL: there is none. */
 #define SOCKET_HELD __attribute__((cleanup(socket_leave)))
 static inline void socket_leave(struct socket *const *s)

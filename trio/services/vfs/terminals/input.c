@@ -21,32 +21,24 @@ void tty_flush_input(void)
 	terminal.read = terminal.ready = terminal.typed;
 }
 
-/* Echo that the line cannot take at once is lost. */
-static void echo_bytes(const char *bytes, size_t n)
-{
-	console_write(grant_read(bytes, n));
-}
-
 static bool is_shown_as_two(char c)
 {
 	return ((uint8_t)c < ' ' && c != '\t' && c != '\n' && (terminal.modes.local & ECHOCTL) != 0) || c == DELETE;
 }
 
+/* What the line cannot take at once is lost. */
 static void echo(char c)
 {
 	char two[2] = { '^', (char)(c ^ 0x40) };
 
-	if (c == '\n') {
-		if ((terminal.modes.local & (ECHO | ECHONL)) != 0)
-			echo_bytes("\r\n", 2);
+	if ((terminal.modes.local & (c == '\n' ? ECHO | ECHONL : ECHO)) == 0)
 		return;
-	}
-	if ((terminal.modes.local & ECHO) == 0)
-		return;
-	if (is_shown_as_two(c))
-		echo_bytes(two, 2);
+	if (c == '\n')
+		console_write(grant_read("\r\n", 2));
+	else if (is_shown_as_two(c))
+		console_write(grant_read(two, 2));
 	else
-		echo_bytes(&c, 1);
+		console_write(grant_read(&c, 1));
 }
 
 static void rub_out(void)
@@ -55,52 +47,42 @@ static void rub_out(void)
 
 	if ((terminal.modes.local & (ECHO | ECHOE)) != (ECHO | ECHOE))
 		return;
-	echo_bytes("\b \b", 3);
-	if (is_shown_as_two(c))
-		echo_bytes("\b \b", 3);
+	for (int shown = is_shown_as_two(c) ? 2 : 1; shown > 0; shown--)
+		console_write(grant_read("\b \b", 3));
 }
 
-static char last_typed(void)
+/* The last byte of the line so far; -1: it has none. */
+static int last_typed(void)
 {
-	return (char)terminal.ring[(terminal.typed - 1) % TTY_BYTES];
-}
-
-static bool is_continued(uint8_t byte)
-{
-	return (byte & 0xc0) == 0x80;
+	return terminal.typed == terminal.ready ? -1 : terminal.ring[(terminal.typed - 1) % TTY_BYTES];
 }
 
 static void erase(void)
 {
-	while (terminal.typed != terminal.ready && (terminal.modes.input & IUTF8) != 0 &&
-	       is_continued((uint8_t)last_typed()))
+	/* Bytes that continue a character. */
+	while ((terminal.modes.input & IUTF8) != 0 && (last_typed() & 0xc0) == 0x80)
 		terminal.typed--;
-	if (terminal.typed != terminal.ready)
+	if (last_typed() >= 0)
 		rub_out();
 }
 
 static void erase_word(void)
 {
-	while (terminal.typed != terminal.ready && (last_typed() == ' ' || last_typed() == '\t'))
+	while (last_typed() == ' ' || last_typed() == '\t')
 		rub_out();
-	while (terminal.typed != terminal.ready && last_typed() != ' ' && last_typed() != '\t')
+	while (last_typed() >= 0 && last_typed() != ' ' && last_typed() != '\t')
 		rub_out();
 }
 
-/* Full: what is typed is lost but for the end of a line, which has the last place. */
+/* Full: what is typed is lost but for the end of a line, which has the last place. With that the line can be read. */
 static bool put(char c, bool end)
 {
 	if (terminal.typed - terminal.read >= TTY_BYTES - (end ? 0 : 1))
 		return false;
 	terminal.ring[terminal.typed++ % TTY_BYTES] = (uint16_t)((uint8_t)c | (end ? ENDS_LINE : 0));
+	if (end)
+		terminal.ready = terminal.typed;
 	return true;
-}
-
-/* A line is complete. */
-static void put_end(char c)
-{
-	put(c, true);
-	terminal.ready = terminal.typed;
 }
 
 static bool is_control(char c, unsigned which)
@@ -111,21 +93,18 @@ static bool is_control(char c, unsigned which)
 /* True: the character meant a signal. */
 static bool signal_typed(char c)
 {
-	static const struct {
-		unsigned control, signal;
-	} meanings[] = { { VINTR, SIGINT }, { VQUIT, SIGQUIT }, { VSUSP, SIGTSTP } };
+	uint32_t signal = is_control(c, VINTR)   ? SIGINT
+			  : is_control(c, VQUIT) ? SIGQUIT
+			  : is_control(c, VSUSP) ? SIGTSTP
+						 : 0;
 
-	if ((terminal.modes.local & ISIG) == 0)
+	if (signal == 0 || (terminal.modes.local & ISIG) == 0)
 		return false;
-	for (unsigned i = 0; i < COUNT_OF(meanings); i++)
-		if (is_control(c, meanings[i].control)) {
-			if ((terminal.modes.local & NOFLSH) == 0)
-				tty_flush_input();
-			echo(c);
-			tty_signal(terminal.foreground, meanings[i].signal);
-			return true;
-		}
-	return false;
+	if ((terminal.modes.local & NOFLSH) == 0)
+		tty_flush_input();
+	echo(c);
+	tty_signal(terminal.foreground, signal);
+	return true;
 }
 
 static void edit_line(char c)
@@ -135,13 +114,13 @@ static void edit_line(char c)
 	} else if (is_control(c, VWERASE)) {
 		erase_word();
 	} else if (is_control(c, VKILL)) {
-		while (terminal.typed != terminal.ready)
+		while (last_typed() >= 0)
 			rub_out();
 	} else if (is_control(c, VEOF)) {
-		put_end('\0');
+		put('\0', true);
 	} else if (c == '\n' || is_control(c, VEOL)) {
 		echo(c);
-		put_end(c);
+		put(c, true);
 	} else if (put(c, false)) {
 		echo(c);
 	}
@@ -168,7 +147,7 @@ static void typed(char c)
 	terminal.ready = terminal.typed;
 }
 
-void tty_input(void)
+void terminal_notified(void)
 {
 	char bytes[64];
 	uint32_t before = terminal.ready;
@@ -177,8 +156,9 @@ void tty_input(void)
 	while ((n = console_read(grant_write(bytes, sizeof bytes))) > 0)
 		for (int64_t i = 0; i < n; i++)
 			typed(bytes[i]);
-	if (terminal.ready == before)
-		return;
-	terminal.last_input = now();
-	watch_changed(&terminal.watch);
+	if (terminal.ready != before) {
+		terminal.last_input = now();
+		watch_changed(&terminal.watch);
+	}
+	unpark(&terminal.writers);
 }

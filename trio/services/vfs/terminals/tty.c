@@ -16,12 +16,6 @@ struct terminal terminal = { .modes = { .input = ICRNL,
 					.control = { 3, 28, 127, 21, 4, 0, 1, [VSUSP] = 26, [VREPRINT] = 18,
 						     [VWERASE] = 23 } } };
 
-void terminal_notified(void)
-{
-	tty_input();
-	unpark(&terminal.writers);
-}
-
 int64_t vfs_terminal_signals(uint32_t *group, uint32_t *signal)
 {
 	if (terminal.signal_count == 0)
@@ -91,11 +85,13 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
 		return park(&terminal.watch.waiters, r);
 	}
-	if (!must_wait(r, to.length, canonical, &deadline))
-		return take(r, to, canonical);
-	if ((f->flags & O_NONBLOCK) != 0)
-		return terminal.read != terminal.ready ? take(r, to, canonical) : refuse(r, EAGAIN);
-	return park_until(&terminal.watch.waiters, r, deadline);
+	if (must_wait(r, to.length, canonical, &deadline)) {
+		if ((f->flags & O_NONBLOCK) == 0)
+			return park_until(&terminal.watch.waiters, r, deadline);
+		if (terminal.read == terminal.ready)
+			return refuse(r, EAGAIN);
+	}
+	return take(r, to, canonical);
 }
 
 /* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
@@ -154,10 +150,20 @@ static uint32_t terminal_poll(struct file *f)
 	return (terminal.read != terminal.ready ? READY_IN : 0) | READY_OUT;
 }
 
-static void terminal_own(uint32_t task)
+/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
+static int64_t take_over(uint32_t task, uint64_t argument)
 {
-	terminal.session = vfs.tasks[task].session;
-	terminal.foreground = vfs.tasks[task].process_group;
+	const struct task_files *t = &vfs.tasks[task];
+
+	if (t->process != t->session)
+		return -EPERM;
+	if (terminal.session == t->session)
+		return 0;
+	if (terminal.session != 0 && (argument != 1 || t->user != 0))
+		return -EPERM;
+	terminal.session = t->session;
+	terminal.foreground = t->process_group;
+	return 0;
 }
 
 int64_t terminal_open_own(uint32_t task, struct file *f)
@@ -167,10 +173,8 @@ int64_t terminal_open_own(uint32_t task, struct file *f)
 
 int64_t terminal_open(uint32_t task, struct file *f)
 {
-	const struct task_files *t = &vfs.tasks[task];
-
-	if ((f->flags & O_NOCTTY) == 0 && terminal.session == 0 && t->session != 0 && t->process == t->session)
-		terminal_own(task);
+	if ((f->flags & O_NOCTTY) == 0)
+		(void)take_over(task, 0);
 	return 0;
 }
 
@@ -186,31 +190,30 @@ static const char console_name[] = "/dev/console";
 
 int64_t terminal_node(struct node **out)
 {
+	HELD struct node *n = NULL;
 	int64_t result;
 
 	/* That name leads through a descriptor without a name: back here. */
 	if (terminal.sought)
 		return -ELOOP;
 	terminal.sought = true;
-	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, out);
+	result = walk(VFS_TASK, AT_FDCWD, console_name, 0, &n);
 	terminal.sought = false;
-	if (result == 0 && (!S_ISCHR((*out)->mode) || (*out)->device != DEVICE(5, 1))) {
-		node_drop(*out);
-		result = -ENXIO;
-	}
-	return result;
+	TRY(result);
+	if (!S_ISCHR(n->mode) || n->device != DEVICE(5, 1))
+		return -ENXIO;
+	*out = node_hold(n);
+	return 0;
 }
 
 static void terminal_stat(struct file *f, struct linux_stat *to)
 {
-	struct node *n;
+	HELD struct node *n = NULL;
 
 	to->mode = S_IFCHR | 0600;
 	to->special = DEVICE(5, 1);
-	if (terminal_node(&n) != 0)
-		return;
-	stat_of_node(n, to);
-	node_drop(n);
+	if (terminal_node(&n) == 0)
+		stat_of_node(n, to);
 }
 
 static int64_t terminal_readable(struct file *f)
@@ -234,22 +237,7 @@ static int64_t set_modes(struct grant at, bool flush)
 	return 0;
 }
 
-/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
-static int64_t take_over(uint32_t task, uint64_t argument)
-{
-	const struct task_files *f = &vfs.tasks[task];
-
-	if (f->process != f->session)
-		return -EPERM;
-	if (terminal.session == f->session)
-		return 0;
-	if (terminal.session != 0 && (argument != 1 || f->user != 0))
-		return -EPERM;
-	terminal_own(task);
-	return 0;
-}
-
-static int64_t set_foreground(uint32_t task, struct grant at)
+static int64_t set_foreground(struct grant at)
 {
 	int32_t group;
 
@@ -278,43 +266,31 @@ static int64_t set_size(struct grant at)
 	return 0;
 }
 
-/* What only those ask whose own it is. */
-static int64_t control_own(uint32_t task, uint32_t command, struct grant at)
-{
-	switch (command) {
-	case TIOCGPGRP:
-		return copy_out(at, 0, &terminal.foreground, sizeof terminal.foreground);
-	case TIOCGSID:
-		return copy_out(at, 0, &terminal.session, sizeof terminal.session);
-	case TIOCSPGRP:
-		return set_foreground(task, at);
-	default:
-		/* TIOCNOTTY */
-		if (vfs.tasks[task].process == terminal.session)
-			terminal_session_ended();
-		return 0;
-	}
-}
-
 static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struct grant at)
 {
+	bool own = terminal_is_own(task);
+
 	switch (command) {
 	case TCGETS:
 		return copy_out(at, 0, &terminal.modes, sizeof terminal.modes);
 	case TCSETS:
 	case TCSETSW:
-		return set_modes(at, false);
 	case TCSETSF:
-		return set_modes(at, true);
+		return set_modes(at, command == TCSETSF);
 	case TIOCGWINSZ:
 		return copy_out(at, 0, &terminal.size, sizeof terminal.size);
 	case TIOCSWINSZ:
 		return set_size(at);
 	case TIOCGPGRP:
+		return own ? copy_out(at, 0, &terminal.foreground, sizeof terminal.foreground) : -ENOTTY;
 	case TIOCGSID:
+		return own ? copy_out(at, 0, &terminal.session, sizeof terminal.session) : -ENOTTY;
 	case TIOCSPGRP:
+		return own ? set_foreground(at) : -ENOTTY;
 	case TIOCNOTTY:
-		return terminal_is_own(task) ? control_own(task, command, at) : -ENOTTY;
+		if (own && vfs.tasks[task].process == terminal.session)
+			terminal_session_ended();
+		return own ? 0 : -ENOTTY;
 	case TIOCSCTTY:
 		return take_over(task, argument);
 	case TIOCOUTQ:

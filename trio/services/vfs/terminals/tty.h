@@ -43,13 +43,12 @@ static inline bool terminal_is_own(uint32_t task)
 void terminal_session_ended(void);
 /* input.c: `group` gets `signal`. */
 void tty_signal(uint32_t group, uint32_t signal);
-/* All that the console has. */
-void tty_input(void);
 void tty_flush_input(void);
+/* The console has input, or room: takes all of it, and wakes who waits for either. */
+void terminal_notified(void);
 
 /* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
 int64_t terminal_node(struct node **out);
-void terminal_notified(void);
 
 extern const struct file_operations terminal_files;
 /* /dev/tty: the session's own terminal, or -ENXIO; any other: it may become that. */
