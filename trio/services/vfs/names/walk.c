@@ -81,7 +81,6 @@ static inline void go_to(struct walker *w, struct node *to)
 static int64_t go_up(struct walker *w)
 {
 	struct node *n = w->at, *parent;
-	int64_t result;
 
 	while (n != w->root && n == n->mount->root && n->mount->covers != NULL)
 		n = n->mount->covers;
@@ -89,10 +88,9 @@ static int64_t go_up(struct walker *w)
 		go_to(w, node_hold(n));
 		return 0;
 	}
-	result = n->operations->parent(n, &parent);
-	if (result == 0)
-		go_to(w, parent);
-	return result;
+	TRY(n->operations->parent(n, &parent));
+	go_to(w, parent);
+	return 0;
 }
 
 /* The link's text comes before what is left of the path. */
