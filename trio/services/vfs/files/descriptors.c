@@ -282,40 +282,38 @@ verdict vfs_close_range(struct request *r, uint32_t first, uint32_t last, uint32
 	return answer(r, 0);
 }
 
-/* dup2 and dup3: `to` is closed first. */
-static int64_t duplicate_at(uint32_t task, struct file *f, uint32_t to, uint32_t flags)
-{
-	int64_t result = room_for(task, to);
-
-	if (result != 0)
-		return result == -EMFILE ? -EBADF : result;
-	file_hold(f);
-	descriptor_close(task, (int32_t)to);
-	return descriptor_place(task, f, to, flags);
-}
-
-verdict vfs_duplicate(struct request *r, int32_t fd, int32_t to, int32_t least, uint32_t flags, uint32_t same)
+verdict vfs_duplicate(struct request *r, int32_t fd, uint32_t least, uint32_t flags)
 {
 	struct file *f = file_of(r->task, fd);
 	int64_t result;
 
-	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && least < 0 && same == 0))
+	if (f == NULL)
+		return refuse(r, EBADF);
+	if (least >= vfs.tasks[r->task].files_most)
+		return refuse(r, EINVAL);
+	result = descriptor_place(r->task, f, least, flags);
+	if (result >= 0)
+		file_hold(f);
+	return settle(r, result);
+}
+
+verdict vfs_duplicate_at(struct request *r, int32_t fd, int32_t to, uint32_t flags, uint32_t same)
+{
+	struct file *f = file_of(r->task, fd);
+	int64_t result;
+
+	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && same == 0))
 		return refuse(r, EINVAL);
 	if (f == NULL)
 		return refuse(r, EBADF);
-	if (least >= 0) {
-		if ((uint32_t)least >= vfs.tasks[r->task].files_most)
-			return refuse(r, EINVAL);
-		result = descriptor_place(r->task, f, (uint32_t)least, flags);
-		if (result >= 0)
-			file_hold(f);
-		return settle(r, result);
-	}
-	if (to < 0)
-		return refuse(r, EBADF);
 	if (to == fd)
 		return answer(r, fd);
-	return settle(r, duplicate_at(r->task, f, (uint32_t)to, flags));
+	result = room_for(r->task, (uint32_t)to);
+	if (result != 0)
+		return settle(r, result == -EMFILE ? -EBADF : result);
+	file_hold(f);
+	descriptor_close(r->task, to);
+	return settle(r, descriptor_place(r->task, f, (uint32_t)to, flags));
 }
 
 /* For execve: those that are marked. */
