@@ -225,12 +225,12 @@ static bool do_inode(const char *command, const char *line)
 
 static void numbers(void)
 {
-	struct file_system_numbers n = { 0 };
+	struct linux_statfs n = { 0 };
 	int64_t result;
 
 	CALL(result, numbers, mount, grant_write(&n, sizeof(n)));
 	printf("%lld %llu %llu %llu %llu\n", (long long)result, (unsigned long long)n.blocks,
-	       (unsigned long long)n.blocks_free, (unsigned long long)n.inodes, (unsigned long long)n.inodes_free);
+	       (unsigned long long)n.blocks_free, (unsigned long long)n.files, (unsigned long long)n.files_free);
 }
 
 /* Time passes until the alarm, and what that starts ends. */

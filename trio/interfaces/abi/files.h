@@ -127,6 +127,8 @@
 
 /* A device's number as programs see it, of 32 bits. */
 #define DEVICE(major, minor) (((uint32_t)(major) << 8) | ((minor) & 0xff) | (((uint32_t)(minor) & ~0xffU) << 12))
+#define DEVICE_MAJOR(device) ((uint32_t)(device) >> 8 & 0xfff)
+#define DEVICE_MINOR(device) (((uint32_t)(device) & 0xff) | ((uint32_t)(device) >> 12 & 0xfff00))
 
 struct linux_stat {
 	uint64_t device;
@@ -207,11 +209,6 @@ struct file_attributes {
 #define SET_GROUP 4
 #define SET_ACCESSED 8
 #define SET_MODIFIED 16
-
-/* Between services: a file system as a whole. `type` is statfs's magic number. */
-struct file_system_numbers {
-	uint64_t type, block_size, blocks, blocks_free, inodes, inodes_free, name_length, flags;
-};
 
 /* What calls of a file system on a disk wait for: so many things, of which one is that the disk takes a request more,
  * and one comes whenever any does. */

@@ -144,18 +144,17 @@ int64_t fs_set_attributes(uint32_t mount, uint32_t inode, uint32_t which, struct
 
 int64_t fs_numbers(uint32_t mount, struct grant to)
 {
-	struct file_system_numbers n;
+	struct linux_statfs n;
 	struct mount *m;
 
 	TRY(mount_of(mount, &m));
-	n = (struct file_system_numbers){ .type = MAGIC,
-					  .block_size = m->block_size,
-					  .blocks = m->zones - m->first_zone,
-					  .blocks_free = m->zones_map.free,
-					  .inodes = m->inodes_map.bits - 1,
-					  .inodes_free = m->inodes_map.free,
-					  .name_length = NAME_BYTES,
-					  .flags = m->read_only ? MS_RDONLY : 0 };
+	n = (struct linux_statfs){ .type = MAGIC,
+				   .block_size = m->block_size,
+				   .blocks = m->zones - m->first_zone,
+				   .blocks_free = m->zones_map.free,
+				   .files = m->inodes_map.bits - 1,
+				   .files_free = m->inodes_map.free,
+				   .name_length = NAME_BYTES };
 	return copy_out(to, 0, &n, sizeof(n));
 }
 

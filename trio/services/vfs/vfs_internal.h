@@ -76,7 +76,8 @@ struct file_system {
 	int64_t (*mount)(struct mount *m, const char *source, const char *options);
 	/* -EBUSY where anything but the root is held. */
 	int64_t (*unmount)(struct mount *m);
-	void (*numbers)(struct mount *m, struct file_system_numbers *to);
+	/* But for `flags` and what follows from the others. */
+	void (*numbers)(struct mount *m, struct linux_statfs *to);
 	int64_t (*sync)(struct mount *m);
 };
 

@@ -150,7 +150,7 @@ static int64_t remote_unmount(struct mount *m)
 	return 0;
 }
 
-static void remote_numbers(struct mount *m, struct file_system_numbers *to)
+static void remote_numbers(struct mount *m, struct linux_statfs *to)
 {
 	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
 }

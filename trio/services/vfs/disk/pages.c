@@ -12,14 +12,13 @@
 /* What object_wanted returns; else there is nothing. */
 enum news { WANTED = 1, UNHELD };
 
-/* Pages that are being read: from `index` on those that somebody waits for, then from `begin` on what else is
- * wanted. */
+/* Pages that are being read: one that somebody waits for, and those around it; or several that will be needed. */
 struct load {
 	struct link link;
 	struct remote_node *node;
 	/* What of the disk it waits for. */
 	uint32_t waits_for;
-	uint64_t index, awaited_end, begin, end;
+	uint64_t index, count;
 };
 static struct link loads = { &loads, &loads };
 
@@ -37,13 +36,10 @@ static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
 	result = remote_program_read(&n->node, index * PAGE, grant_write((void *)address, PAGE));
 	if (result == -EWAIT)
 		return result;
-	if (result < 0) {
-		vm_object_brought(n->object, index, awaited ? (int32_t)-result : EWAIT);
-		return result;
-	}
-	memset((char *)address + result, 0, PAGE - (uint64_t)result);
-	vm_object_brought(n->object, index, 0);
-	return 0;
+	if (result >= 0)
+		memset((char *)address + result, 0, PAGE - (uint64_t)result);
+	vm_object_brought(n->object, index, result >= 0 ? 0 : awaited ? (int32_t)-result : EWAIT);
+	return MIN(result, 0);
 }
 
 #define NOTHING_AWAITED UINT32_MAX
@@ -72,52 +68,40 @@ static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, b
 	return result;
 }
 
-/* True: there is nothing more to wait for. */
-static bool load_goes_on(struct load *l)
+/* Until it has to wait again, or its end. */
+static void load_go_on(struct load *l)
 {
-	int64_t awaited;
+	uint64_t begin = l->index, end = begin + l->count;
+	int64_t awaited = 0;
 
 	l->waits_for = NOTHING_AWAITED;
-	awaited = pages_load(l->node, l->index, l->awaited_end, true, &l->waits_for);
+	if (l->count == 1) {
+		awaited = pages_load(l->node, begin, end, true, &l->waits_for);
+		begin -= begin % AROUND;
+		end = begin + AROUND;
+	}
 	if (awaited == 0 || awaited == -EWAIT)
-		(void)pages_load(l->node, l->begin, l->end, false, &l->waits_for);
-	return l->waits_for == NOTHING_AWAITED;
-}
-
-static void load_end(struct load *l)
-{
+		(void)pages_load(l->node, begin, end, false, &l->waits_for);
+	if (l->waits_for != NOTHING_AWAITED)
+		return;
 	list_remove(&l->link);
 	node_drop(&l->node->node);
 	heap_free(l, sizeof *l);
 }
 
-static void load_begin(struct load *l, struct remote_node *n, uint64_t index, uint64_t count)
-{
-	list_add(&loads, &l->link);
-	l->node = remote_of(node_hold(&n->node));
-	l->index = l->awaited_end = index;
-	l->begin = index;
-	l->end = index + count;
-	if (count == 1) {
-		l->awaited_end = index + 1;
-		l->begin = index - index % AROUND;
-		l->end = l->begin + AROUND;
-	}
-	if (load_goes_on(l))
-		load_end(l);
-}
-
 void remote_pages_wanted(void)
 {
-	uint64_t name, index, count;
+	uint64_t name;
 	struct load *l;
 
 	while ((l = heap_allocate(sizeof *l)) != NULL) {
-		int64_t news = vm_object_wanted(&name, &index, &count);
+		int64_t news = vm_object_wanted(&name, &l->index, &l->count);
 		struct remote_node *n = (struct remote_node *)name;
 
 		if (news == WANTED) {
-			load_begin(l, n, index, count);
+			l->node = remote_of(node_hold(&n->node));
+			list_add(&loads, &l->link);
+			load_go_on(l);
 			continue;
 		}
 		heap_free(l, sizeof *l);
@@ -221,8 +205,8 @@ void disk_notified(void)
 	/* vm too tells so that it may be asked again. */
 	came |= 1ULL << FS_ANYTHING;
 	LIST_EACH (struct load, l, &loads, link)
-		if ((came >> l->waits_for & 1) != 0 && load_goes_on(l))
-			load_end(l);
+		if ((came >> l->waits_for & 1) != 0)
+			load_go_on(l);
 	room_came(room);
 	for (uint64_t rest = came & ~(1ULL << FS_ROOM); rest != 0; rest &= rest - 1)
 		unpark(&vfs.disk_waiters[__builtin_ctzll(rest)]);

@@ -93,23 +93,20 @@ static int64_t node_found(struct node *directory, uint32_t inode, const char *na
 {
 	struct remote_mount *m = remote_mount_of(directory);
 	struct remote_node *n = *place_of(m, inode);
-	int64_t result;
+	int64_t result = 0;
 
-	if (n == NULL) {
+	if (n == NULL)
 		result = remote_node_new(directory->mount, inode, out);
-		if (result != 0) {
-			fs_release(m->number, inode);
-			return result;
-		}
-		n = remote_of(*out);
-	} else {
-		result = n->stale ? remote_refresh(&n->node) : 0;
+	else if (n->stale)
+		result = remote_refresh(&n->node);
+	if (n != NULL || result != 0)
 		fs_release(m->number, inode);
-		if (result != 0)
-			return result;
-		if (n->node.references++ == 0)
-			idle_leave(m, n);
-	}
+	if (result != 0)
+		return result;
+	if (n == NULL)
+		n = remote_of(*out);
+	else if (n->node.references++ == 0)
+		idle_leave(m, n);
 	if (n->parent != remote_of(directory) || n->length != length || memcmp(n->name, name, length) != 0)
 		found_as(n, directory, name, length);
 	*out = &n->node;

@@ -57,11 +57,15 @@ struct descriptors *descriptors_copy(const struct descriptors *from)
 /* Files that one run closes at most: each may be the last to hold much. */
 #define SHARE_FILES 64U
 
-/* Closes a share; true: there is none left. */
-static bool close_share(uint32_t task)
+bool descriptors_drop(uint32_t task)
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;
 
+	if (d->references > 1) {
+		d->references--;
+		vfs.tasks[task].descriptors = NULL;
+		return true;
+	}
 	for (uint32_t fd = 0, left = SHARE_FILES; d->used > 0; fd++) {
 		if (d->files[fd] == NULL)
 			continue;
@@ -69,18 +73,7 @@ static bool close_share(uint32_t task)
 			return false;
 		descriptor_close(task, (int32_t)fd);
 	}
-	return true;
-}
-
-bool descriptors_drop(uint32_t task)
-{
-	struct descriptors *d = vfs.tasks[task].descriptors;
-
-	if (d->references == 1 && !close_share(task))
-		return false;
 	vfs.tasks[task].descriptors = NULL;
-	if (--d->references > 0)
-		return true;
 	heap_free(d->files, d->size * sizeof(void *));
 	heap_free(d, sizeof *d);
 	return true;
@@ -202,10 +195,9 @@ int64_t place_one(uint32_t task, const struct file_operations *operations, void 
 		  uint32_t descriptor_flags)
 {
 	struct file *f;
-	int64_t fd = file_make(&nothing, state, flags, NULL, &f);
+	int64_t fd;
 
-	if (fd != 0)
-		return fd;
+	TRY(file_make(&nothing, state, flags, NULL, &f));
 	fd = descriptor_place(task, f, 0, descriptor_flags);
 	if (fd < 0)
 		file_drop(f);
@@ -290,46 +282,38 @@ verdict vfs_close_range(struct request *r, uint32_t first, uint32_t last, uint32
 	return answer(r, 0);
 }
 
-/* dup2 and dup3: `to` is closed first. */
-static int64_t duplicate_at(uint32_t task, struct file *f, uint32_t to, uint32_t flags)
-{
-	struct descriptors *d = vfs.tasks[task].descriptors;
-	int64_t result = room_for(task, to);
-
-	if (result != 0)
-		return result == -EMFILE ? -EBADF : result;
-	file_hold(f);
-	descriptor_close(task, (int32_t)to);
-	d->files[to] = f;
-	d->used++;
-	descriptor_mark(d, to, (flags & O_CLOEXEC) != 0);
-	if (to == d->lowest)
-		d->lowest++;
-	return to;
-}
-
-verdict vfs_duplicate(struct request *r, int32_t fd, int32_t to, int32_t least, uint32_t flags, uint32_t same)
+verdict vfs_duplicate(struct request *r, int32_t fd, uint32_t least, uint32_t flags)
 {
 	struct file *f = file_of(r->task, fd);
 	int64_t result;
 
-	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && least < 0 && same == 0))
+	if (f == NULL)
+		return refuse(r, EBADF);
+	if (least >= vfs.tasks[r->task].files_most)
+		return refuse(r, EINVAL);
+	result = descriptor_place(r->task, f, least, flags);
+	if (result >= 0)
+		file_hold(f);
+	return settle(r, result);
+}
+
+verdict vfs_duplicate_at(struct request *r, int32_t fd, int32_t to, uint32_t flags, uint32_t same)
+{
+	struct file *f = file_of(r->task, fd);
+	int64_t result;
+
+	if ((flags & ~O_CLOEXEC) != 0 || (to == fd && same == 0))
 		return refuse(r, EINVAL);
 	if (f == NULL)
 		return refuse(r, EBADF);
-	if (to == -1 && same == 0 && least >= 0) {
-		if ((uint32_t)least >= vfs.tasks[r->task].files_most)
-			return refuse(r, EINVAL);
-		result = descriptor_place(r->task, f, (uint32_t)least, flags);
-		if (result >= 0)
-			file_hold(f);
-		return settle(r, result);
-	}
-	if (to < 0)
-		return refuse(r, EBADF);
 	if (to == fd)
 		return answer(r, fd);
-	return settle(r, duplicate_at(r->task, f, (uint32_t)to, flags));
+	result = room_for(r->task, (uint32_t)to);
+	if (result != 0)
+		return settle(r, result == -EMFILE ? -EBADF : result);
+	file_hold(f);
+	descriptor_close(r->task, to);
+	return settle(r, descriptor_place(r->task, f, (uint32_t)to, flags));
 }
 
 /* For execve: those that are marked. */

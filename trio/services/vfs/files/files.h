@@ -4,9 +4,6 @@
 
 #include "vfs_internal.h"
 
-/* Without O_LARGEFILE and the like there is one limit for all: what an off_t holds. */
-#define OFFSET_MOST 0x7fffffffffffffffL
-
 /* The open file at `fd`, not held; NULL: EBADF. */
 static inline struct file *file_of(uint32_t task, int32_t fd)
 {

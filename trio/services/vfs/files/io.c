@@ -138,7 +138,8 @@ int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
 
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length)
 {
-	uint64_t most = MIN(vfs.tasks[r->task].size_most, (uint64_t)OFFSET_MOST);
+	/* Without O_LARGEFILE and the like there is one limit for all: what an off_t holds. */
+	uint64_t most = MIN(vfs.tasks[r->task].size_most, (uint64_t)INT64_MAX);
 
 	if ((f->flags & O_APPEND) != 0)
 		*at = f->node->size;
@@ -147,7 +148,7 @@ uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, ui
 		return 0;
 	if (*at >= most) {
 		/* A call that has written something says how much. */
-		if (most < OFFSET_MOST && r->scratch[MOVED] == 0)
+		if (most < INT64_MAX && r->scratch[MOVED] == 0)
 			raise_signal(r, SIGXFSZ);
 		refuse(r, EFBIG);
 		return 0;
@@ -194,7 +195,7 @@ verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argu
  * nothing has moved, but for r->done bytes that a pipe took. */
 static verdict send_some(struct request *r, struct file *to, struct file *from, uint64_t *at, uint64_t count)
 {
-	uint64_t start = *at, end = start, taken = r->done;
+	uint64_t end = *at, taken = r->done;
 	verdict which;
 
 	r->done = 0;
@@ -204,22 +205,13 @@ static verdict send_some(struct request *r, struct file *to, struct file *from, 
 		return which;
 	which = to->operations->write(r, to, grant_read(vfs.page, (size_t)r->result), &to->position);
 	if (which == ANSWERED && r->result > 0)
-		*at = start + (uint64_t)r->result;
+		*at += (uint64_t)r->result;
 	return which;
 }
 
 static bool takes_more(struct file *f)
 {
 	return f->operations->poll == NULL || (f->operations->poll(f) & READY_OUT) != 0;
-}
-
-/* What has been sent so far is told as it goes: a signal may end the call between two runs. */
-static int64_t sent(struct file *from, struct grant offset, uint64_t at)
-{
-	if (offset.length != 0)
-		return copy_out(offset, 0, &at, sizeof at);
-	from->position = at;
-	return 0;
 }
 
 verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct grant offset, uint64_t count)
@@ -245,8 +237,6 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 	count = MIN(count, READ_WRITE_MOST);
 	/* A signal may end the first page's wait alone: later none waits but for a disk. */
 	while (r->scratch[MOVED] < count && (r->scratch[MOVED] == 0 || takes_more(to))) {
-		uint64_t before = at;
-
 		if (r->scratch[MOVED] >= share) {
 			r->done = r->scratch[MOVED];
 			return give_way(r, BY_A_SIGNAL);
@@ -256,8 +246,11 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 		r->done = 0;
 		if (r->result <= 0)
 			break;
-		r->scratch[MOVED] += at - before;
-		if (sent(from, offset, at) != 0)
+		r->scratch[MOVED] += (uint64_t)r->result;
+		/* What has been sent so far is told as it goes: a signal may end the call between two runs. */
+		if (offset.length == 0)
+			from->position = at;
+		else if (copy_out(offset, 0, &at, sizeof at) != 0)
 			return refuse(r, EFAULT);
 	}
 	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : settle(r, r->result);
@@ -265,15 +258,13 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 
 static int64_t may_map(const struct file *f, uint32_t protection, uint32_t flags)
 {
-	bool shared = (flags & MAP_TYPE) != MAP_PRIVATE;
+	uint32_t type = flags & MAP_TYPE;
 
-	if ((flags & MAP_TYPE) < MAP_SHARED || (flags & MAP_TYPE) > MAP_SHARED_VALIDATE)
+	if (type < MAP_SHARED || type > MAP_SHARED_VALIDATE)
 		return -EINVAL;
-	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE && (flags & ~MAP_VALID) != 0)
+	if (type == MAP_SHARED_VALIDATE && (flags & ~MAP_VALID) != 0)
 		return -EOPNOTSUPP;
-	if (!file_reads(f))
-		return -EACCES;
-	if (shared && (protection & PROT_WRITE) != 0 && !file_writes(f))
+	if (!file_reads(f) || (type != MAP_PRIVATE && (protection & PROT_WRITE) != 0 && !file_writes(f)))
 		return -EACCES;
 	if ((protection & PROT_EXEC) != 0 && f->node != NULL && (f->node->mount->flags & MS_NOEXEC) != 0)
 		return -EPERM;

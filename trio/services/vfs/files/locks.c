@@ -211,8 +211,7 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 	switch (command) {
 	case F_DUPFD:
 	case F_DUPFD_CLOEXEC:
-		return vfs_duplicate(r, fd, -1, (int32_t)MIN(argument, INT32_MAX), command == F_DUPFD ? 0 : O_CLOEXEC,
-				     0);
+		return vfs_duplicate(r, fd, (uint32_t)MIN(argument, UINT32_MAX), command == F_DUPFD ? 0 : O_CLOEXEC);
 	case F_GETFD:
 		return answer(r, descriptor_is_marked(vfs.tasks[r->task].descriptors, (uint32_t)fd));
 	case F_SETFD:

@@ -90,16 +90,6 @@ verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32
 	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
 }
 
-static uint32_t major_of(uint64_t device)
-{
-	return (uint32_t)(device >> 8) & 0xfff;
-}
-
-static uint32_t minor_of(uint64_t device)
-{
-	return (uint32_t)((device & 0xff) | (device >> 12 & 0xfff00));
-}
-
 verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
 		  struct grant to)
 {
@@ -121,10 +111,10 @@ verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint3
 				  .accessed = { (int64_t)s.access_s, (uint32_t)s.access_ns, 0 },
 				  .modified = { (int64_t)s.modify_s, (uint32_t)s.modify_ns, 0 },
 				  .changed = { (int64_t)s.change_s, (uint32_t)s.change_ns, 0 },
-				  .special_major = major_of(s.special),
-				  .special_minor = minor_of(s.special),
-				  .device_major = major_of(s.device),
-				  .device_minor = minor_of(s.device) };
+				  .special_major = DEVICE_MAJOR(s.special),
+				  .special_minor = DEVICE_MINOR(s.special),
+				  .device_major = DEVICE_MAJOR(s.device),
+				  .device_minor = DEVICE_MINOR(s.device) };
 	return settle(r, copy_out(to, 0, &x, sizeof x));
 }
 
@@ -230,29 +220,22 @@ static int64_t instant(int64_t seconds, int64_t rest)
 static int64_t times_get(struct grant from, int64_t unit, struct file_attributes *to, unsigned *which)
 {
 	int64_t *const times[] = { &to->accessed, &to->modified };
-	int64_t given[2][2] = { { 0, UTIME_NOW }, { 0, UTIME_NOW } };
+	int64_t given[4] = { 0 };
 	unsigned present = 0;
 
-	if (from.length == 0)
-		unit = 1;
-	else
+	if (from.length != 0)
 		TRY(copy_in(given, from, 0, MIN(from.length, sizeof given)));
-	if (unit == 0) {
-		given[1][0] = given[0][1];
-		given[0][1] = given[1][1] = 0;
-		unit = 1;
-	}
 	for (unsigned i = 0; i < 2; i++) {
-		int64_t rest = given[i][1];
+		int64_t seconds = given[unit == 0 ? i : 2 * i], rest = unit == 0 ? 0 : given[2 * i + 1];
 
 		if (unit == 1 && rest == UTIME_OMIT)
 			continue;
 		*which |= i == 0 ? SET_ACCESSED : SET_MODIFIED;
-		if (unit == 1 && rest == UTIME_NOW) {
+		if (from.length == 0 || (unit == 1 && rest == UTIME_NOW)) {
 			*times[i] = vfs_time();
 			present++;
-		} else if (rest >= 0 && rest < (int64_t)NS_PER_SECOND / unit) {
-			*times[i] = instant(given[i][0], rest * unit);
+		} else if (rest >= 0 && rest < (int64_t)NS_PER_SECOND / MAX(unit, 1)) {
+			*times[i] = instant(seconds, rest * unit);
 		} else {
 			return -EINVAL;
 		}

@@ -57,8 +57,7 @@ verdict vfs_getcwd(struct request *r, struct grant to)
 		return vfs_settle(r, length);
 	if ((uint64_t)length + 1 > to.length)
 		return refuse(r, ERANGE);
-	TRY_ANSWER(r, copy_out(to, 0, vfs.path, (size_t)length + 1));
-	return answer(r, length + 1);
+	return answer_with(r, length + 1, to, vfs.path, (size_t)length + 1);
 }
 
 verdict vfs_umask(struct request *r, uint32_t mask)
@@ -72,28 +71,26 @@ verdict vfs_umask(struct request *r, uint32_t mask)
 
 verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, struct grant to)
 {
-	struct file_system_numbers n = { .name_length = NAME_MAX };
-	struct linux_statfs s = { 0 };
+	struct linux_statfs s = { .block_size = PAGE, .name_length = NAME_MAX };
 	struct file *f = file_of(r->task, directory);
-	const struct mount *m;
+	struct mount *m;
 	HELD struct node *node = NULL;
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
 	TRY_ANSWER(r, node_at(r, directory, path, 0, &node));
 	m = node->mount;
-	if (m->type->numbers != NULL)
-		m->type->numbers(node->mount, &n);
-	s.type = (int64_t)n.type;
-	s.block_size = s.fragment_size = (int64_t)(n.block_size != 0 ? n.block_size : PAGE);
-	s.blocks = n.blocks;
-	s.blocks_free = s.blocks_available = n.blocks_free;
-	s.files = n.inodes;
-	s.files_free = n.inodes_free;
-	s.name_length = (int64_t)n.name_length;
+	m->type->numbers(m, &s);
+	s.fragment_size = s.block_size;
+	s.blocks_available = s.blocks_free;
 	/* Linux says that these flags are meant by a bit of their own. */
 	s.flags = (int64_t)((m->flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)) | 0x20);
 	return settle(r, copy_out(to, 0, &s, sizeof s));
+}
+
+static int64_t mount_sync(struct mount *m)
+{
+	return m->type == NULL || m->type->sync == NULL ? 0 : m->type->sync(m);
 }
 
 int64_t vfs_write_back(void)
@@ -101,8 +98,7 @@ int64_t vfs_write_back(void)
 	int64_t worst = 0;
 
 	for (uint32_t i = 0; i < MOUNTS; i++) {
-		struct mount *m = &vfs.mounts[i];
-		int64_t result = m->type == NULL || m->type->sync == NULL ? 0 : m->type->sync(m);
+		int64_t result = mount_sync(&vfs.mounts[i]);
 
 		if (result == -EWAIT || worst == 0)
 			worst = result;
@@ -114,24 +110,17 @@ verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 {
 	struct file *f;
 	struct node *n;
-	int64_t result;
 
-	if (fd == -1) {
-		result = vfs_write_back();
-		/* sync(2) has no errors. */
-		return vfs_settle(r, result == -EWAIT ? result : 0);
-	}
-	f = file_of(r->task, fd);
-	if (f == NULL || (f->flags & O_PATH) != 0)
-		return refuse(r, EBADF);
+	/* sync(2) has no errors. */
+	if (fd == -1)
+		return vfs_settle(r, vfs_write_back() == -EWAIT ? -EWAIT : 0);
+	f = file_at(r, fd);
+	if (f == NULL)
+		return ANSWERED;
 	n = f->node;
-	if (n == NULL)
-		return all != 0 ? answer(r, 0) : refuse(r, EINVAL);
 	if (all != 0)
-		return vfs_settle(r, n->mount->type->sync == NULL ? 0 : n->mount->type->sync(n->mount));
-	if (S_ISBLK(n->mode))
-		return answer(r, 0);
-	if (!S_ISREG(n->mode) && !S_ISDIR(n->mode))
+		return vfs_settle(r, n == NULL ? 0 : mount_sync(n->mount));
+	if (n == NULL || (!S_ISREG(n->mode) && !S_ISDIR(n->mode) && !S_ISBLK(n->mode)))
 		return refuse(r, EINVAL);
-	return vfs_settle(r, n->operations->sync == NULL ? 0 : n->operations->sync(n));
+	return vfs_settle(r, S_ISBLK(n->mode) || n->operations->sync == NULL ? 0 : n->operations->sync(n));
 }

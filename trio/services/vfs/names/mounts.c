@@ -89,19 +89,18 @@ static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_
 	return 0;
 }
 
-/* A string that may be missing: "" then. */
+/* A string that may be missing: then `to` stays as it is. */
 static int64_t text_in(char *to, size_t size, struct grant from)
 {
 	int64_t length = from.length == 0 ? 0 : copy_string(to, size, from);
 
-	to[length < 0 ? 0 : length] = '\0';
 	return length == -ENAMETOOLONG ? -EINVAL : length;
 }
 
 verdict vfs_mount(struct request *r, struct grant source, struct grant path, struct grant type, uint64_t flags,
 		  struct grant options)
 {
-	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256];
+	char kind_name[TYPE_BYTES] = "", source_name[TYPE_BYTES] = "", text[256] = "";
 	const struct file_system *kind;
 	HELD struct node *on = NULL;
 

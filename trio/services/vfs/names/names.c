@@ -97,10 +97,8 @@ verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint
 	if (p.node == NULL)
 		return refuse(r, ENOENT);
 	TRY_ANSWER(r, may_remove(r->task, p.directory, p.node));
-	if (is_rmdir && !S_ISDIR(p.node->mode))
-		return refuse(r, ENOTDIR);
-	if (!is_rmdir && S_ISDIR(p.node->mode))
-		return refuse(r, EISDIR);
+	if (is_rmdir != S_ISDIR(p.node->mode))
+		return refuse(r, is_rmdir ? ENOTDIR : EISDIR);
 	if (!is_rmdir && p.slash)
 		return refuse(r, ENOTDIR);
 	return vfs_settle(r, p.directory->operations->unlink(&p));

@@ -22,16 +22,14 @@ static inline int64_t path_in(struct grant path)
 static inline int64_t find_node(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 				struct node **out)
 {
-	int64_t result = path_in(path);
-
-	return result < 0 ? result : walk(r->task, directory, vfs.path, flags, out);
+	TRY(path_in(path));
+	return walk(r->task, directory, vfs.path, flags, out);
 }
 /* walk_place() of such a path, whose last link is not followed. */
 static inline int64_t find_place(const struct request *r, int32_t directory, struct grant path, struct place *out)
 {
-	int64_t result = path_in(path);
-
-	return result < 0 ? result : walk_place(r->task, directory, vfs.path, AT_SYMLINK_NOFOLLOW, out);
+	TRY(path_in(path));
+	return walk_place(r->task, directory, vfs.path, AT_SYMLINK_NOFOLLOW, out);
 }
 /* MAY_* for the task's effective user: 0 or -EACCES; -EROFS to write on a mount that is read-only. */
 int64_t permitted(uint32_t task, const struct node *n, unsigned wanted);

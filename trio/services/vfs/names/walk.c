@@ -81,7 +81,6 @@ static inline void go_to(struct walker *w, struct node *to)
 static int64_t go_up(struct walker *w)
 {
 	struct node *n = w->at, *parent;
-	int64_t result;
 
 	while (n != w->root && n == n->mount->root && n->mount->covers != NULL)
 		n = n->mount->covers;
@@ -89,10 +88,9 @@ static int64_t go_up(struct walker *w)
 		go_to(w, node_hold(n));
 		return 0;
 	}
-	result = n->operations->parent(n, &parent);
-	if (result == 0)
-		go_to(w, parent);
-	return result;
+	TRY(n->operations->parent(n, &parent));
+	go_to(w, parent);
+	return 0;
 }
 
 /* The link's text comes before what is left of the path. */
@@ -138,6 +136,7 @@ static int64_t go_by_link(struct walker *w, struct node *link)
 static inline __attribute__((always_inline)) int64_t start(struct walker *w, int32_t directory)
 {
 	struct directories *directories = vfs.tasks[w->task].directories;
+	struct node *at;
 	struct file *f;
 
 	vfs.walker = w->task;
@@ -147,19 +146,18 @@ static inline __attribute__((always_inline)) int64_t start(struct walker *w, int
 	if (w->path[0] == '\0' && (w->flags & AT_EMPTY_PATH) == 0)
 		return -ENOENT;
 	if (w->path[0] == '/') {
-		w->at = node_hold(w->root);
-		return 0;
+		at = w->root;
+	} else if (directory == AT_FDCWD) {
+		at = directories->current;
+	} else {
+		f = file_of(w->task, directory);
+		if (f == NULL)
+			return -EBADF;
+		if (f->node == NULL)
+			return w->path[0] == '\0' ? -EINVAL : -ENOTDIR;
+		at = f->node;
 	}
-	if (directory == AT_FDCWD) {
-		w->at = node_hold(directories->current);
-		return 0;
-	}
-	f = file_of(w->task, directory);
-	if (f == NULL)
-		return -EBADF;
-	if (f->node == NULL)
-		return w->path[0] == '\0' ? -EINVAL : -ENOTDIR;
-	w->at = node_hold(f->node);
+	w->at = node_hold(at);
 	return 0;
 }
 
@@ -230,11 +228,10 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 /* To the end of the path; or 1, and the walk is at the place's directory. */
 static inline __attribute__((always_inline)) int64_t go(struct walker *w, int32_t directory, struct place *place)
 {
-	int64_t result = start(w, directory);
+	int64_t result;
 	size_t length;
 
-	if (result != 0)
-		return result;
+	TRY(start(w, directory));
 	while ((length = component(w)) > 0) {
 		result = step(w, length, place);
 		if (result != 0) {

@@ -159,27 +159,22 @@ static int64_t proc_list(struct file *f, struct grant to)
 {
 	const struct proc_thing *n = thing_of(f->node);
 	char name[NAME_MAX];
+	int64_t result = 0;
 	uint64_t at = 0;
 
 	if (!is_alive(n))
 		return -ENOENT;
-	for (; f->position < PLACES; f->position++) {
+	while (result == 0 && f->position < PLACES) {
 		struct proc_thing is = f->position == 0 ? *n : *thing_of(f->node->mount->root);
-		size_t length = f->position + 1;
-		int64_t bytes;
 
-		if (f->position >= DOTS) {
-			if (!thing_at(n, f->position, &is))
-				continue;
-			length = name_of(&is, name);
-		}
-		bytes = entry_put(to, at, inode_of(&is), f->position + 1, is.entry->mode,
-				  f->position < DOTS ? ".." : name, length);
-		if (bytes < 0)
-			return at > 0 ? (int64_t)at : bytes;
-		at += (uint64_t)bytes;
+		if (f->position < DOTS)
+			result = entry_put(f, to, &at, inode_of(&is), is.entry->mode, "..", f->position + 1);
+		else if (thing_at(n, f->position, &is))
+			result = entry_put(f, to, &at, inode_of(&is), is.entry->mode, name, name_of(&is, name));
+		else
+			f->position++;
 	}
-	return (int64_t)at;
+	return at > 0 ? (int64_t)at : result;
 }
 
 /* Links ------------------------------------------------------------------------------------------------------------ */
@@ -319,9 +314,9 @@ static int64_t proc_unmount(struct mount *m)
 	return 0;
 }
 
-static void proc_numbers(struct mount *m, struct file_system_numbers *to)
+static void proc_numbers(struct mount *m, struct linux_statfs *to)
 {
-	*to = (struct file_system_numbers){ .type = PROC_MAGIC, .block_size = PAGE, .name_length = NAME_MAX };
+	*to = (struct linux_statfs){ .type = PROC_MAGIC, .block_size = PAGE, .name_length = NAME_MAX };
 }
 
 static const struct file_operations proc_directory_files = { .entries = proc_list, .seek = seek_by_size };

@@ -164,7 +164,7 @@ static void pages_cut(struct tmpfs_node *n, uint64_t size)
 	pages_forget(n, (size + PAGE - 1) / PAGE);
 	if (n->data.object == 0)
 		return;
-	vm_object_resize(n->data.object, OFFSET_MOST);
+	vm_object_resize(n->data.object, INT64_MAX);
 	vm_object_resize(n->data.object, size);
 }
 

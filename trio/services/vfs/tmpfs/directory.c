@@ -121,34 +121,24 @@ void directory_remove(struct entry *e)
 	heap_free(e, entry_size(e->length));
 }
 
-int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
+int64_t entry_put(struct file *f, struct grant to, uint64_t *at, uint64_t inode, uint32_t mode, const char *name,
 		  size_t length)
 {
 	_Alignas(8) char buffer[sizeof(struct linux_dirent64) + NAME_MAX + 8];
 	struct linux_dirent64 *d = (struct linux_dirent64 *)buffer;
 	size_t whole = (sizeof *d + length + 1 + 7) & ~7UL;
 
-	if (at + whole > to.length)
+	if (*at + whole > to.length)
 		return -EINVAL;
 	memset(buffer + whole - 8, 0, 8);
 	d->inode = inode;
-	d->next = (int64_t)next;
+	d->next = (int64_t)f->position + 1;
 	d->length = (uint16_t)whole;
 	d->type = (uint8_t)((mode & S_IFMT) >> 12);
 	memcpy(d->name, name, length);
-	return copy_out(to, at, buffer, whole) != 0 ? -EFAULT : (int64_t)whole;
-}
-
-/* Shows `n` at the file's position, and the file continues behind it. */
-static int64_t show(struct file *file, struct grant to, uint64_t *at, const struct node *n, const char *name,
-		    size_t length)
-{
-	int64_t bytes = entry_put(to, *at, n->inode, file->position + 1, n->mode, name, length);
-
-	if (bytes < 0)
-		return bytes;
-	*at += (uint64_t)bytes;
-	file->position++;
+	TRY(copy_out(to, *at, buffer, whole));
+	*at += whole;
+	f->position++;
 	return 0;
 }
 
@@ -156,21 +146,21 @@ static int64_t show(struct file *file, struct grant to, uint64_t *at, const stru
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);
-	const struct node *dots[DOTS] = { &n->node, &n->directory.parent->node };
+	const uint64_t dots[DOTS] = { n->node.inode, n->directory.parent->node.inode };
 	int64_t result = 0;
 	uint64_t at = 0;
 
 	if (n->node.links == 0)
 		return -ENOENT;
 	while (result == 0 && file->position < DOTS)
-		result = show(file, to, &at, dots[file->position], "..", file->position + 1);
+		result = entry_put(file, to, &at, dots[file->position], S_IFDIR, "..", file->position + 1);
 	LIST_EACH (struct entry, e, &n->directory.entries, link) {
 		if (e->position < file->position)
 			continue;
 		if (result != 0)
 			break;
 		file->position = e->position;
-		result = show(file, to, &at, &e->node->node, e->name, e->length);
+		result = entry_put(file, to, &at, e->node->node.inode, e->node->node.mode, e->name, e->length);
 	}
 	if (at == 0 && result != 0)
 		return result;

@@ -49,7 +49,7 @@ int64_t tmpfs_unmount(struct mount *m)
 	return 0;
 }
 
-void tmpfs_numbers(struct mount *m, struct file_system_numbers *to)
+void tmpfs_numbers(struct mount *m, struct linux_statfs *to)
 {
 	struct tmpfs_mount *state = m->state;
 	uint64_t left = 0, total = 0;
@@ -59,8 +59,8 @@ void tmpfs_numbers(struct mount *m, struct file_system_numbers *to)
 	to->block_size = PAGE;
 	to->blocks = state->pages_most != 0 ? state->pages_most : total;
 	to->blocks_free = state->pages_most != 0 ? MIN(left, state->pages_most - state->pages) : left;
-	to->inodes = state->nodes_most != 0 ? state->nodes_most : total;
-	to->inodes_free = to->inodes > state->nodes ? to->inodes - state->nodes : 0;
+	to->files = state->nodes_most != 0 ? state->nodes_most : total;
+	to->files_free = to->files > state->nodes ? to->files - state->nodes : 0;
 	to->name_length = NAME_MAX;
 }
 

@@ -10,6 +10,11 @@
 static const struct node_operations operations;
 static const struct file_operations directory_files = { .entries = tmpfs_entries, .seek = seek_by_size };
 
+static size_t node_bytes(uint32_t mode, uint64_t size)
+{
+	return sizeof(struct tmpfs_node) + (S_ISLNK(mode) ? size : 0);
+}
+
 int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char *target, struct node **out)
 {
 	struct tmpfs_mount *state = m->state;
@@ -17,16 +22,11 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char
 
 	if (state->nodes_most != 0 && state->nodes >= state->nodes_most)
 		return -ENOSPC;
-	n = heap_allocate(sizeof *n);
+	n = heap_allocate(node_bytes(as->mode, as->size));
 	if (n == NULL)
 		return -ENOSPC;
 	if (target != NULL) {
-		n->data.target = heap_allocate(as->size);
-		if (n->data.target == NULL) {
-			heap_free(n, sizeof *n);
-			return -ENOSPC;
-		}
-		memcpy(n->data.target, target, as->size);
+		memcpy(n->target, target, as->size);
 		n->node.size = as->size;
 	}
 	state->nodes++;
@@ -50,30 +50,23 @@ static struct tmpfs_node *node_end(struct tmpfs_node *n)
 
 	if (S_ISREG(n->node.mode))
 		data_drop(n);
-	else if (S_ISLNK(n->node.mode))
-		heap_free(n->data.target, n->node.size);
 	else if (S_ISDIR(n->node.mode) && n->directory.parent != n)
 		parent = n->directory.parent;
 	tmpfs_mount_of(n)->nodes--;
-	heap_free(n, sizeof *n);
+	heap_free(n, node_bytes(n->node.mode, n->node.size));
 	return parent;
 }
 
-/* Removed directories may hold each other in a long row: not by recursion. */
-static void nameless_forget(struct tmpfs_node *n)
-{
-	while (n != NULL && n->node.links == 0) {
-		n = node_end(n);
-		if (n != NULL && --n->node.references > 0)
-			return;
-	}
-}
-
-/* Each step of a walk comes here. */
+/* Each step of a walk comes here. Removed directories may hold each other in a long row: not by recursion. */
 static void tmpfs_forget(struct node *node)
 {
-	if (node->links == 0)
-		nameless_forget(tmpfs_node_of(node));
+	struct tmpfs_node *n = tmpfs_node_of(node);
+
+	while (n->node.links == 0) {
+		n = node_end(n);
+		if (n == NULL || --n->node.references > 0)
+			return;
+	}
 }
 
 static int64_t tmpfs_lookup(struct node *directory, const char *name, size_t length, struct node **out)
@@ -225,7 +218,7 @@ static int64_t tmpfs_readlink(struct node *link, char *to, size_t size)
 {
 	size_t length = MIN(size, link->size);
 
-	memcpy(to, tmpfs_node_of(link)->data.target, length);
+	memcpy(to, tmpfs_node_of(link)->target, length);
 	return (int64_t)length;
 }
 

@@ -39,10 +39,10 @@ struct tmpfs_node {
 			uint32_t object;
 			/* Others map it: pages may have come that are not in `pages`. */
 			bool mapped;
-			/* A symbolic link's target. */
-			char *target;
 		} data;
 	};
+	/* A symbolic link's, of the node's size. */
+	char target[];
 };
 
 /* Of a mount: what it may have, 0: what memory allows. Bytes, nodes. */
@@ -67,7 +67,7 @@ int64_t tmpfs_root(struct mount *m, uint32_t mode);
 /* A device's node, a link or a directory in the root of a mount, at its making. */
 int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t device, const char *target);
 int64_t tmpfs_unmount(struct mount *m);
-void tmpfs_numbers(struct mount *m, struct file_system_numbers *to);
+void tmpfs_numbers(struct mount *m, struct linux_statfs *to);
 
 /* directory.c */
 struct entry *directory_find(const struct tmpfs_node *directory, const char *name, size_t length);
@@ -75,8 +75,8 @@ struct entry *directory_find(const struct tmpfs_node *directory, const char *nam
 int64_t directory_add(const struct place *p, struct tmpfs_node *node);
 void directory_remove(struct entry *e);
 int64_t tmpfs_entries(struct file *file, struct grant to);
-/* One entry at byte `at` of `to`. Returns its length; -EINVAL: no room. */
-int64_t entry_put(struct grant to, uint64_t at, uint64_t inode, uint64_t next, uint32_t mode, const char *name,
+/* What stands at the position of a directory's file goes to byte *at of `to`; both move past it. -EINVAL: no room. */
+int64_t entry_put(struct file *f, struct grant to, uint64_t *at, uint64_t inode, uint32_t mode, const char *name,
 		  size_t length);
 
 /* data.c */
