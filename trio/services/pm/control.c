@@ -17,7 +17,7 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 	TRY_ANSWER(r, length);
 	new[NAME_BYTES - 1] = '\0';
 	memcpy(t->name, new, sizeof new);
-	thread_named(t);
+	thread_identify(t);
 	return answer(r, 0);
 }
 

@@ -1,7 +1,6 @@
 /* pm.c: the process service: its table of handlers, and what others notify it of. */
 #include "people/people.h"
 #include "processes/processes.h"
-#include "programs/programs.h"
 #include "signals/signals.h"
 #include "time/timers.h"
 
@@ -21,18 +20,12 @@ void pm_start(void)
 	pm.hardware_2 = b & 1 ? 2 : 0;
 }
 
-static void terminal(void)
+void pm_notified(uint64_t bits)
 {
 	uint32_t group, signal;
 
-	while (vfs_terminal_signals(&group, &signal) == 1)
+	while (bits & NOTIFIED_PM_TERMINAL && vfs_terminal_signals(&group, &signal) == 1)
 		signal_group((int32_t)group, signal);
-}
-
-void pm_notified(uint64_t bits)
-{
-	if (bits & NOTIFIED_PM_TERMINAL)
-		terminal();
 	if (bits & NOTIFIED_PM_DISK_READY) {
 		unpark(&pm.disk);
 		/* What is not yet on a disk is being written. */
@@ -73,7 +66,7 @@ static struct thread *first_process(uint32_t slot)
 	limits_start(p);
 	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");
-	thread_named(t);
+	thread_identify(t);
 	credentials_tell(p);
 	vfs_limit(slot, p->limits[RLIMIT_NOFILE].soft, p->limits[RLIMIT_FSIZE].soft);
 	return t;

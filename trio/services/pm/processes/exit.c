@@ -1,7 +1,6 @@
 /* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
 #include "people/people.h"
 #include "processes/processes.h"
-#include "programs/programs.h"
 #include "semaphores/semaphores.h"
 #include "signals/signals.h"
 #include "time/timers.h"
@@ -33,41 +32,27 @@ void process_end(struct process *p, uint32_t status, struct thread *except)
 		except->leaving = true;
 }
 
-void parent_tell(struct process *p, int32_t code, uint32_t status)
+void parent_tell(struct process *p, uint32_t status)
 {
 	struct process *parent = p->parent;
-	struct information i = from_user(p, code, status);
-	bool ended = code == CLD_EXITED || code == CLD_KILLED;
-	uint32_t signal = ended ? p->exit_signal : SIGCHLD;
-	const struct linux_sigaction *action = &parent->handlers->action[SIGCHLD - 1];
+	struct information i = child_information(p, status);
+	uint32_t signal = p->zombie ? p->exit_signal : SIGCHLD;
 
 	/* First: a wait that finds its child is not interrupted by what tells of it. */
 	unpark(&parent->waiters);
-	if (!ended && parent->handlers->set & SIGNAL_BIT(SIGCHLD) && action->flags & SA_NOCLDSTOP)
+	if (!p->zombie && action_of(parent, SIGCHLD)->flags & SA_NOCLDSTOP)
 		return;
 	if (signal)
 		(void)signal_send(parent, NULL, signal, &i);
 }
 
-/* It does not want to wait for its children. */
-static bool reaps_at_once(const struct process *parent)
-{
-	const struct handlers *h = parent->handlers;
-	const struct linux_sigaction *action = &h->action[SIGCHLD - 1];
-
-	return h->set & SIGNAL_BIT(SIGCHLD) && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT);
-}
-
 static void tell_of_end(struct process *p)
 {
-	bool at_once = p->exit_signal == SIGCHLD && reaps_at_once(p->parent);
-	uint32_t signal = p->status & 0x7f;
+	const struct linux_sigaction *action = action_of(p->parent, SIGCHLD);
 
-	if (signal)
-		parent_tell(p, CLD_KILLED, signal);
-	else
-		parent_tell(p, CLD_EXITED, p->status >> 8);
-	if (at_once)
+	parent_tell(p, p->status);
+	/* The parent does not want to wait for its children. */
+	if (p->exit_signal == SIGCHLD && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT))
 		process_remove(p);
 }
 

@@ -16,10 +16,8 @@ void number_set(int32_t *user, int32_t number);
 /* NULL: there is none. */
 struct thread *thread_numbered(int32_t number);
 struct process *process_numbered(int32_t number);
-/* Tells vfs who a thread is, which is in /proc too. */
+/* Tells vfs who a thread is and its name, which are in /proc too. A new thread has its maker's name untold. */
 void thread_identify(const struct thread *t);
-/* And its name, which is new; else it is the one that it has, in a new thread its maker's. */
-void thread_named(const struct thread *t);
 /* All its threads; where the first has left its slot is a zombie, as Linux shows it, until it is waited for. */
 void process_identify(struct process *p);
 /* A process without threads, as a child of `parent`, NULL: the first. */
@@ -37,8 +35,14 @@ void thread_end(struct thread *t);
 void threads_end(struct process *p, const struct thread *except);
 void process_end(struct process *p, uint32_t status, struct thread *except);
 verdict thread_leave(struct thread *t, struct request *r);
-void parent_tell(struct process *p, int32_t code, uint32_t status);
+/* `status`: as wait4 tells it. */
+void parent_tell(struct process *p, uint32_t status);
 void shut_down(void);
+
+/* programs/exec.c: the first process executes a program, which must not be on a disk. 0 or a negative errno. */
+int64_t execute_first(struct thread *t, const char *path);
+/* The thread ends in the midst of an execve. */
+void image_drop(struct thread *t);
 
 /* groups.c: nobody in the group has a parent in another group of the same session. */
 bool group_is_orphaned(int32_t group);

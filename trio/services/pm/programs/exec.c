@@ -4,7 +4,6 @@
  * The handler runs again after it was parked. What was done so far is kept in the thread's image. */
 #include "abi/files.h"
 #include "people/people.h"
-#include "processes/processes.h"
 #include "programs/image.h"
 #include "signals/signals.h"
 
@@ -190,7 +189,7 @@ static int64_t load(struct thread *t)
 	p->executed = p->dumpable = true;
 	p->shares_space = false;
 	vfork_end(p);
-	thread_named(t);
+	thread_identify(t);
 	kernel_task_exec(t->slot, entry, sp);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #define TRIO_PM_IMAGE_H
 
 #include "abi/elf.h"
-#include "programs/programs.h"
+#include "processes/processes.h"
 
 /* Of the file's beginning; program headers must fit into it, wherever they are in the file. */
 #define HEAD_BYTES 1536

@@ -75,15 +75,13 @@ static void set_action(struct process *p, uint32_t signal, const struct linux_si
 verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, struct grant old)
 {
 	struct process *p = asking(r)->process;
-	const struct handlers *h = p->handlers;
-	struct linux_sigaction new, before = { 0 };
+	struct linux_sigaction new, before;
 
 	if (signal < 1 || signal > SIGNALS || (action.length && (UNBLOCKABLE & SIGNAL_BIT(signal))))
 		return refuse(r, EINVAL);
 	if (action.length)
 		TRY_ANSWER(r, copy_in(&new, action, 0, sizeof new));
-	if (h->set & SIGNAL_BIT(signal))
-		before = h->action[signal - 1];
+	before = *action_of(p, signal);
 	if (action.length)
 		set_action(p, signal, &new);
 	return answer_with(r, 0, old, &before, sizeof before);
