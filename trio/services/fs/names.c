@@ -154,11 +154,16 @@ static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 /* May that file lose its name to rmdir (`directories`) or unlink. */
 static int64_t may_lose(struct mount *m, struct inode *i, bool directories)
 {
+	struct search s;
+
 	if (directories != is_directory(i))
 		return directories ? -ENOTDIR : -EISDIR;
 	if (i->number == ROOT)
 		return -EBUSY;
-	return directories ? directory_is_empty(m, i) : 0;
+	if (!directories)
+		return 0;
+	TRY(directory_search(m, i, NULL, false, &s));
+	return s.found.inode ? -ENOTEMPTY : 0;
 }
 
 /* 1: ".", 2: "..", 0: neither. */

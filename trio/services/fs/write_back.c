@@ -87,14 +87,14 @@ void buffer_written(struct mount *m, struct buffer *b)
 /* A directory's block as it is, but with the removed entries. */
 static const uint8_t *with_removed(struct mount *m, const struct buffer *b)
 {
-	memcpy(m->shadow, b->bytes, m->block_size);
+	memcpy(m->tables->shadow, b->bytes, m->block_size);
 	for (uint32_t at = 0; at < m->removal_count; at++) {
 		const struct removal *r = &m->removals[at];
 
 		if (r->block == b->block)
-			((struct disk_entry *)m->shadow)[r->slot].inode = r->inode;
+			((struct disk_entry *)m->tables->shadow)[r->slot].inode = r->inode;
 	}
-	return m->shadow;
+	return m->tables->shadow;
 }
 
 /* The present phase writes it as it is in memory. */

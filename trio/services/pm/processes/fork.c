@@ -126,11 +126,9 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 {
 	struct thread *self = asking(r), *t;
 	struct process *p = self->process;
-	int32_t slot, number;
+	int32_t number = (int32_t)r->scratch[CHILD], slot = (int32_t)r->scratch[SLOT] - 1;
 	int64_t result = 0;
 
-	number = (int32_t)r->scratch[CHILD];
-	slot = (int32_t)r->scratch[SLOT] - 1;
 	if (number && slot < 0)
 		return wait_for_child(self, r);
 	if (!number) {

@@ -43,9 +43,7 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 	TRY(vfs_program_open(t->slot, directory, path, flags, &image->file, &image->size, &image->mode, &image->owner,
 			     &image->group));
 	image->open = true;
-	n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES)));
-	if (n < 0)
-		return n;
+	TRY(n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES))));
 	memset(image->head + n, 0, HEAD_BYTES - (size_t)n);
 	return 0;
 }
