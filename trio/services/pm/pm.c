@@ -1,8 +1,6 @@
 /* pm.c: the process service: its table of handlers, and what others notify it of. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 struct pm pm;
 
@@ -62,7 +60,7 @@ static struct thread *first_process(uint32_t slot)
 	pm.init = p;
 	number_set(&p->group, p->number);
 	number_set(&p->session, p->number);
-	p->handlers = handlers_take();
+	p->handlers = handlers_take(NULL);
 	limits_start(p);
 	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");

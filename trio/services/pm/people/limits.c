@@ -1,7 +1,5 @@
 /* limits.c: resource limits, and priorities. */
-#include "people/people.h"
 #include "processes/processes.h"
-#include "time/timers.h"
 
 #define MIB (1UL << 20)
 #define NICE_LEAST (-20)

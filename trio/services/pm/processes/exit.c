@@ -1,9 +1,7 @@
 /* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "semaphores/semaphores.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 void thread_end(struct thread *t)
 {

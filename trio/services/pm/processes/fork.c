@@ -1,9 +1,7 @@
 /* fork.c: making threads and processes. What can be refused is refused first; then slot, kernel, memory and files are
  * reserved, each undone if a later one is refused; then nothing fails. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 #define KNOWN                                                                                                        \
 	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | CLONE_PARENT |   \
@@ -71,8 +69,7 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 		p->handlers = from->handlers;
 		p->handlers->holders++;
 	} else {
-		p->handlers = handlers_take();
-		handlers_copy(p->handlers, from->handlers);
+		p->handlers = handlers_take(from->handlers);
 	}
 	memcpy(&p->identity, &from->identity,
 	       offsetof(struct identity, groups) + from->identity.group_count * sizeof p->identity.groups[0]);

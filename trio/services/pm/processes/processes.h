@@ -1,4 +1,4 @@
-/* processes.h: who there is, in slots and by numbers, and how processes begin and end. */
+/* processes.h: who there is, in slots and by numbers, how processes begin and end, whose they are and what they use. */
 #ifndef TRIO_PM_PROCESSES_H
 #define TRIO_PM_PROCESSES_H
 
@@ -46,5 +46,32 @@ void image_drop(struct thread *t);
 
 /* groups.c: nobody in the group has a parent in another group of the same session. */
 bool group_is_orphaned(int32_t group);
+
+/* people/credentials.c */
+bool may_signal(const struct process *from, const struct process *to, uint32_t signal);
+/* Tells vfs. */
+void credentials_tell(struct process *p);
+
+/* people/limits.c: as Linux gives them to its first process. */
+void limits_start(struct process *p);
+/* Whether it may have one more thread. */
+bool may_fork(const struct process *p);
+
+/* people/usage.c */
+void usage_add(struct usage *to, const struct usage *more);
+struct usage thread_usage(const struct thread *t);
+/* Of its threads, those that have ended too. */
+struct usage process_usage(const struct process *p);
+int64_t usage_write(struct grant to, const struct usage *from);
+
+/* time/timers.c: those whose time has come send their signals. */
+void timers_pass(void);
+void timers_end(struct process *p);
+/* RLIMIT_CPU is another one, or the process new. */
+void timers_limit(struct process *p);
+static inline struct linux_timeval timeval_of(uint64_t ns)
+{
+	return (struct linux_timeval){ (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND / 1000) };
+}
 
 #endif

@@ -1,5 +1,4 @@
 /* wait.c: a parent asks what has become of its children. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
 

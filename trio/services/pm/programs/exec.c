@@ -3,7 +3,6 @@
  *
  * The handler runs again after it was parked. What was done so far is kept in the thread's image. */
 #include "abi/files.h"
-#include "people/people.h"
 #include "programs/image.h"
 #include "signals/signals.h"
 

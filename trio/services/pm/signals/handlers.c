@@ -6,14 +6,19 @@
 static struct handlers *free_handlers;
 
 /* There are as many as processes. */
-struct handlers *handlers_take(void)
+struct handlers *handlers_take(const struct handlers *from)
 {
 	static struct handlers pool[TASKS], *next = pool;
 	struct handlers *h = free_handlers ? free_handlers : next++;
 
 	free_handlers = h->next_free;
-	h->set = 0;
 	h->holders = 1;
+	h->set = from ? from->set : 0;
+	for (uint64_t rest = h->set; rest != 0; rest &= rest - 1) {
+		int i = __builtin_ctzl(rest);
+
+		h->action[i] = from->action[i];
+	}
 	return h;
 }
 
@@ -25,23 +30,12 @@ void handlers_give(struct handlers *h)
 	free_handlers = h;
 }
 
-void handlers_copy(struct handlers *to, const struct handlers *from)
-{
-	to->set = from->set;
-	for (uint64_t rest = from->set; rest != 0; rest &= rest - 1) {
-		int i = __builtin_ctzl(rest);
-
-		to->action[i] = from->action[i];
-	}
-}
-
 void handlers_renew(struct process *p)
 {
 	struct handlers *h = p->handlers;
 
 	if (h->holders > 1) {
-		p->handlers = handlers_take();
-		handlers_copy(p->handlers, h);
+		p->handlers = handlers_take(h);
 		handlers_give(h);
 		h = p->handlers;
 	}

@@ -1,5 +1,4 @@
 /* kill.c: programs send signals: to a process, to a group, to all, to a thread, and with a value. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
 

@@ -70,9 +70,9 @@ static inline struct linux_siginfo siginfo_of(uint32_t signal, const struct info
 }
 
 /* handlers.c */
-struct handlers *handlers_take(void);
+/* A copy of `from`; NULL: all is left to its default. */
+struct handlers *handlers_take(const struct handlers *from);
 void handlers_give(struct handlers *handlers);
-void handlers_copy(struct handlers *to, const struct handlers *from);
 /* As execve leaves them: the process's own; what was handled is no more, what was ignored stays so. */
 void handlers_renew(struct process *p);
 /* What is done about a signal; nothing is set where it is left to its default. */
