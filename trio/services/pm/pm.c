@@ -54,13 +54,14 @@ verdict pm_getppid(struct request *r)
 /* The first process: root, the leader of a group and a session, with everything left to its default. */
 static struct thread *first_process(uint32_t slot)
 {
+	static const struct handlers all_default;
 	struct process *p = process_add(slot, number_take(), NULL);
 	struct thread *t;
 
 	pm.init = p;
 	number_set(&p->group, p->number);
 	number_set(&p->session, p->number);
-	p->handlers = handlers_take(NULL);
+	p->handlers = handlers_take(&all_default);
 	limits_start(p);
 	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");

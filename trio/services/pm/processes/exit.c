@@ -33,24 +33,19 @@ void process_end(struct process *p, uint32_t status, struct thread *except)
 void parent_tell(struct process *p, uint32_t status)
 {
 	struct process *parent = p->parent;
+	const struct linux_sigaction *action;
 	struct information i = child_information(p, status);
 	uint32_t signal = p->zombie ? p->exit_signal : SIGCHLD;
 
 	/* First: a wait that finds its child is not interrupted by what tells of it. */
 	unpark(&parent->waiters);
-	if (!p->zombie && action_of(parent, SIGCHLD)->flags & SA_NOCLDSTOP)
-		return;
-	if (signal)
+	if (signal && (p->zombie || !(action_of(parent, SIGCHLD)->flags & SA_NOCLDSTOP)))
 		(void)signal_send(parent, NULL, signal, &i);
-}
-
-static void tell_of_end(struct process *p)
-{
-	const struct linux_sigaction *action = action_of(p->parent, SIGCHLD);
-
-	parent_tell(p, p->status);
-	/* The parent does not want to wait for its children. */
-	if (p->exit_signal == SIGCHLD && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT))
+	if (!p->zombie || signal != SIGCHLD)
+		return;
+	/* The parent may not want to wait for its children. */
+	action = action_of(parent, SIGCHLD);
+	if (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT)
 		process_remove(p);
 }
 
@@ -78,7 +73,7 @@ static void give_children_to_init(struct process *p)
 			signal_plain(child, child->death_signal);
 		child->exit_signal = SIGCHLD;
 		if (child->zombie)
-			tell_of_end(child);
+			parent_tell(child, child->status);
 		else if (child->group != p->group && child->session == p->session)
 			wake_orphaned(child->group);
 	}
@@ -100,7 +95,8 @@ void shut_down(void)
 /* Its last thread has left. */
 static void process_leave(struct process *p)
 {
-	timers_end(p);
+	if (p->timed.next)
+		timers_end(p);
 	if (p->pending.set)
 		pending_flush(p, &p->pending, UINT64_MAX);
 	p->zombie = true;
@@ -114,7 +110,7 @@ static void process_leave(struct process *p)
 	if (pm.stopped && p->parent->group != p->group && p->parent->session == p->session)
 		wake_orphaned(p->group);
 	handlers_give(p->handlers);
-	tell_of_end(p);
+	parent_tell(p, p->status);
 }
 
 verdict thread_leave(struct thread *t, struct request *r)
@@ -152,7 +148,8 @@ verdict thread_leave(struct thread *t, struct request *r)
 		/* It had become the first, with the first's number. */
 		if (slot != p->slot)
 			process_identify(p);
-		vfork_end(p);
+		if (p->vfork_parent)
+			vfork_end(p);
 		process_leave(p);
 	} else if (p->stop) {
 		stop_check(p);

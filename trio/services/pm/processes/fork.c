@@ -79,7 +79,8 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 	p->no_new_rights = from->no_new_rights;
 	if (flags & CLONE_VM)
 		p->shares_space = from->shares_space = true;
-	timers_limit(p);
+	if (p->limits[RLIMIT_CPU].soft != RLIM_INFINITY)
+		timers_limit(p);
 	return p;
 }
 
@@ -176,12 +177,8 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 
 void vfork_end(struct process *child)
 {
-	struct thread *parent = child->vfork_parent;
-
-	if (!parent)
-		return;
+	unpark(&child->vfork_parent->waiting);
 	child->vfork_parent = NULL;
-	unpark(&parent->waiting);
 }
 
 verdict pm_set_tid_address(struct request *r, uint64_t address)

@@ -26,7 +26,7 @@ void process_remove(struct process *p);
 struct thread *thread_add(struct process *p, uint32_t slot, int32_t number);
 void thread_remove(struct thread *t);
 
-/* fork.c: the child uses its parent's memory no more. */
+/* fork.c: the child, which a parent waits for, uses its memory no more. */
 void vfork_end(struct process *child);
 
 /* exit.c. A thread sees it before it is in user mode again, and leaves. `except` is the caller's own, that attends or
@@ -35,7 +35,7 @@ void thread_end(struct thread *t);
 void threads_end(struct process *p, const struct thread *except);
 void process_end(struct process *p, uint32_t status, struct thread *except);
 verdict thread_leave(struct thread *t, struct request *r);
-/* `status`: as wait4 tells it. */
+/* `status`: as wait4 tells it. One that has ended, and that its parent does not wait for, is no more then. */
 void parent_tell(struct process *p, uint32_t status);
 void shut_down(void);
 

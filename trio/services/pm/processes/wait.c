@@ -38,19 +38,19 @@ struct wish {
 
 static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status)
 {
-	struct process *parent = child->parent;
 	verdict told;
 
 	if (w->usage.length) {
-		struct usage sum = process_usage(child);
+		struct usage all = process_usage(child);
 
-		usage_add(&sum, &child->children_usage);
-		TRY_ANSWER(r, usage_write(w->usage, &sum));
+		usage_add(&all, &child->children_usage);
+		TRY_ANSWER(r, usage_write(w->usage, &all));
 	}
 	if (w->information) {
 		struct information i = child_information(child, status);
-		struct linux_siginfo all = siginfo_of(SIGCHLD, &i);
+		struct linux_siginfo all;
 
+		siginfo_fill(&all, SIGCHLD, &i);
 		/* Linux writes the fields up to the status and no others. */
 		told = answer_with(r, 0, w->to, &all, w->to.length);
 	} else {
@@ -60,8 +60,8 @@ static verdict tell(struct request *r, struct process *child, const struct wish 
 		return told;
 	/* It is not told again. */
 	if (child->zombie) {
-		usage_add(&parent->children_usage, &child->own);
-		usage_add(&parent->children_usage, &child->children_usage);
+		usage_add(&child->parent->children_usage, &child->own);
+		usage_add(&child->parent->children_usage, &child->children_usage);
 		process_remove(child);
 	} else if (status == STATUS_CONTINUED) {
 		child->tell_continued = false;

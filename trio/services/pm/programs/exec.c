@@ -185,7 +185,8 @@ static int64_t load(struct thread *t)
 	t->clear_tid = 0;
 	p->executed = p->dumpable = true;
 	p->shares_space = false;
-	vfork_end(p);
+	if (p->vfork_parent)
+		vfork_end(p);
 	thread_identify(t);
 	kernel_task_exec(t->slot, entry, sp);
 	return 0;

@@ -13,7 +13,7 @@ struct handlers *handlers_take(const struct handlers *from)
 
 	free_handlers = h->next_free;
 	h->holders = 1;
-	h->set = from ? from->set : 0;
+	h->set = from->set;
 	for (uint64_t rest = h->set; rest != 0; rest &= rest - 1) {
 		int i = __builtin_ctzl(rest);
 

@@ -98,8 +98,9 @@ verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant inf
 	set &= ~UNBLOCKABLE;
 	signal = signal_take(t, set, &i);
 	if (signal) {
-		struct linux_siginfo out = siginfo_of(signal, &i);
+		struct linux_siginfo out;
 
+		siginfo_fill(&out, signal, &i);
 		return answer_with(r, signal, information, &out, sizeof out);
 	}
 	if (is_signalled(t))

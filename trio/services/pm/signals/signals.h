@@ -52,25 +52,23 @@ static inline struct information child_information(const struct process *p, uint
 {
 	uint32_t signal = status & 0x7f;
 
+	if (signal == 0)
+		return from_user(p, CLD_EXITED, status >> 8);
 	if (status == STATUS_CONTINUED)
 		return from_user(p, CLD_CONTINUED, SIGCONT);
-	if (signal == STATUS_STOPPED)
-		return from_user(p, CLD_STOPPED, status >> 8);
-	return signal ? from_user(p, CLD_KILLED, signal) : from_user(p, CLD_EXITED, status >> 8);
+	return signal == STATUS_STOPPED ? from_user(p, CLD_STOPPED, status >> 8) : from_user(p, CLD_KILLED, signal);
 }
 
-static inline struct linux_siginfo siginfo_of(uint32_t signal, const struct information *i)
+static inline void siginfo_fill(struct linux_siginfo *out, uint32_t signal, const struct information *i)
 {
-	struct linux_siginfo out = { .signal = (int32_t)signal, .code = i->code };
-
-	out.pid = (int32_t)i->pid;
-	out.uid = i->uid;
-	out.value = i->value;
-	return out;
+	*out = (struct linux_siginfo){ .signal = (int32_t)signal, .code = i->code };
+	out->pid = (int32_t)i->pid;
+	out->uid = i->uid;
+	out->value = i->value;
 }
 
 /* handlers.c */
-/* A copy of `from`; NULL: all is left to its default. */
+/* A copy. */
 struct handlers *handlers_take(const struct handlers *from);
 void handlers_give(struct handlers *handlers);
 /* As execve leaves them: the process's own; what was handled is no more, what was ignored stays so. */

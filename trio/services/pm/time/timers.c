@@ -39,8 +39,7 @@ static void look_at(struct process *p, nanoseconds at)
 
 void timers_end(struct process *p)
 {
-	if (p->timed.next)
-		look_at(p, NEVER);
+	look_at(p, NEVER);
 }
 
 /* What the clock shows that a timer goes by. */
