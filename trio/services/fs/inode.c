@@ -175,12 +175,6 @@ void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 	inode_dirty(m, i);
 }
 
-void inode_hold(struct mount *m, struct inode *i)
-{
-	if (i->holds++ == 0)
-		m->held++;
-}
-
 void inode_dirty(struct mount *m, struct inode *i)
 {
 	i->batch = m->batch;
@@ -241,10 +235,8 @@ void inode_settle(struct mount *m, struct inode *i)
 
 void inode_release(struct mount *m, struct inode *i)
 {
-	if (i->holds == 0 || --i->holds > 0)
-		return;
-	m->held--;
-	inode_settle(m, i);
+	if (i->holds > 0 && --i->holds == 0)
+		inode_settle(m, i);
 }
 
 int64_t inodes_gather(struct mount *m)

@@ -77,7 +77,7 @@ int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_
 	TRY(name_take(name, &n));
 	TRY(inode_directory(m, directory, &d));
 	TRY(directory_find(m, d, &n, &p, &i));
-	inode_hold(m, i);
+	i->holds++;
 	*inode = p.inode;
 	return 0;
 }

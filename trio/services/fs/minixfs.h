@@ -179,7 +179,7 @@ struct mount {
 	struct link dirty[PHASES];
 
 	struct link used, dirty_inodes, doomed;
-	uint32_t inode_count, held;
+	uint32_t inode_count;
 
 	uint8_t phase;
 	/* Something was written in this phase; the shadow is on its way to the disk. */
@@ -332,7 +332,6 @@ int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out);
 /* A place for a new inode: 0, -ENOSPC, …; nothing is taken. */
 int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out);
 void inode_commit(struct mount *m, struct inode *i, uint32_t number);
-void inode_hold(struct mount *m, struct inode *i);
 void inode_release(struct mount *m, struct inode *i);
 /* Looks after one that may have lost its last name. */
 void inode_settle(struct mount *m, struct inode *i);

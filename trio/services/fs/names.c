@@ -62,7 +62,7 @@ static int64_t create(struct mount *m, const struct new_file *f, const struct na
 		d->links++;
 	}
 	directory_enter(m, d, &s, name, number);
-	inode_hold(m, i);
+	i->holds++;
 	*out = i;
 	return 0;
 }

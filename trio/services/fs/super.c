@@ -168,8 +168,9 @@ int64_t fs_unmount(uint32_t mount)
 	int64_t result = 0;
 
 	TRY(mount_of(mount, &m));
-	if (m->held > 0)
-		return -EBUSY;
+	LIST_EACH (struct inode, i, &m->used, used)
+		if (i->holds > 0)
+			return -EBUSY;
 	inodes_reap(m);
 	if (has_changes(m))
 		result = write_back(m);
