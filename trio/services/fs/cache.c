@@ -3,18 +3,11 @@
  * (change_begin), so that a buffer to reuse can always be found. */
 #include "minixfs.h"
 
-struct buffer_page {
-	struct buffer_page *next;
-	uint32_t used;
-	struct buffer buffers[];
-};
-/* Those of a page of blocks are in one. */
-#define BUFFERS_IN_PAGE ((PAGE - sizeof(struct buffer_page)) / sizeof(struct buffer) & ~3UL)
 #define NO_BLOCK UINT32_MAX
 
 static struct buffer **bucket(struct mount *m, uint32_t block)
 {
-	return &m->buckets[(block * 2654435761U) >> 21];
+	return &m->tables->buffers[(block * 2654435761U) >> 21];
 }
 
 static struct buffer *find(struct mount *m, uint32_t block)
@@ -36,35 +29,22 @@ static void unhash(struct mount *m, struct buffer *b)
 		*at = b->hashed;
 }
 
-static struct buffer_page *page_with_room(struct mount *m)
-{
-	struct buffer_page *page = m->buffer_pages;
-
-	if (page && page->used < BUFFERS_IN_PAGE)
-		return page;
-	page = pages_take(1);
-	if (page) {
-		page->next = m->buffer_pages;
-		m->buffer_pages = page;
-	}
-	return page;
-}
-
 /* One page more: buffers for as many blocks as it holds. They are the next to be used, and used again, in the order of
  * their memory, so that blocks read or written in a row are copied in one piece. */
 struct buffer *cache_grow(struct mount *m)
 {
-	struct buffer_page *page = m->buffer_count < m->buffer_most ? page_with_room(m) : NULL;
-	uint8_t *bytes = page ? pages_take(1) : NULL;
-	struct buffer *last = m->clock;
+	uint32_t count = PAGE / m->block_size;
+	struct buffer *last = m->clock, *b = NULL;
+	uint8_t *bytes;
 
+	if (m->buffer_count < m->buffer_most)
+		b = room_take(m, count * sizeof *b);
+	bytes = b ? pages_take(1) : NULL;
 	if (!bytes) {
 		m->buffer_most = m->buffer_count;
 		return NULL;
 	}
-	for (uint32_t at = 0; at < PAGE; at += m->block_size) {
-		struct buffer *b = &page->buffers[page->used++];
-
+	for (uint32_t at = 0; at < PAGE; at += m->block_size, b++) {
 		b->bytes = bytes + at;
 		b->block = NO_BLOCK;
 		b->step = m->step - 1;
@@ -72,8 +52,8 @@ struct buffer *cache_grow(struct mount *m)
 		if (last)
 			last->ring = b;
 		last = b;
-		m->buffer_count++;
 	}
+	m->buffer_count += count;
 	return last;
 }
 
@@ -81,11 +61,7 @@ int64_t cache_start(struct mount *m)
 {
 	for (unsigned phase = 0; phase < PHASES; phase++)
 		list_start(&m->dirty[phase]);
-	m->buckets = pages_take(BUCKETS * sizeof(struct buffer *) / PAGE);
-	m->shadow = pages_take(1);
 	m->buffer_most = CACHE_BYTES / m->block_size;
-	if (!m->buckets || !m->shadow)
-		return -ENOMEM;
 	while (m->buffer_count < BUFFERS_LEAST) {
 		struct buffer *last = cache_grow(m);
 
@@ -96,35 +72,13 @@ int64_t cache_start(struct mount *m)
 	return 0;
 }
 
-void cache_end(struct mount *m)
-{
-	while (m->buffer_pages) {
-		struct buffer_page *page = m->buffer_pages;
-
-		for (uint32_t at = 0; at < page->used; at++)
-			if ((uintptr_t)page->buffers[at].bytes % PAGE == 0)
-				pages_give(page->buffers[at].bytes, 1);
-		m->buffer_pages = page->next;
-		pages_give(page, 1);
-	}
-	if (m->buckets)
-		pages_give(m->buckets, BUCKETS * sizeof(struct buffer *) / PAGE);
-	if (m->shadow)
-		pages_give(m->shadow, 1);
-}
-
-static bool is_reusable(const struct mount *m, const struct buffer *b)
-{
-	return b->phase == IDLE && !b->writing && b->state != READING && b->step != m->step;
-}
-
 /* Twice round: the first may do no more than take second chances away. */
 static struct buffer *reuse(struct mount *m)
 {
 	for (uint32_t tries = 2 * m->buffer_count; tries > 0; tries--) {
 		struct buffer *b = m->clock = m->clock->ring;
 
-		if (!is_reusable(m, b))
+		if (b->phase != IDLE || b->writing || b->state == READING || b->step == m->step)
 			continue;
 		if (!b->recent)
 			return b;
@@ -181,7 +135,7 @@ static int64_t transfer(struct mount *m, const struct transfer *t)
 
 static void transfer_ended(struct mount *m, const struct transfer *t, int64_t result)
 {
-	if (t->from == m->shadow)
+	if (t->from == m->tables->shadow)
 		m->shadow_busy = false;
 	if (t->from && result < 0)
 		write_failed(m);
@@ -208,7 +162,7 @@ int64_t cache_transfer(struct mount *m, const struct transfer *t)
 	}
 	waits.request = (uint8_t)((waits.request + 1U) % REQUESTS);
 	m->transfers[m->transfer_count++] = *t;
-	m->shadow_busy |= t->from == m->shadow;
+	m->shadow_busy |= t->from == m->tables->shadow;
 	for (uint32_t at = 0; at < t->count; at++) {
 		t->buffers[at]->thing = waits.request;
 		t->buffers[at]->writing = t->from != NULL;

@@ -73,19 +73,14 @@ static inline bool is_meant(const struct disk_entry *e, const struct name *name)
 static void look(struct buffer *b, uint32_t slot, const struct name *name, bool for_room, struct search *s)
 {
 	struct disk_entry *e = entry(b, slot);
+	bool removed = b->removed >> slot & 1;
 
 	if (e->inode != 0) {
 		if (is_meant(e, name))
 			s->found = (struct place){ b, b->block, slot, e->inode };
-	} else if (!for_room || s->replaces) {
-		return;
-	} else if (b->removed >> slot & 1) {
-		if (is_meant(e, name)) {
-			s->room = (struct place){ b, b->block, slot, 0 };
-			s->replaces = true;
-		}
-	} else if (!s->room.buffer) {
+	} else if (for_room && !s->replaces && (removed ? is_meant(e, name) : !s->room.buffer)) {
 		s->room = (struct place){ b, b->block, slot, 0 };
+		s->replaces = removed;
 	}
 }
 
@@ -254,14 +249,6 @@ void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_
 	b->fresh |= 3;
 }
 
-int64_t directory_is_empty(struct mount *m, struct inode *d)
-{
-	struct search s;
-
-	TRY(directory_search(m, d, NULL, false, &s));
-	return s.found.inode ? -ENOTEMPTY : 0;
-}
-
 int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
 {
 	struct disk_entry *e;
@@ -272,9 +259,7 @@ int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
 	e = entry(p->buffer, 1);
 	if (e->inode == 0 || !is_dots(e) || e->name[1] == 0)
 		return -EIO;
-	p->block = p->buffer->block;
-	p->slot = 1;
-	p->inode = e->inode;
+	*p = (struct place){ p->buffer, p->buffer->block, 1, e->inode };
 	return 0;
 }
 

@@ -149,10 +149,10 @@ int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant 
 		if (result > 0)
 			done += (uint64_t)result;
 	}
-	if (done > 0) {
-		inode_modified(m, i);
-	}
-	return done > 0 ? (int64_t)done : result;
+	if (done == 0)
+		return result;
+	inode_modified(m, i);
+	return (int64_t)done;
 }
 
 /* What is behind the end in the last block: zeros, for when the file grows again. */

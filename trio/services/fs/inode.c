@@ -3,12 +3,8 @@
  * freed, by pieces where the disk must be asked. */
 #include "minixfs.h"
 
-struct inode_page {
-	struct inode_page *next;
-	struct inode inodes[];
-};
-#define INODES_IN_PAGE ((PAGE - sizeof(struct inode_page)) / sizeof(struct inode))
-
+/* As many as there is room made for at once. */
+#define INODES_TOGETHER 16
 #define DAY 86400U
 
 /* Since 1970. */
@@ -22,7 +18,7 @@ static uint32_t seconds(void)
 
 static struct inode **bucket(struct mount *m, uint32_t number)
 {
-	return &m->inode_buckets[number % INODE_BUCKETS];
+	return &m->tables->inodes[number % INODE_BUCKETS];
 }
 
 static struct inode *find(struct mount *m, uint32_t number)
@@ -44,39 +40,16 @@ static void unhash(struct mount *m, struct inode *i)
 		*at = i->hashed;
 }
 
-int64_t inodes_start(struct mount *m)
-{
-	list_start(&m->used);
-	list_start(&m->dirty_inodes);
-	list_start(&m->doomed);
-	m->inode_buckets = pages_take(INODE_BUCKETS * sizeof(struct inode *) / PAGE);
-	return m->inode_buckets ? 0 : -ENOMEM;
-}
-
-void inodes_end(struct mount *m)
-{
-	while (m->inode_pages) {
-		struct inode_page *page = m->inode_pages;
-
-		m->inode_pages = page->next;
-		pages_give(page, 1);
-	}
-	if (m->inode_buckets)
-		pages_give(m->inode_buckets, INODE_BUCKETS * sizeof(struct inode *) / PAGE);
-}
-
 static bool grow(struct mount *m)
 {
-	struct inode_page *page = m->inode_count < INODES_MOST ? pages_take(1) : NULL;
+	struct inode *new = m->inode_count < INODES_MOST ? room_take(m, INODES_TOGETHER * sizeof *new) : NULL;
 
-	if (!page)
+	if (!new)
 		return false;
-	page->next = m->inode_pages;
-	m->inode_pages = page;
-	m->inode_count += INODES_IN_PAGE;
-	for (unsigned at = 0; at < INODES_IN_PAGE; at++) {
-		page->inodes[at].turn = m->turn - 1;
-		list_add(m->used.next, &page->inodes[at].used);
+	m->inode_count += INODES_TOGETHER;
+	for (unsigned at = 0; at < INODES_TOGETHER; at++) {
+		new[at].turn = m->turn - 1;
+		list_add(m->used.next, &new[at].used);
 	}
 	return true;
 }
@@ -86,11 +59,6 @@ static void used_now(struct mount *m, struct inode *i)
 	i->turn = m->turn;
 	list_remove(&i->used);
 	list_add(&m->used, &i->used);
-}
-
-static bool is_reusable(const struct mount *m, const struct inode *i)
-{
-	return i->holds == 0 && !is_listed(&i->dirty) && !is_listed(&i->doomed) && i->turn != m->turn;
 }
 
 /* The next to be reused is the one without a number: nothing has been put into it. */
@@ -113,7 +81,7 @@ static int64_t take(struct mount *m, struct inode **out)
 		i = CONTAINER(m->used.next, struct inode, used);
 		list_remove(&i->used);
 		list_add(&m->used, &i->used);
-	} while (!is_reusable(m, i));
+	} while (i->holds > 0 || is_listed(&i->dirty) || is_listed(&i->doomed) || i->turn == m->turn);
 	unhash(m, i);
 	*out = i;
 	return 0;
@@ -207,12 +175,6 @@ void inode_commit(struct mount *m, struct inode *i, uint32_t number)
 	inode_dirty(m, i);
 }
 
-void inode_hold(struct mount *m, struct inode *i)
-{
-	if (i->holds++ == 0)
-		m->held++;
-}
-
 void inode_dirty(struct mount *m, struct inode *i)
 {
 	i->batch = m->batch;
@@ -234,18 +196,6 @@ void inode_modified(struct mount *m, struct inode *i)
 	i->modified = i->changed;
 }
 
-/* No block of it is in use any more: what is left of it is its number. */
-static void erase(struct mount *m, struct inode *i)
-{
-	if (is_listed(&i->dirty))
-		list_remove(&i->dirty);
-	if (is_listed(&i->doomed))
-		list_remove(&i->doomed);
-	unhash(m, i);
-	map_give(m, &m->inodes_map, i->number);
-	put_back(m, i);
-}
-
 /* A file whose blocks cannot be read is given up: they stay marked, for fsck. */
 static void reap(struct mount *m, struct inode *i)
 {
@@ -257,7 +207,14 @@ static void reap(struct mount *m, struct inode *i)
 			list_add(&m->doomed, &i->doomed);
 		return;
 	}
-	erase(m, i);
+	/* No block of it is in use any more: what is left of it is its number. */
+	if (is_listed(&i->dirty))
+		list_remove(&i->dirty);
+	if (is_listed(&i->doomed))
+		list_remove(&i->doomed);
+	unhash(m, i);
+	map_give(m, &m->inodes_map, i->number);
+	put_back(m, i);
 }
 
 void inodes_reap(struct mount *m)
@@ -278,13 +235,8 @@ void inode_settle(struct mount *m, struct inode *i)
 
 void inode_release(struct mount *m, struct inode *i)
 {
-	if (i->holds == 0)
-		return;
-	i->holds--;
-	if (i->holds > 0)
-		return;
-	m->held--;
-	inode_settle(m, i);
+	if (i->holds > 0 && --i->holds == 0)
+		inode_settle(m, i);
 }
 
 int64_t inodes_gather(struct mount *m)

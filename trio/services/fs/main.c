@@ -77,7 +77,7 @@ int64_t fs_lookup(uint32_t mount, uint32_t directory, struct grant name, uint32_
 	TRY(name_take(name, &n));
 	TRY(inode_directory(m, directory, &d));
 	TRY(directory_find(m, d, &n, &p, &i));
-	inode_hold(m, i);
+	i->holds++;
 	*inode = p.inode;
 	return 0;
 }
@@ -178,16 +178,6 @@ int64_t fs_sync(uint32_t mount, uint32_t inode)
 	return m->phase != IDLE || has_changes(m) ? write_back(m) : 0;
 }
 
-static void go_on(struct mount *m)
-{
-	cache_poll(m);
-	m->turn++;
-	step_begin(m);
-	if (m->phase != IDLE && !m->failed)
-		write_back(m);
-	inodes_reap(m);
-}
-
 void fs_notified(uint64_t bits)
 {
 	bool late = bits >> NOTIFY_ALARM & 1;
@@ -197,8 +187,13 @@ void fs_notified(uint64_t bits)
 	for (struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++) {
 		if (m->use != LIVE)
 			continue;
-		go_on(m);
-		if (late && !m->failed && has_changes(m))
+		cache_poll(m);
+		m->turn++;
+		step_begin(m);
+		if (m->phase != IDLE)
+			write_back(m);
+		inodes_reap(m);
+		if (late && has_changes(m))
 			write_back(m);
 	}
 	if (bits & NOTIFIED_FS_BLOCK_READY)

@@ -150,6 +150,13 @@ struct transfer {
 #define INODE_BUCKETS 512
 #define INODES_MOST 2048
 
+/* Buffers and inodes by number; and a directory's block as it is written while the disk has to keep removed entries. */
+struct tables {
+	struct buffer *buffers[BUCKETS];
+	struct inode *inodes[INODE_BUCKETS];
+	uint8_t shadow[PAGE];
+};
+
 enum use { FREE, MOUNTING, LIVE };
 
 struct mount {
@@ -165,21 +172,18 @@ struct mount {
 	/* Of the mount that is under way: up to this block, the bitmaps are counted. */
 	uint32_t counted;
 
-	struct buffer **buckets, *clock;
+	struct tables *tables;
+	struct buffer *clock;
 	/* A turn is one call of this service's; within it, a step is what needs its buffers at the same time. */
 	uint32_t turn, step, buffer_count, buffer_most, dirty_count;
-	struct buffer_page *buffer_pages;
 	struct link dirty[PHASES];
 
-	struct inode **inode_buckets;
 	struct link used, dirty_inodes, doomed;
-	struct inode_page *inode_pages;
-	uint32_t inode_count, held;
+	uint32_t inode_count;
 
 	uint8_t phase;
-	/* Something was written in this phase; `shadow` is on its way to the disk. */
+	/* Something was written in this phase; the shadow is on its way to the disk. */
 	bool wrote, shadow_busy;
-	uint8_t *shadow;
 	/* Write-backs ended. */
 	uint64_t batch;
 	struct transfer transfers[TRANSFERS];
@@ -187,6 +191,9 @@ struct mount {
 	struct removal removals[REMOVALS_MOST];
 	struct vacated vacated[VACATED_MOST];
 	uint32_t removal_count, vacated_count;
+	/* Pages of rooms, a list; the first's has so many bytes that are taken. */
+	struct room_page *room_pages;
+	size_t room_used;
 };
 
 #define MOUNTS 4
@@ -230,7 +237,6 @@ static inline void step_begin(struct mount *m)
 	m->step++;
 }
 int64_t cache_start(struct mount *m);
-void cache_end(struct mount *m);
 /* One page more, up to CACHE_BYTES and as there is memory: its last buffer, or NULL. */
 struct buffer *cache_grow(struct mount *m);
 /* The block's content. 0, -EWAIT (it is being read), -EIO, -ENOMEM. */
@@ -319,8 +325,6 @@ int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index);
 uint64_t blocks_512(const struct mount *m, const struct inode *i);
 
 /* inode.c */
-int64_t inodes_start(struct mount *m);
-void inodes_end(struct mount *m);
 /* 0, -EIO, -EWAIT, -ENOMEM, -ESTALE (it is no file). Valid until the turn ends, if not held. */
 int64_t inode_get(struct mount *m, uint32_t number, struct inode **out);
 /* The same, and it is a directory: -ENOTDIR. With a name: -ENOENT. */
@@ -328,7 +332,6 @@ int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out);
 /* A place for a new inode: 0, -ENOSPC, …; nothing is taken. */
 int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out);
 void inode_commit(struct mount *m, struct inode *i, uint32_t number);
-void inode_hold(struct mount *m, struct inode *i);
 void inode_release(struct mount *m, struct inode *i);
 /* Looks after one that may have lost its last name. */
 void inode_settle(struct mount *m, struct inode *i);
@@ -378,13 +381,14 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p);
 /* Another name in the same slot. 0, or -EWAIT, -EIO: nothing is done. */
 int64_t directory_rename(struct mount *m, struct inode *d, const struct place *p, const struct name *name);
 void directory_first(struct mount *m, struct inode *d, struct buffer *b, uint32_t parent);
-/* 0, -ENOTEMPTY, -EWAIT, -EIO. */
-int64_t directory_is_empty(struct mount *m, struct inode *d);
 /* Its "..". 0, -EIO, -EWAIT. */
 int64_t directory_parent(struct mount *m, struct inode *d, struct place *p);
 /* Where other buffers were needed since: 0, -EWAIT, -EIO. */
 int64_t place_keep(struct mount *m, struct place *p);
 int64_t name_take(struct grant from, struct name *name);
+
+/* super.c: room for what lasts as long as the mount, zeros, less than a page. NULL: no memory. */
+void *room_take(struct mount *m, size_t size);
 
 /* main.c: the mount of that number, for a turn of this call's. 0 or -EINVAL. */
 int64_t mount_of(uint32_t number, struct mount **out);

@@ -2,6 +2,14 @@
  * its first zone, and commits. */
 #include "minixfs.h"
 
+/* The mount, for a change of a name. */
+static int64_t name_to_change(uint32_t mount, struct grant from, struct mount **m, struct name *name)
+{
+	TRY(mount_of(mount, m));
+	TRY(name_take(from, name));
+	return change_begin(*m);
+}
+
 /* A directory that a name is to be put into, and room in it. -EEXIST where the name is there. */
 static int64_t find_room(struct mount *m, uint32_t number, const struct name *name, struct inode **d, struct search *s)
 {
@@ -62,7 +70,7 @@ static int64_t create(struct mount *m, const struct new_file *f, const struct na
 		d->links++;
 	}
 	directory_enter(m, d, &s, name, number);
-	inode_hold(m, i);
+	i->holds++;
 	*out = i;
 	return 0;
 }
@@ -75,11 +83,9 @@ int64_t fs_create(uint32_t mount, uint32_t directory, uint32_t mode, uint32_t ow
 	struct inode *i;
 	struct name n;
 
-	TRY(mount_of(mount, &m));
-	TRY(name_take(name, &n));
+	TRY(name_to_change(mount, name, &m, &n));
 	if (S_ISLNK(mode) || mode > 0xffff || device > 0xffff)
 		return -EINVAL;
-	TRY(change_begin(m));
 	TRY(create(m, &f, &n, NULL, 0, &i));
 	*inode = i->number;
 	return 0;
@@ -117,9 +123,7 @@ int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t number, struct gran
 	struct search s;
 	struct name name;
 
-	TRY(mount_of(mount, &m));
-	TRY(name_take(from, &name));
-	TRY(change_begin(m));
+	TRY(name_to_change(mount, from, &m, &name));
 	TRY(inode_get(m, number, &i));
 	if (is_directory(i))
 		return -EPERM;
@@ -154,11 +158,16 @@ static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 /* May that file lose its name to rmdir (`directories`) or unlink. */
 static int64_t may_lose(struct mount *m, struct inode *i, bool directories)
 {
+	struct search s;
+
 	if (directories != is_directory(i))
 		return directories ? -ENOTDIR : -EISDIR;
 	if (i->number == ROOT)
 		return -EBUSY;
-	return directories ? directory_is_empty(m, i) : 0;
+	if (!directories)
+		return 0;
+	TRY(directory_search(m, i, NULL, false, &s));
+	return s.found.inode ? -ENOTEMPTY : 0;
 }
 
 /* 1: ".", 2: "..", 0: neither. */
@@ -174,9 +183,7 @@ int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, stru
 	struct place p;
 	struct name name;
 
-	TRY(mount_of(mount, &m));
-	TRY(name_take(from, &name));
-	TRY(change_begin(m));
+	TRY(name_to_change(mount, from, &m, &name));
 	TRY(inode_directory(m, directory, &d));
 	if (dots(&name))
 		return !directories ? -EISDIR : dots(&name) == 1 ? -EINVAL : -ENOTEMPTY;
@@ -281,10 +288,8 @@ int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to,
 	struct name old, new;
 	struct mount *m;
 
-	TRY(mount_of(mount, &m));
-	TRY(name_take(name, &old));
 	TRY(name_take(new_name, &new));
-	TRY(change_begin(m));
+	TRY(name_to_change(mount, name, &m, &old));
 	if (dots(&old) || dots(&new))
 		return -EBUSY;
 	TRY(move_find(m, &v, from, &old, to, &new));

@@ -43,8 +43,13 @@ static int64_t read_super(struct mount *m)
 		return -EINVAL;
 	TRY(block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes))));
 	TRY(take_super(m, (const struct disk_super *)bytes, sectors));
+	list_start(&m->used);
+	list_start(&m->dirty_inodes);
+	list_start(&m->doomed);
+	m->tables = pages_take(pages_for(sizeof *m->tables));
+	if (!m->tables)
+		return -ENOMEM;
 	TRY(cache_start(m));
-	TRY(inodes_start(m));
 	TRY(map_start(&m->inodes_map));
 	return map_start(&m->zones_map);
 }
@@ -66,10 +71,40 @@ static int64_t count_free(struct mount *m)
 	return 0;
 }
 
+struct room_page {
+	struct room_page *next;
+};
+
+void *room_take(struct mount *m, size_t size)
+{
+	struct room_page *page = m->room_pages;
+
+	if (!page || m->room_used + size > PAGE) {
+		page = pages_take(1);
+		if (!page)
+			return NULL;
+		page->next = m->room_pages;
+		m->room_pages = page;
+		m->room_used = sizeof *page;
+	}
+	m->room_used += size;
+	return (uint8_t *)page + m->room_used - size;
+}
+
 static void forget(struct mount *m)
 {
-	cache_end(m);
-	inodes_end(m);
+	struct buffer *b = m->clock;
+
+	/* Buffers whose blocks are in one page follow each other in the ring. */
+	for (uint32_t left = m->buffer_count; left > 0; left--, b = b->ring)
+		if ((uintptr_t)b->bytes % PAGE == 0)
+			pages_give(b->bytes, 1);
+	for (struct room_page *page = m->room_pages, *next; page; page = next) {
+		next = page->next;
+		pages_give(page, 1);
+	}
+	if (m->tables)
+		pages_give(m->tables, pages_for(sizeof *m->tables));
 	map_end(&m->inodes_map);
 	map_end(&m->zones_map);
 	memset(m, 0, sizeof(*m));
@@ -116,12 +151,10 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 	m->read_only = read_only != 0;
 	m->batch = 1;
 	result = go_on(m);
-	if (result == -EWAIT)
+	/* A buffer that the device may still write to must not be freed. */
+	if (result == -EWAIT || (result < 0 && m->transfer_count > 0))
 		return wait_for(ANYTHING);
 	if (result < 0) {
-		/* A buffer that the device may still write to must not be freed. */
-		if (m->transfer_count > 0)
-			return wait_for(ANYTHING);
 		forget(m);
 		return result;
 	}
@@ -135,10 +168,11 @@ int64_t fs_unmount(uint32_t mount)
 	int64_t result = 0;
 
 	TRY(mount_of(mount, &m));
-	if (m->held > 0)
-		return -EBUSY;
+	LIST_EACH (struct inode, i, &m->used, used)
+		if (i->holds > 0)
+			return -EBUSY;
 	inodes_reap(m);
-	if (!m->failed && has_changes(m))
+	if (has_changes(m))
 		result = write_back(m);
 	if (result == -EWAIT || (!m->failed && !list_is_empty(&m->doomed)) || m->transfer_count > 0)
 		return wait_for(ANYTHING);

@@ -84,19 +84,6 @@ void buffer_written(struct mount *m, struct buffer *b)
 	}
 }
 
-/* A directory's block as it is, but with the removed entries. */
-static const uint8_t *with_removed(struct mount *m, const struct buffer *b)
-{
-	memcpy(m->shadow, b->bytes, m->block_size);
-	for (uint32_t at = 0; at < m->removal_count; at++) {
-		const struct removal *r = &m->removals[at];
-
-		if (r->block == b->block)
-			((struct disk_entry *)m->shadow)[r->slot].inode = r->inode;
-	}
-	return m->shadow;
-}
-
 /* The present phase writes it as it is in memory. */
 static bool goes_as_it_is(const struct mount *m, const struct buffer *b)
 {
@@ -106,11 +93,20 @@ static bool goes_as_it_is(const struct mount *m, const struct buffer *b)
 /* What the present phase writes of a buffer; NULL: not yet, the shadow is in use. */
 static const uint8_t *content(struct mount *m, const struct buffer *b)
 {
+	struct disk_entry *entries = (struct disk_entry *)m->tables->shadow;
+
 	if (goes_as_it_is(m, b))
 		return b->bytes;
 	if (m->phase == NEW)
 		return zeros;
-	return m->shadow_busy ? NULL : with_removed(m, b);
+	if (m->shadow_busy)
+		return NULL;
+	/* A directory's block as it is, but with the removed entries. */
+	memcpy(entries, b->bytes, m->block_size);
+	for (uint32_t at = 0; at < m->removal_count; at++)
+		if (m->removals[at].block == b->block)
+			entries[m->removals[at].slot].inode = m->removals[at].inode;
+	return m->tables->shadow;
 }
 
 /* The first buffer of a request, and those after it on the list that are next to it on the disk. Returns what is then

@@ -17,7 +17,7 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 	TRY_ANSWER(r, length);
 	new[NAME_BYTES - 1] = '\0';
 	memcpy(t->name, new, sizeof new);
-	thread_named(t);
+	thread_identify(t);
 	return answer(r, 0);
 }
 
@@ -75,17 +75,10 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 	if (magic != REBOOT_MAGIC || (magic_2 != REBOOT_MAGIC_2A && magic_2 != REBOOT_MAGIC_2B &&
 				      magic_2 != REBOOT_MAGIC_2C && magic_2 != REBOOT_MAGIC_2D))
 		return refuse(r, EINVAL);
-	switch (command) {
-	case REBOOT_CAD_ON:
-	case REBOOT_CAD_OFF:
+	if (command == REBOOT_CAD_ON || command == REBOOT_CAD_OFF)
 		return answer(r, 0);
-	case REBOOT_RESTART:
-	case REBOOT_HALT:
-	case REBOOT_POWER_OFF:
-		break;
-	default:
+	if (command != REBOOT_RESTART && command != REBOOT_HALT && command != REBOOT_POWER_OFF)
 		return refuse(r, EINVAL);
-	}
 	if (vfs_write_back() == -EWAIT)
 		return park_hard(&pm.disk, r);
 	kernel_shut_down(command == REBOOT_RESTART, 0);

@@ -1,9 +1,6 @@
 /* pm.c: the process service: its table of handlers, and what others notify it of. */
-#include "people/people.h"
 #include "processes/processes.h"
-#include "programs/programs.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 struct pm pm;
 
@@ -21,18 +18,12 @@ void pm_start(void)
 	pm.hardware_2 = b & 1 ? 2 : 0;
 }
 
-static void terminal(void)
+void pm_notified(uint64_t bits)
 {
 	uint32_t group, signal;
 
-	while (vfs_terminal_signals(&group, &signal) == 1)
+	while (bits & NOTIFIED_PM_TERMINAL && vfs_terminal_signals(&group, &signal) == 1)
 		signal_group((int32_t)group, signal);
-}
-
-void pm_notified(uint64_t bits)
-{
-	if (bits & NOTIFIED_PM_TERMINAL)
-		terminal();
 	if (bits & NOTIFIED_PM_DISK_READY) {
 		unpark(&pm.disk);
 		/* What is not yet on a disk is being written. */
@@ -63,17 +54,18 @@ verdict pm_getppid(struct request *r)
 /* The first process: root, the leader of a group and a session, with everything left to its default. */
 static struct thread *first_process(uint32_t slot)
 {
+	static const struct handlers all_default;
 	struct process *p = process_add(slot, number_take(), NULL);
 	struct thread *t;
 
 	pm.init = p;
 	number_set(&p->group, p->number);
 	number_set(&p->session, p->number);
-	p->handlers = handlers_take();
+	p->handlers = handlers_take(&all_default);
 	limits_start(p);
 	t = thread_add(p, slot, p->number);
 	memcpy(t->name, "init", sizeof "init");
-	thread_named(t);
+	thread_identify(t);
 	credentials_tell(p);
 	vfs_limit(slot, p->limits[RLIMIT_NOFILE].soft, p->limits[RLIMIT_FSIZE].soft);
 	return t;

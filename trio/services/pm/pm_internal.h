@@ -1,5 +1,5 @@
-/* pm_internal.h: the process service's state, which all its parts share. What one part offers the others is in the
- * header of its directory. */
+/* pm_internal.h: the process service's state, which all its parts share. What they offer each other is in
+ * processes/processes.h, signals/signals.h, and of semaphores in their own header. */
 #ifndef TRIO_PM_INTERNAL_H
 #define TRIO_PM_INTERNAL_H
 

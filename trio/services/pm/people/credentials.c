@@ -1,6 +1,6 @@
 /* credentials.c: users and groups of a process, all its threads alike, and who may signal whom. Rights beyond an
  * ordinary user's are those of effective user 0; there are no capabilities beside that. */
-#include "people/people.h"
+#include "processes/processes.h"
 
 #define KEEP UINT32_MAX
 

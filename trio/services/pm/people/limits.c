@@ -1,7 +1,5 @@
 /* limits.c: resource limits, and priorities. */
-#include "people/people.h"
 #include "processes/processes.h"
-#include "time/timers.h"
 
 #define MIB (1UL << 20)
 #define NICE_LEAST (-20)
@@ -41,43 +39,35 @@ bool may_fork(const struct process *p)
 static int64_t limited(const struct request *r, int32_t pid, struct process **out)
 {
 	struct process *self = asking(r)->process, *p = pid ? process_numbered(pid) : self;
-	const struct identity *mine = &self->identity;
+	uint32_t mine = self->identity.user.real;
+	const struct ids *user;
 
 	if (!p)
 		return -ESRCH;
 	*out = p;
+	user = &p->identity.user;
 	if (p == self || is_root(self))
 		return 0;
-	if (mine->user.real == p->identity.user.real && mine->user.real == p->identity.user.effective &&
-	    mine->user.real == p->identity.user.saved)
-		return 0;
-	return -EPERM;
-}
-
-static void limits_tell(const struct process *p, uint32_t which)
-{
-	const struct limit *l = p->limits;
-
-	EACH_THREAD (p, t) {
-		if (which == RLIMIT_NOFILE || which == RLIMIT_FSIZE)
-			vfs_limit(t->slot, l[RLIMIT_NOFILE].soft, l[RLIMIT_FSIZE].soft);
-		else if (which == RLIMIT_AS || which == RLIMIT_DATA)
-			vm_limit(t->slot, l[RLIMIT_AS].soft, l[RLIMIT_DATA].soft);
-	}
+	return mine == user->real && mine == user->effective && mine == user->saved ? 0 : -EPERM;
 }
 
 static int64_t limit_set(const struct process *self, struct process *p, uint32_t which, const struct limit *new)
 {
+	const struct limit *l = p->limits;
+
 	if (new->soft > new->hard)
 		return -EINVAL;
-	if (!is_root(self) && new->hard > p->limits[which].hard)
+	if (!is_root(self) && new->hard > l[which].hard)
 		return -EPERM;
 	/* Descriptors beyond what any process can have. */
 	if (which == RLIMIT_NOFILE && new->hard > (1U << 20))
 		return -EPERM;
 	/* committed */
 	p->limits[which] = *new;
-	limits_tell(p, which);
+	EACH_THREAD (p, t) {
+		vfs_limit(t->slot, l[RLIMIT_NOFILE].soft, l[RLIMIT_FSIZE].soft);
+		vm_limit(t->slot, l[RLIMIT_AS].soft, l[RLIMIT_DATA].soft);
+	}
 	if (which == RLIMIT_CPU)
 		timers_limit(p);
 	return 0;

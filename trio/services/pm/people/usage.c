@@ -1,6 +1,5 @@
 /* usage.c: what processes used: time on the processor, faults, switches, memory. */
-#include "people/people.h"
-#include "time/timers.h"
+#include "processes/processes.h"
 
 void usage_add(struct usage *to, const struct usage *more)
 {

@@ -1,10 +1,7 @@
 /* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
-#include "people/people.h"
 #include "processes/processes.h"
-#include "programs/programs.h"
 #include "semaphores/semaphores.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 void thread_end(struct thread *t)
 {
@@ -33,41 +30,22 @@ void process_end(struct process *p, uint32_t status, struct thread *except)
 		except->leaving = true;
 }
 
-void parent_tell(struct process *p, int32_t code, uint32_t status)
+void parent_tell(struct process *p, uint32_t status)
 {
 	struct process *parent = p->parent;
-	struct information i = from_user(p, code, status);
-	bool ended = code == CLD_EXITED || code == CLD_KILLED;
-	uint32_t signal = ended ? p->exit_signal : SIGCHLD;
-	const struct linux_sigaction *action = &parent->handlers->action[SIGCHLD - 1];
+	const struct linux_sigaction *action;
+	struct information i = child_information(p, status);
+	uint32_t signal = p->zombie ? p->exit_signal : SIGCHLD;
 
 	/* First: a wait that finds its child is not interrupted by what tells of it. */
 	unpark(&parent->waiters);
-	if (!ended && parent->handlers->set & SIGNAL_BIT(SIGCHLD) && action->flags & SA_NOCLDSTOP)
-		return;
-	if (signal)
+	if (signal && (p->zombie || !(action_of(parent, SIGCHLD)->flags & SA_NOCLDSTOP)))
 		(void)signal_send(parent, NULL, signal, &i);
-}
-
-/* It does not want to wait for its children. */
-static bool reaps_at_once(const struct process *parent)
-{
-	const struct handlers *h = parent->handlers;
-	const struct linux_sigaction *action = &h->action[SIGCHLD - 1];
-
-	return h->set & SIGNAL_BIT(SIGCHLD) && (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT);
-}
-
-static void tell_of_end(struct process *p)
-{
-	bool at_once = p->exit_signal == SIGCHLD && reaps_at_once(p->parent);
-	uint32_t signal = p->status & 0x7f;
-
-	if (signal)
-		parent_tell(p, CLD_KILLED, signal);
-	else
-		parent_tell(p, CLD_EXITED, p->status >> 8);
-	if (at_once)
+	if (!p->zombie || signal != SIGCHLD)
+		return;
+	/* The parent may not want to wait for its children. */
+	action = action_of(parent, SIGCHLD);
+	if (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT)
 		process_remove(p);
 }
 
@@ -95,7 +73,7 @@ static void give_children_to_init(struct process *p)
 			signal_plain(child, child->death_signal);
 		child->exit_signal = SIGCHLD;
 		if (child->zombie)
-			tell_of_end(child);
+			parent_tell(child, child->status);
 		else if (child->group != p->group && child->session == p->session)
 			wake_orphaned(child->group);
 	}
@@ -117,7 +95,8 @@ void shut_down(void)
 /* Its last thread has left. */
 static void process_leave(struct process *p)
 {
-	timers_end(p);
+	if (p->timed.next)
+		timers_end(p);
 	if (p->pending.set)
 		pending_flush(p, &p->pending, UINT64_MAX);
 	p->zombie = true;
@@ -131,7 +110,7 @@ static void process_leave(struct process *p)
 	if (pm.stopped && p->parent->group != p->group && p->parent->session == p->session)
 		wake_orphaned(p->group);
 	handlers_give(p->handlers);
-	tell_of_end(p);
+	parent_tell(p, p->status);
 }
 
 verdict thread_leave(struct thread *t, struct request *r)
@@ -169,7 +148,8 @@ verdict thread_leave(struct thread *t, struct request *r)
 		/* It had become the first, with the first's number. */
 		if (slot != p->slot)
 			process_identify(p);
-		vfork_end(p);
+		if (p->vfork_parent)
+			vfork_end(p);
 		process_leave(p);
 	} else if (p->stop) {
 		stop_check(p);

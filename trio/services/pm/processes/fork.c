@@ -1,9 +1,7 @@
 /* fork.c: making threads and processes. What can be refused is refused first; then slot, kernel, memory and files are
  * reserved, each undone if a later one is refused; then nothing fails. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
-#include "time/timers.h"
 
 #define KNOWN                                                                                                        \
 	(CSIGNAL | CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_PTRACE | CLONE_VFORK | CLONE_PARENT |   \
@@ -71,8 +69,7 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 		p->handlers = from->handlers;
 		p->handlers->holders++;
 	} else {
-		p->handlers = handlers_take();
-		handlers_copy(p->handlers, from->handlers);
+		p->handlers = handlers_take(from->handlers);
 	}
 	memcpy(&p->identity, &from->identity,
 	       offsetof(struct identity, groups) + from->identity.group_count * sizeof p->identity.groups[0]);
@@ -82,7 +79,8 @@ static struct process *process_fork(struct process *from, uint32_t slot, int32_t
 	p->no_new_rights = from->no_new_rights;
 	if (flags & CLONE_VM)
 		p->shares_space = from->shares_space = true;
-	timers_limit(p);
+	if (p->limits[RLIMIT_CPU].soft != RLIM_INFINITY)
+		timers_limit(p);
 	return p;
 }
 
@@ -126,11 +124,9 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 {
 	struct thread *self = asking(r), *t;
 	struct process *p = self->process;
-	int32_t slot, number;
+	int32_t number = (int32_t)r->scratch[CHILD], slot = (int32_t)r->scratch[SLOT] - 1;
 	int64_t result = 0;
 
-	number = (int32_t)r->scratch[CHILD];
-	slot = (int32_t)r->scratch[SLOT] - 1;
 	if (number && slot < 0)
 		return wait_for_child(self, r);
 	if (!number) {
@@ -181,12 +177,8 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 
 void vfork_end(struct process *child)
 {
-	struct thread *parent = child->vfork_parent;
-
-	if (!parent)
-		return;
+	unpark(&child->vfork_parent->waiting);
 	child->vfork_parent = NULL;
-	unpark(&parent->waiting);
 }
 
 verdict pm_set_tid_address(struct request *r, uint64_t address)

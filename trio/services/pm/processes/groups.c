@@ -48,12 +48,10 @@ verdict pm_setpgid(struct request *r, int32_t pid, int32_t group)
 		return refuse(r, EINVAL);
 	if (!p || (p != self && p->parent != self))
 		return refuse(r, ESRCH);
-	if (p != self && p->session != self->session)
+	if (p->session != self->session || p->session == p->number)
 		return refuse(r, EPERM);
 	if (p != self && p->executed)
 		return refuse(r, EACCES);
-	if (p->session == p->number)
-		return refuse(r, EPERM);
 	if (group == 0)
 		group = p->number;
 	member = group == p->number ? p : member_of(group);

@@ -70,19 +70,10 @@ static void identify(const struct process *p, uint32_t slot, int32_t number, int
 		     (uint32_t)p->group | (uint64_t)p->session << 32, parent, nice, (uint32_t)state, name);
 }
 
-static void identify_named(const struct thread *t, struct grant name)
-{
-	identify(t->process, t->slot, t->number, t->nice, t->process->stop ? 'T' : 'R', name);
-}
-
 void thread_identify(const struct thread *t)
 {
-	identify_named(t, (struct grant){ 0 });
-}
-
-void thread_named(const struct thread *t)
-{
-	identify_named(t, grant_read(t->name, sizeof t->name));
+	identify(t->process, t->slot, t->number, t->nice, t->process->stop ? 'T' : 'R',
+		 grant_read(t->name, sizeof t->name));
 }
 
 void process_identify(struct process *p)

@@ -1,31 +1,21 @@
 /* wait.c: a parent asks what has become of its children. */
-#include "people/people.h"
 #include "processes/processes.h"
+#include "signals/signals.h"
 
 /* Options that wait4 and waitid know. */
 #define OF_BOTH ((uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
 
 static bool is_meant(const struct process *child, uint32_t which, int32_t pid, uint32_t options)
 {
-	if (which == P_PID && child->number != pid)
-		return false;
-	if (which == P_PGID && child->group != pid)
+	if ((which == P_PID && child->number != pid) || (which == P_PGID && child->group != pid))
 		return false;
 	if (options & WALL)
 		return true;
 	return (child->exit_signal != SIGCHLD) == ((options & WCLONE) != 0);
 }
 
-static void process_reap(struct process *p)
-{
-	usage_add(&p->parent->children_usage, &p->own);
-	usage_add(&p->parent->children_usage, &p->children_usage);
-	process_remove(p);
-}
-
 /* In place of a status: nothing. */
 #define NO_NEWS UINT32_MAX
-#define CONTINUED 0xffffU
 
 /* What there is to tell of one child, as wait4's status. */
 static uint32_t news_of(const struct process *child, uint32_t options)
@@ -33,8 +23,8 @@ static uint32_t news_of(const struct process *child, uint32_t options)
 	if (child->zombie)
 		return options & WEXITED ? child->status : NO_NEWS;
 	if (child->tell_stopped && options & WUNTRACED)
-		return child->stop << 8 | 0x7f;
-	return child->tell_continued && options & WCONTINUED ? CONTINUED : NO_NEWS;
+		return child->stop << 8 | STATUS_STOPPED;
+	return child->tell_continued && options & WCONTINUED ? STATUS_CONTINUED : NO_NEWS;
 }
 
 /* What is wanted, and where what is told of it goes; length 0: nowhere. `information`: it is a siginfo, not wait4's
@@ -46,46 +36,38 @@ struct wish {
 	struct grant to, usage;
 };
 
-static verdict tell_information(struct request *r, struct grant to, const struct process *child, uint32_t status)
-{
-	struct linux_siginfo i = { .signal = SIGCHLD };
-	uint32_t killed_by = status & 0x7f;
-
-	i.pid = child->number;
-	i.uid = child->identity.user.real;
-	i.code = killed_by ? CLD_KILLED : CLD_EXITED;
-	i.status = (int32_t)(killed_by ? killed_by : status >> 8);
-	if (!child->zombie) {
-		i.code = status == CONTINUED ? CLD_CONTINUED : CLD_STOPPED;
-		i.status = (int32_t)(status == CONTINUED ? SIGCONT : status >> 8);
-	}
-	/* Linux writes these fields and no others. */
-	return answer_with(r, 0, to, &i, to.length);
-}
-
 static verdict tell(struct request *r, struct process *child, const struct wish *w, uint32_t status)
 {
 	verdict told;
 
 	if (w->usage.length) {
-		struct usage sum = process_usage(child);
+		struct usage all = process_usage(child);
 
-		usage_add(&sum, &child->children_usage);
-		TRY_ANSWER(r, usage_write(w->usage, &sum));
+		usage_add(&all, &child->children_usage);
+		TRY_ANSWER(r, usage_write(w->usage, &all));
 	}
-	if (w->information)
-		told = tell_information(r, w->to, child, status);
-	else
+	if (w->information) {
+		struct information i = child_information(child, status);
+		struct linux_siginfo all;
+
+		siginfo_fill(&all, SIGCHLD, &i);
+		/* Linux writes the fields up to the status and no others. */
+		told = answer_with(r, 0, w->to, &all, w->to.length);
+	} else {
 		told = answer_with(r, child->number, w->to, &status, sizeof status);
+	}
 	if (w->options & WNOWAIT)
 		return told;
 	/* It is not told again. */
-	if (child->zombie)
-		process_reap(child);
-	else if (status == CONTINUED)
+	if (child->zombie) {
+		usage_add(&child->parent->children_usage, &child->own);
+		usage_add(&child->parent->children_usage, &child->children_usage);
+		process_remove(child);
+	} else if (status == STATUS_CONTINUED) {
 		child->tell_continued = false;
-	else
+	} else {
 		child->tell_stopped = false;
+	}
 	return told;
 }
 

@@ -21,12 +21,19 @@ static uint64_t page_up(uint64_t address)
 	return page_down(address + PAGE - 1);
 }
 
+static int64_t read_all(const struct image *image, uint64_t offset, void *to, uint64_t length)
+{
+	int64_t n;
+
+	TRY(n = vfs_program_read(image->file, offset, grant_write(to, length)));
+	return (uint64_t)n == length ? 0 : -ENOEXEC;
+}
+
 /* Program headers that are not in the file's beginning are read over it, behind the file's header. */
 static int64_t segments_read(struct image *image)
 {
 	struct elf_header *h = (struct elf_header *)image->head;
 	uint64_t length = h->segment_count * sizeof(struct elf_segment);
-	int64_t n;
 
 	if (length > HEAD_BYTES - sizeof *h)
 		return -ENOEXEC;
@@ -34,11 +41,8 @@ static int64_t segments_read(struct image *image)
 		image->segments = (const struct elf_segment *)(image->head + h->segments);
 		return 0;
 	}
-	n = vfs_program_read(image->file, h->segments, grant_write(image->head + sizeof *h, length));
-	if (n < 0)
-		return n;
 	image->segments = (const struct elf_segment *)(h + 1);
-	return (uint64_t)n == length ? 0 : -ENOEXEC;
+	return read_all(image, h->segments, h + 1, length);
 }
 
 static bool segment_is_good(const struct elf_segment *s, uint64_t bias)
@@ -95,17 +99,12 @@ static int64_t segments_check(struct image *image, const struct elf_header *h)
 int64_t elf_interpreter(struct image *image, struct grant *path)
 {
 	const struct elf_segment *s = image->names_interpreter;
-	int64_t n;
 
 	if (s->file_size < 2 || s->file_size > WORK_BYTES)
 		return -ENOEXEC;
-	n = vfs_program_read(image->file, s->offset, grant_write(image->work, s->file_size));
-	if (n < 0)
-		return n;
-	if ((uint64_t)n != s->file_size || image->work[n - 1] != '\0')
-		return -ENOEXEC;
-	*path = grant_read(image->work, (size_t)n);
-	return 0;
+	TRY(read_all(image, s->offset, image->work, s->file_size));
+	*path = grant_read(image->work, s->file_size);
+	return image->work[s->file_size - 1] == '\0' ? 0 : -ENOEXEC;
 }
 
 int64_t elf_check(struct image *image, bool is_interpreter)
@@ -124,18 +123,13 @@ int64_t elf_check(struct image *image, bool is_interpreter)
 	return segments_check(image, h);
 }
 
-static uint32_t protection_of(const struct elf_segment *s)
-{
-	return (s->flags & PF_READ ? PROT_READ : 0) | (s->flags & PF_WRITE ? PROT_WRITE : 0) |
-	       (s->flags & PF_EXECUTE ? PROT_EXEC : 0);
-}
-
 /* What the file has of it, then zeros: the rest of the last page where it may be written, and whole pages. */
 static int64_t segment_map(struct thread *t, const struct image *image, const struct elf_segment *s)
 {
 	uint64_t start = image->bias + s->address, file_end = start + s->file_size, end = start + s->size;
 	uint64_t zeros = s->file_size ? page_up(file_end) : page_down(start);
-	uint32_t protection = protection_of(s);
+	uint32_t protection = (s->flags & PF_READ ? PROT_READ : 0) | (s->flags & PF_WRITE ? PROT_WRITE : 0) |
+			      (s->flags & PF_EXECUTE ? PROT_EXEC : 0);
 
 	if (s->file_size)
 		TRY(vfs_program_map(image->file, t->slot, page_down(start), zeros - page_down(start), protection,

@@ -3,8 +3,6 @@
  *
  * The handler runs again after it was parked. What was done so far is kept in the thread's image. */
 #include "abi/files.h"
-#include "people/people.h"
-#include "processes/processes.h"
 #include "programs/image.h"
 #include "signals/signals.h"
 
@@ -44,9 +42,7 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 	TRY(vfs_program_open(t->slot, directory, path, flags, &image->file, &image->size, &image->mode, &image->owner,
 			     &image->group));
 	image->open = true;
-	n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES)));
-	if (n < 0)
-		return n;
+	TRY(n = vfs_program_read(image->file, 0, grant_write(image->head, MIN(image->size, HEAD_BYTES))));
 	memset(image->head + n, 0, HEAD_BYTES - (size_t)n);
 	return 0;
 }
@@ -189,8 +185,9 @@ static int64_t load(struct thread *t)
 	t->clear_tid = 0;
 	p->executed = p->dumpable = true;
 	p->shares_space = false;
-	vfork_end(p);
-	thread_named(t);
+	if (p->vfork_parent)
+		vfork_end(p);
+	thread_identify(t);
 	kernel_task_exec(t->slot, entry, sp);
 	return 0;
 }

@@ -4,7 +4,7 @@
 #define TRIO_PM_IMAGE_H
 
 #include "abi/elf.h"
-#include "programs/programs.h"
+#include "processes/processes.h"
 
 /* Of the file's beginning; program headers must fit into it, wherever they are in the file. */
 #define HEAD_BYTES 1536
@@ -67,13 +67,10 @@ enum { WAITS_FOR_THREADS = -EWAIT - 1, GIVES_WAY = -EWAIT - 2 };
 
 /* strings.c: those at the caller's addresses. 0 when all are there, GIVES_WAY, or a negative errno. */
 int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64_t arguments, uint64_t environment);
-/* The first argument goes. */
-void strings_shift(struct strings *s);
 /* One more argument before the others; NULL: the path. 0 or a negative errno. */
 int64_t strings_prepend(struct strings *s, const char *text, size_t length);
 void strings_drop(struct strings *s);
-
-/* script.c: 0: the image is no script; 1: the first argument is now what to open instead; or a negative errno. */
+/* 0: the image is no script; 1: the first argument is now what to open instead; or a negative errno. */
 int64_t script_take(struct image *image);
 
 /* elf.c: makes sense of `head`; reads what of the program headers is elsewhere. 0 or a negative errno, -EWAIT too. */

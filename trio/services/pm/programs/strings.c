@@ -1,6 +1,8 @@
 /* strings.c: the strings of an execve, one after the other: path, arguments, environment. They are gathered while the
  * caller's memory is still there. Pages double when they are full; the most is what a quarter of an 8 MiB stack holds.
- */
+ *
+ * A program may begin with `#!` and the name of its interpreter. That is run with the rest of the line as one argument,
+ * then the script's name in place of the caller's first argument. */
 #include "programs/image.h"
 
 #define PATH_BYTES 4096
@@ -45,17 +47,6 @@ int64_t strings_prepend(struct strings *s, const char *text, size_t length)
 	s->environment += length + 1;
 	s->argc++;
 	return 0;
-}
-
-void strings_shift(struct strings *s)
-{
-	char *at = s->bytes + s->path;
-	size_t n = strlen(at) + 1;
-
-	memmove(at, at + n, s->used - s->path - n);
-	s->used -= n;
-	s->environment -= n;
-	s->argc--;
 }
 
 /* The string at an address of the caller's; `most` bytes with its NUL at most, or `too_long`. */
@@ -129,4 +120,56 @@ int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64
 		image->stage = GATHERED;
 	}
 	return 0;
+}
+
+/* The first argument goes. */
+static void strings_shift(struct strings *s)
+{
+	char *at = s->bytes + s->path;
+	size_t n = strlen(at) + 1;
+
+	memmove(at, at + n, s->used - s->path - n);
+	s->used -= n;
+	s->environment -= n;
+	s->argc--;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static char *skip(char *at, const char *end, bool spaces)
+{
+	while (at < end && is_space(*at) == spaces)
+		at++;
+	return at;
+}
+
+int64_t script_take(struct image *image)
+{
+	char *limit = image->head + LINE_BYTES, *end = image->head + 2, *name, *name_end, *argument;
+	struct strings *s = &image->given;
+
+	if (image->head[0] != '#' || image->head[1] != '!')
+		return 0;
+	if (image->scripts++ == SCRIPTS)
+		return -ELOOP;
+	while (end < limit && *end != '\n' && *end != '\0')
+		end++;
+	name = skip(image->head + 2, end, true);
+	name_end = skip(name, end, false);
+	if (name == name_end || name_end == limit)
+		return -ENOEXEC;
+	argument = skip(name_end, end, true);
+	while (end > argument && is_space(end[-1]))
+		end--;
+	if (image->scripts == 1) {
+		strings_shift(s);
+		TRY(strings_prepend(s, NULL, s->path - 1));
+	}
+	if (argument < end)
+		TRY(strings_prepend(s, argument, (size_t)(end - argument)));
+	TRY(strings_prepend(s, name, (size_t)(name_end - name)));
+	return 1;
 }

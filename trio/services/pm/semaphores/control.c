@@ -56,23 +56,17 @@ static verdict status(struct request *r, const struct semaphore_set *s, int64_t 
 	return answer_with(r, value, to, &out, sizeof out);
 }
 
-static bool is_owner(const struct process *p, const struct semaphore_set *s)
-{
-	uint32_t user = p->identity.user.effective;
-
-	return is_root(p) || user == s->uid || user == s->cuid;
-}
-
 /* What only its owner may. */
 static verdict control_set(struct request *r, struct semaphore_set *s, bool remove, struct grant from)
 {
+	uint32_t user = asking(r)->process->identity.user.effective;
 	struct linux_semid_ds new;
 
 	if (!remove)
 		TRY_ANSWER(r, copy_in(&new, from, 0, sizeof new));
 	if (!s)
 		return refuse(r, EINVAL);
-	if (!is_owner(asking(r)->process, s))
+	if (user != 0 && user != s->uid && user != s->cuid)
 		return refuse(r, EPERM);
 	if (remove) {
 		set_remove(s);
@@ -104,7 +98,7 @@ static verdict values_set(struct request *r, struct semaphore_set *s, uint32_t f
 
 static verdict all_values(struct request *r, struct semaphore_set *s, bool set, struct grant memory)
 {
-	size_t pages = pages_for(s->count * sizeof(uint16_t)), bytes = s->count * sizeof(uint16_t);
+	size_t bytes = s->count * sizeof(uint16_t), pages = pages_for(bytes);
 	uint16_t *values = pages_take(pages);
 	verdict v;
 

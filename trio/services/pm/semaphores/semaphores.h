@@ -67,20 +67,12 @@ void set_remove(struct semaphore_set *s);
 
 /* operations.c: a thread leaves. */
 void operations_drop(uint32_t slot);
-/* A value has changed: whoever can proceed does. False: some may still be able to; it is to be called
- * again. */
-bool set_update(struct semaphore_set *s);
-/* The same for a request that changed it, until nobody can proceed any more. `s` is NULL once the set is gone. */
+/* The request has changed a value: whoever can proceed does, by shares. `s` is NULL once the set is gone. */
 verdict update_share(struct request *r, struct semaphore_set *s);
 /* All that wait are answered -EIDRM. */
 void set_refuse(struct semaphore_set *s);
 /* Requests that wait for semaphore `number`: for zero, or for more than it has. */
 int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero);
-
-/* undo.c: NULL: there is none. */
-struct undo *undo_of(const struct process *p, const struct semaphore_set *s);
-/* There is one from now on; false: no memory. */
-bool undo_reserve(const struct process *p, struct semaphore_set *s);
 /* Nobody gives anything back to so many semaphores of a set. */
 void undo_forget(struct semaphore_set *s, uint32_t first, uint32_t count);
 void undo_remove(struct semaphore_set *s);

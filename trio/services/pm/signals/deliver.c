@@ -35,7 +35,7 @@ void stop_check(struct process *p)
 	if (p->halted < p->thread_count || p->tell_stopped)
 		return;
 	p->tell_stopped = true;
-	parent_tell(p, CLD_STOPPED, p->stop);
+	parent_tell(p, p->stop << 8 | STATUS_STOPPED);
 	process_identify(p);
 }
 
@@ -64,7 +64,7 @@ void stop_end(struct process *p)
 	if (p->ending || !was_told)
 		return;
 	p->tell_continued = true;
-	parent_tell(p, CLD_CONTINUED, SIGCONT);
+	parent_tell(p, STATUS_CONTINUED);
 }
 
 /* A thread halts once a stop; `scratch` knows of which. It is parked hard: what signals do to it, stop_end decides. */

@@ -6,14 +6,19 @@
 static struct handlers *free_handlers;
 
 /* There are as many as processes. */
-struct handlers *handlers_take(void)
+struct handlers *handlers_take(const struct handlers *from)
 {
 	static struct handlers pool[TASKS], *next = pool;
 	struct handlers *h = free_handlers ? free_handlers : next++;
 
 	free_handlers = h->next_free;
-	h->set = 0;
 	h->holders = 1;
+	h->set = from->set;
+	for (uint64_t rest = h->set; rest != 0; rest &= rest - 1) {
+		int i = __builtin_ctzl(rest);
+
+		h->action[i] = from->action[i];
+	}
 	return h;
 }
 
@@ -25,23 +30,12 @@ void handlers_give(struct handlers *h)
 	free_handlers = h;
 }
 
-void handlers_copy(struct handlers *to, const struct handlers *from)
-{
-	to->set = from->set;
-	for (uint64_t rest = from->set; rest != 0; rest &= rest - 1) {
-		int i = __builtin_ctzl(rest);
-
-		to->action[i] = from->action[i];
-	}
-}
-
 void handlers_renew(struct process *p)
 {
 	struct handlers *h = p->handlers;
 
 	if (h->holders > 1) {
-		p->handlers = handlers_take();
-		handlers_copy(p->handlers, h);
+		p->handlers = handlers_take(h);
 		handlers_give(h);
 		h = p->handlers;
 	}
@@ -75,15 +69,13 @@ static void set_action(struct process *p, uint32_t signal, const struct linux_si
 verdict pm_sigaction(struct request *r, uint32_t signal, struct grant action, struct grant old)
 {
 	struct process *p = asking(r)->process;
-	const struct handlers *h = p->handlers;
-	struct linux_sigaction new, before = { 0 };
+	struct linux_sigaction new, before;
 
 	if (signal < 1 || signal > SIGNALS || (action.length && (UNBLOCKABLE & SIGNAL_BIT(signal))))
 		return refuse(r, EINVAL);
 	if (action.length)
 		TRY_ANSWER(r, copy_in(&new, action, 0, sizeof new));
-	if (h->set & SIGNAL_BIT(signal))
-		before = h->action[signal - 1];
+	before = *action_of(p, signal);
 	if (action.length)
 		set_action(p, signal, &new);
 	return answer_with(r, 0, old, &before, sizeof before);

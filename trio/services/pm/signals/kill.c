@@ -1,5 +1,4 @@
 /* kill.c: programs send signals: to a process, to a group, to all, to a thread, and with a value. */
-#include "people/people.h"
 #include "processes/processes.h"
 #include "signals/signals.h"
 
@@ -51,9 +50,7 @@ verdict pm_kill(struct request *r, int32_t pid, uint32_t signal)
 	if (pid <= 0)
 		return settle(r, kill_some(from, pid ? -pid : from->group, signal, &i));
 	to = process_of(pid);
-	if (!to)
-		return refuse(r, ESRCH);
-	return settle(r, send_checked(from, to, NULL, signal, &i));
+	return settle(r, to ? send_checked(from, to, NULL, signal, &i) : -ESRCH);
 }
 
 verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal)

@@ -1,17 +1,6 @@
 /* mask.c: which signals a thread blocks, which wait for it, and waiting for some. */
 #include "signals/signals.h"
 
-/* What waits for the process and would have been this thread's may have to be another's now. */
-static void hand_over(struct thread *from, uint64_t newly_blocked)
-{
-	struct process *p = from->process;
-
-	EACH_THREAD (p, t) {
-		if (t != from && p->pending.set & newly_blocked & ~t->blocked)
-			thread_wake(t, false);
-	}
-}
-
 void mask_set(struct thread *t, uint64_t mask)
 {
 	struct process *p = t->process;
@@ -20,8 +9,13 @@ void mask_set(struct thread *t, uint64_t mask)
 	t->blocked = mask & ~UNBLOCKABLE;
 	if (is_signalled(t))
 		kernel_task_attend(t->slot, false);
-	if (p->thread_count > 1 && p->pending.set & newly)
-		hand_over(t, newly);
+	if (!(p->pending.set & newly))
+		return;
+	/* What waits for the process and would have been this thread's may have to be another's now. */
+	EACH_THREAD (p, other) {
+		if (other != t && p->pending.set & newly & ~other->blocked)
+			thread_wake(other, false);
+	}
 }
 
 verdict pm_sigmask(struct request *r, uint32_t how, uint32_t sets, uint64_t set)
@@ -104,11 +98,9 @@ verdict pm_sigtimedwait(struct request *r, struct grant wanted, struct grant inf
 	set &= ~UNBLOCKABLE;
 	signal = signal_take(t, set, &i);
 	if (signal) {
-		struct linux_siginfo out = { .signal = (int32_t)signal, .code = i.code };
+		struct linux_siginfo out;
 
-		out.pid = (int32_t)i.pid;
-		out.uid = i.uid;
-		out.value = i.value;
+		siginfo_fill(&out, signal, &i);
 		return answer_with(r, signal, information, &out, sizeof out);
 	}
 	if (is_signalled(t))

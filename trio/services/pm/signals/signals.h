@@ -43,18 +43,49 @@ static inline struct information from_user(const struct process *p, int32_t code
 	};
 }
 
+/* Of a child's status as wait4 tells it: it continued; of a stopped one the lower byte, the signal is above. */
+#define STATUS_CONTINUED 0xffffU
+#define STATUS_STOPPED 0x7fU
+
+/* What such a status says. */
+static inline struct information child_information(const struct process *p, uint32_t status)
+{
+	uint32_t signal = status & 0x7f;
+
+	if (signal == 0)
+		return from_user(p, CLD_EXITED, status >> 8);
+	if (status == STATUS_CONTINUED)
+		return from_user(p, CLD_CONTINUED, SIGCONT);
+	return signal == STATUS_STOPPED ? from_user(p, CLD_STOPPED, status >> 8) : from_user(p, CLD_KILLED, signal);
+}
+
+static inline void siginfo_fill(struct linux_siginfo *out, uint32_t signal, const struct information *i)
+{
+	*out = (struct linux_siginfo){ .signal = (int32_t)signal, .code = i->code };
+	out->pid = (int32_t)i->pid;
+	out->uid = i->uid;
+	out->value = i->value;
+}
+
 /* handlers.c */
-struct handlers *handlers_take(void);
+/* A copy. */
+struct handlers *handlers_take(const struct handlers *from);
 void handlers_give(struct handlers *handlers);
-void handlers_copy(struct handlers *to, const struct handlers *from);
 /* As execve leaves them: the process's own; what was handled is no more, what was ignored stays so. */
 void handlers_renew(struct process *p);
+/* What is done about a signal; nothing is set where it is left to its default. */
+static inline const struct linux_sigaction *action_of(const struct process *p, uint32_t signal)
+{
+	static const struct linux_sigaction none;
+	const struct handlers *h = p->handlers;
+
+	return h->set & SIGNAL_BIT(signal) ? &h->action[signal - 1] : &none;
+}
+
 /* SIG_DFL, SIG_IGN or a handler's address. */
 static inline uint64_t handler_of(const struct process *p, uint32_t signal)
 {
-	const struct handlers *h = p->handlers;
-
-	return h->set & SIGNAL_BIT(signal) ? h->action[signal - 1].handler : SIG_DFL;
+	return action_of(p, signal)->handler;
 }
 
 /* signal.c: sending. `t` NULL: to the process. Returns 0, or -EAGAIN where a queued one finds no room. */

@@ -3,10 +3,9 @@
  *
  * ITIMER_REAL is exact. Time on the processor passes no faster than time, so the other timers are looked at when what
  * is left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
-#include "time/timers.h"
 #include "clock.h"
 #include "endpoints.h"
-#include "people/people.h"
+#include "processes/processes.h"
 #include "signals/signals.h"
 
 #define LOOK_AGAIN 1000000ULL
@@ -40,8 +39,7 @@ static void look_at(struct process *p, nanoseconds at)
 
 void timers_end(struct process *p)
 {
-	if (p->timed.next)
-		look_at(p, NEVER);
+	look_at(p, NEVER);
 }
 
 /* What the clock shows that a timer goes by. */
