@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from idl_parse import Argument, Interface, Member, Service
 
 
@@ -23,6 +25,15 @@ def _comment(doc: tuple[str, ...]) -> list[str]:
 def guarded(name: str, lines: list[str]) -> str:
     guard = f"TRIO_GEN_{name.upper()}_H"
     return "\n".join([f"#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"\t{line}" if line else "" for line in lines]
+
+
+def function(prototype: str, *body: str) -> list[str]:
+    """In C, with an empty line behind it."""
+    return [prototype, "{", *indented(body), "}", ""]
 
 
 def counter(interface: Interface, member: Member) -> str:
@@ -64,26 +75,6 @@ def header(interface: Interface) -> str:
     return guarded(interface.name, lines)
 
 
-def _taker(member: Member) -> str:
-    """What the table names: the handler, or what finds it the struct that a descriptor stands for."""
-    return f"{member.name}_at" if member.args and member.args[0].is_object else member.name
-
-
-def _finding(member: Member, name: str) -> list[str]:
-    """A handler of what a descriptor stands for, and what finds that."""
-    kind, rest = member.args[0].type, member.args[1:]
-    found = arguments(rest, (), ("r", kind))
-    return [
-        f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
-        f"static inline {handler_prototype(member, f'{name}_at')}",
-        "{",
-        f"\tstruct {kind} *{kind} = {kind}_at(r, {member.args[0].name});",
-        "",
-        f"\treturn {kind} == NULL ? ANSWERED : {name}({found});",
-        "}",
-    ]
-
-
 def handler_prototype(member: Member, name: str) -> str:
     """A client's handler gets the request too."""
     if member.kind == "client":
@@ -101,6 +92,20 @@ def table(interface: Interface) -> str:
     return guarded(f"{interface.name}_table", [*lines, "};"])
 
 
+def _finding(member: Member, name: str) -> list[str]:
+    """A handler of what a descriptor stands for, and what finds that, which the table names."""
+    kind, rest = member.args[0].type, member.args[1:]
+    return [
+        f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
+        *function(
+            f"static inline {handler_prototype(member, f'{name}_at')}",
+            f"struct {kind} *{kind} = {kind}_at(r, {member.args[0].name});",
+            "",
+            f"return {kind} == NULL ? ANSWERED : {name}({arguments(rest, (), ('r', kind))});",
+        ),
+    ]
+
+
 def serve(interface: Interface) -> str:
     """The handlers, and what their table holds, for the service."""
     name = interface.name
@@ -108,17 +113,18 @@ def serve(interface: Interface) -> str:
     lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
     for kind in sorted({arg.type for member in interface.members for arg in member.args if arg.is_object}):
         lines += ["/* NULL: r->result says why. */", f"struct {kind} *{kind}_at(struct request *r, int32_t fd);"]
+    handlers = {"start": "start", "notified": "notified"}
     for member in interface.of("client", "call"):
+        own = f"{name}_{member.name}"
+        handlers[member.name] = member.name
         lines += _comment(member.doc)
-        if _taker(member) != member.name:
-            lines += _finding(member, f"{name}_{member.name}")
+        if member.args and member.args[0].is_object:
+            handlers[member.name] += "_at"
+            lines += _finding(member, own)
         else:
-            lines.append(f"{handler_prototype(member, f'{name}_{member.name}')};")
+            lines.append(f"{handler_prototype(member, own)};")
     lines += ["", f"#define {name.upper()}_HANDLERS \\", "\t{ \\"]
-    takers = {member.name: _taker(member) for member in interface.of("client", "call")}
-    for each, taker in {"start": "start", "notified": "notified", **takers}.items():
-        lines.append(f"\t\t.{each} = {name}_{taker}, \\")
-    lines += ["\t}", ""]
+    lines += [*(f"\t\t.{each} = {name}_{handler}, \\" for each, handler in handlers.items()), "\t}", ""]
     for member in interface.of("notify"):
         lines.append(f"#define NOTIFIED_{f'{name}_{member.name}'.upper()} (1ULL << {_bit(interface, member)})")
     for member in interface.of("client"):

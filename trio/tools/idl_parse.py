@@ -67,6 +67,11 @@ class Argument:
         return self.type in GRANTS
 
     @property
+    def rights(self) -> str:
+        """Of a grant, in C."""
+        return " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in self.type)
+
+    @property
     def words(self) -> int:
         return 2 if self.is_grant else 1
 
@@ -92,6 +97,10 @@ class Member:
     gives_way: bool
     errors: tuple[str, ...]
     doc: tuple[str, ...]
+
+    @property
+    def words(self) -> int:
+        return sum(each.words for each in self.args)
 
 
 @dataclass(frozen=True)
@@ -152,6 +161,11 @@ class Service:
     devices: tuple[tuple[int, int], ...] = ()
     vm: tuple[str, ...] = ()
     clients_memory: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """The name of `endpoint` in C."""
+        return f"ENDPOINT_{self.name.upper()}"
 
     def depends_on(self, other: Service) -> bool:
         """It calls `other`, or asks it for a page that a copy found absent."""
@@ -283,8 +297,6 @@ def _member(text: str, doc: tuple[str, ...]) -> Member:
         raise Wrong(f"not a member: {text[:60]!r}")
     name, kind, waits = match["name"], match["kind"], match["waits"]
     args, outs = (_arguments(match[part] or "") for part in ("args", "outs"))
-    if sum(each.words for each in args) > WORDS:
-        raise Wrong(f"{name} needs more than {WORDS} words")
     if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
         raise Wrong(f"{name}: at most {OUT_WORDS} values come back, and no grant")
     if waits and kind != "client":
@@ -292,7 +304,10 @@ def _member(text: str, doc: tuple[str, ...]) -> Member:
     if kind == "notify" and match["args"] is not None:
         raise Wrong("a notification carries nothing")
     errors = tuple((match["errors"] or "").split())
-    return Member(int(match["number"]), kind, name, args, outs, waits == "waits", waits == "gives way", errors, doc)
+    made = Member(int(match["number"]), kind, name, args, outs, waits == "waits", waits == "gives way", errors, doc)
+    if made.words > WORDS:
+        raise Wrong(f"{name} needs more than {WORDS} words")
+    return made
 
 
 def _arguments(text: str) -> tuple[Argument, ...]:
