@@ -268,7 +268,7 @@ def _routes(known: Interfaces) -> list[str]:
         if len(lines) > 1 or not lines[0][1].member:
             functions += function(f"static int64_t linux_{name}(struct task *t, const uint64_t *a)", *choice)
         table.append(f'\t{{ {number}, {_AGAIN[(again or {""}).pop()]}, "{name}", linux_{name} }},')
-    return [*functions, *table, "};", "const size_t route_count_generated = COUNT_OF(routes_generated);", ""]
+    return [*functions, *table, "\t{ 0 },", "};", ""]
 
 
 def _kernel_stub(interface: Interface, member: Member) -> list[str]:

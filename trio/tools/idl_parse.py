@@ -285,7 +285,7 @@ def _expression(arg: Argument, given: str) -> str:
     if given == "none":
         return "user_grant(0, 0)"
     if match := _STRING.match(given):
-        return f"user_string{'_if' if match[1] else ''}({match[2]})"
+        return f"user_grant{'_if' if match[1] else ''}({match[2]}, PATH_BYTES)"
     if match := _GRANT.match(given):
         return f"user_grant{'_if' if match[2] else ''}({match[1]}, {match[3]})"
     raise Wrong(f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")

@@ -33,10 +33,7 @@ enum { IDENTITY, WIDTH, HEIGHT, BITS, ENABLE, BANK, WIDTH_VIRTUAL, HEIGHT_VIRTUA
 
 #define EDID_BYTES 128
 /* Its first detailed timing: low eight bits of width and height, and the high four. */
-#define EDID_WIDTH 56
-#define EDID_WIDTH_HIGH 58
-#define EDID_HEIGHT 59
-#define EDID_HEIGHT_HIGH 61
+enum { EDID_WIDTH = 56, EDID_WIDTH_HIGH = 58, EDID_HEIGHT = 59, EDID_HEIGHT_HIGH = 61 };
 
 #define PIXEL 4U
 #define WIDTH_USUAL 1024

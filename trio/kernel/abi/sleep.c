@@ -70,6 +70,9 @@ static int64_t run_nanosleep(struct task *t, const uint64_t *a)
 	return sleep_for(t, a[0], a[1]);
 }
 
-ROUTE_TABLE(sleep, { 35, CONTINUES, "nanosleep", run_nanosleep },
-	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
-	    { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );
+const struct route routes_sleep[] = {
+	{ 35, CONTINUES, "nanosleep", run_nanosleep },
+	{ RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
+	{ 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },
+	{ 0 },
+};

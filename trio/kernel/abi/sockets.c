@@ -67,4 +67,8 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 	return user_put(a[1], &message, sizeof message) != 0 ? -EFAULT : result;
 }
 
-ROUTE_TABLE(sockets, { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, );
+const struct route routes_sockets[] = {
+	{ 46, true, "sendmsg", run_sendmsg },
+	{ 47, true, "recvmsg", run_recvmsg },
+	{ 0 },
+};

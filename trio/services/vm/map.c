@@ -19,7 +19,7 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 		struct region gone = *r;
 		uint64_t next;
 
-		space_resident(s, -kernel_space_unmap(s->number, gone.begin, region_pages(&gone), UINT64_MAX, &next));
+		(void)drop_pages(s, gone.begin, gone.end, UINT64_MAX, &next);
 		space_account(s, -(int64_t)region_pages(&gone), gone.bits);
 		object_unmapped(gone.object);
 		r = region_erase(s, r);
