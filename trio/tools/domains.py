@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from idl_headers import arguments, client_prototype, counter, function, guarded, indented, stub_prototype
+from idl_c import arguments, client_prototype, counter, function, guarded, indented, pack, stub_prototype, switch
 from idl_parse import PAGER, Interface, LinuxCall, Member, Service, Wrong
-from idl_stubs import pack, packed, switch
 from structures import Domain, Structure
 
 Interfaces = dict[str, Interface]
@@ -85,6 +84,8 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
 def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
     """Of `struct domain`, by its members."""
     services = domain.services
+    # Whoever calls one of them, as each by itself.
+    above = [each for each in found if any(each is one or one.provides in each.calls for one in services)]
     ports = [f"{{ {first:#x}, {count} }}" for each in services for first, count in each.ports]
     devices = [f"{device << 16 | vendor:#x}" for each in services for vendor, device in each.devices]
     return {
@@ -96,7 +97,7 @@ def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[
         "interrupts": f"{sum(1 << line for each in services for line in each.interrupts):#x}",
         "ports": f"{{ {', '.join(ports)} }}",
         "devices": f"{{ {', '.join(devices)} }}",
-        "notifies": _bits(each.endpoint for each in found if any(_is_above(each, one) for one in services)),
+        "notifies": _bits(each.symbol for each in above),
         "kernel_calls": _numbers(known["kernel"], {name for each in services for name in each.kernel}),
         "vm_calls": _numbers(known[PAGER], {name for each in services for name in each.vm}),
         "has_clients_memory": str(any(each.clients_memory for each in services)).lower(),
@@ -117,11 +118,6 @@ def _numbers(interface: Interface, names: set[str]) -> str:
     return _bits(sorted(each.number for each in interface.of("call") if each.name in names))
 
 
-def _is_above(service: Service, other: Service) -> bool:
-    """It may be notified by `other`, as each by itself."""
-    return service is other or other.provides in service.calls
-
-
 def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
     """Outside of it."""
     return [
@@ -135,7 +131,7 @@ def _shapes(interface: Interface) -> list[str]:
     """What a message of each call looks like, by the call's number."""
     before, lines = [], [f"static const struct shape shapes_{interface.name}[] = {{"]
     for member in interface.of("client", "call"):
-        grants = [f"{{ {at}, {arg.rights} }}" for at, arg in packed(member.args) if arg.is_grant]
+        grants = [f"{{ {at}, {arg.rights} }}" for at, arg in member.packed if arg.is_grant]
         name = f"grants_{interface.name}_{member.name}"
         if grants:
             before.append(f"static const struct shape_grant {name}[] = {{ {', '.join(grants)}, {{ 0, 0 }} }};")
@@ -187,7 +183,7 @@ class _Domain:
     def give(self, member: Member, to: str) -> list[str]:
         """What the kernel does with the grants among a call's words; it does a server's where the call is checked."""
         lines = []
-        for at, arg in packed(member.args):
+        for at, arg in member.packed:
             if arg.is_grant and self.domain.number == 0:
                 lines.append(f"if (!grant_put(current, endpoints[{to}].domain, &words[{at}], {arg.rights}))")
                 lines.append("\treturn grants_refused(&current->caller);")

@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 WORDS = 12
@@ -101,6 +102,11 @@ class Member:
     @property
     def words(self) -> int:
         return sum(each.words for each in self.args)
+
+    @property
+    def packed(self) -> Iterator[tuple[int, Argument]]:
+        """Each argument with the first word that it has in a message."""
+        return zip(accumulate((each.words for each in self.args), initial=0), self.args, strict=False)
 
 
 @dataclass(frozen=True)

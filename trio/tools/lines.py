@@ -67,11 +67,6 @@ def files_of(part: str) -> set[Path]:
     return {path for path in found if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED}
 
 
-def counted() -> dict[str, int]:
-    """Part to its lines."""
-    return {part: sum(map(lines, files_of(part))) for part in PARTS}
-
-
 def code_kib(kernel: Path) -> int:
     """Of an ELF file. Raises CalledProcessError: it is none, OSError: there are no binutils."""
     words = ("size", "-A", str(kernel))
@@ -95,7 +90,7 @@ def in_no_part() -> list[str]:
 
 def table() -> str:
     """The table of README.md."""
-    found = counted()
+    found = {part: sum(map(lines, files_of(part))) for part in PARTS}
     rows = ["| part | " + " | ".join(STRUCTURES) + " |", "|---|" + "---:|" * len(STRUCTURES)]
     for part, (_, where) in PARTS.items():
         cells = (f"{found[part]:,}" if each in where else "–" for each in STRUCTURES)

@@ -200,7 +200,6 @@ int64_t framebuffer_information(struct grant to)
 int64_t framebuffer_set(struct grant screen)
 {
 	struct fb_var_screeninfo v;
-	bool test;
 
 	if (!framebuffer.memory)
 		return -ENODEV;
@@ -210,8 +209,7 @@ int64_t framebuffer_set(struct grant screen)
 	    v.width_virtual > framebuffer.width || v.height_virtual > framebuffer.height_virtual || v.x_offset ||
 	    v.y_offset > framebuffer.height_virtual - framebuffer.height)
 		return -EINVAL;
-	test = (v.activate & FB_ACTIVATE_MASK) == FB_ACTIVATE_TEST;
-	if (!test && v.y_offset != framebuffer.line) {
+	if ((v.activate & FB_ACTIVATE_MASK) != FB_ACTIVATE_TEST && v.y_offset != framebuffer.line) {
 		framebuffer.line = v.y_offset;
 		set(Y_OFFSET, framebuffer.line);
 	}

@@ -4,18 +4,13 @@
 
 static bool make_room(struct vector *v, uint64_t count)
 {
-	if (count <= FEW_SEGMENTS) {
-		v->segments = v->few;
-		v->ends = v->few_ends;
+	v->segments = v->few;
+	if (count <= FEW_SEGMENTS)
 		return true;
-	}
 	if (!v->many)
 		v->many = pages_take(SEGMENTS_PAGES);
-	if (!v->many)
-		return false;
-	v->segments = v->many->segments;
-	v->ends = v->many->ends;
-	return true;
+	v->segments = v->many;
+	return v->many != NULL;
 }
 
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out)
@@ -34,10 +29,9 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 			return -EINVAL;
 		v->segments[i].length = MIN(v->segments[i].length, MOST_BYTES - sum);
 		sum += v->segments[i].length;
-		v->ends[i] = sum;
 	}
 	v->count = (uint32_t)count;
-	v->last = 0;
+	v->before = v->last = 0;
 	/* The usual case needs no vector. */
 	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
 	return 0;
@@ -47,14 +41,13 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 struct segment vector_piece(struct vector *v, uint64_t id, uint64_t offset)
 {
 	uint64_t at = (id & ~VECTOR_BIT) + offset;
-	uint32_t i = v->last;
 
-	if (i >= v->count || (i > 0 && at < v->ends[i - 1]))
-		i = 0;
-	while (i < v->count && at >= v->ends[i])
-		i++;
-	v->last = i;
-	if (i == v->count)
+	if (at < v->before)
+		v->before = v->last = 0;
+	while (v->last < v->count && at - v->before >= v->segments[v->last].length)
+		v->before += v->segments[v->last++].length;
+	if (v->last == v->count)
 		return (struct segment){ 0, 0 };
-	return (struct segment){ v->segments[i].address + v->segments[i].length - (v->ends[i] - at), v->ends[i] - at };
+	at -= v->before;
+	return (struct segment){ v->segments[v->last].address + at, v->segments[v->last].length - at };
 }

@@ -22,55 +22,45 @@
 	.popsection
 .endm
 
+.macro push_each registers:vararg
+	.irp register, \registers
+	pushq %\register
+	.endr
+.endm
+
+.macro pop_each registers:vararg
+	.irp register, \registers
+	popq %\register
+	.endr
+.endm
+
 /* Of a message. */
 .macro push_words
-	pushq %r12
-	pushq %rbx
-	pushq %r9
-	pushq %r8
-	pushq %r10
-	pushq %rdx
-	pushq %rsi
-	pushq %rdi
+	push_each r12, rbx, r9, r8, r10, rdx, rsi, rdi
 .endm
 
 .macro pop_words
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	popq %r10
-	popq %r8
-	popq %r9
-	popq %rbx
-	popq %r12
+	pop_each rdi, rsi, rdx, r10, r8, r9, rbx, r12
 .endm
 
 .macro push_registers
-	pushq %rcx
-	pushq %r11
-	pushq %r15
-	pushq %r14
-	pushq %r13
-	pushq %rbp
-	pushq %rax
+	push_each rcx, r11, r15, r14, r13, rbp, rax
 	push_words
 .endm
 
 .macro pop_registers
 	pop_words
-	popq %rax
-	popq %rbp
-	popq %r13
-	popq %r14
-	popq %r15
-	popq %r11
-	popq %rcx
+	pop_each rax, rbp, r13, r14, r15, r11, rcx
+.endm
+
+.macro function name
+	.globl \name
+	.type \name, @function
+\name:
 .endm
 
 	.text
-	.globl entry_system_call
-	.type entry_system_call, @function
-entry_system_call:
+	function entry_system_call
 	movq %rsp, entry_user_rsp(%rip)
 	movq processor_state + STATE_RSP(%rip), %rsp
 	pushq $USER_SS
@@ -164,35 +154,21 @@ entry_vectors:
 	.align 16
 
 .macro leave_stack
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	push_each rbx, rbp, r12, r13, r14, r15
 	movq %rsp, (%rdi)
 	movq %rsi, %rsp
 .endm
 
 /* void task_switch_stacks(uint64_t *from, uint64_t to) */
-	.globl task_switch_stacks
-	.type task_switch_stacks, @function
-task_switch_stacks:
+	function task_switch_stacks
 	leave_stack
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbp
-	popq %rbx
+	pop_each r15, r14, r13, r12, rbp, rbx
 	ret
 	.size task_switch_stacks, . - task_switch_stacks
 
 /* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time; the task whose
  * registers these are is in user mode again, whatever else was on its stack. */
-	.globl task_leave_for_program
-	.type task_leave_for_program, @function
-task_leave_for_program:
+	function task_leave_for_program
 	leave_stack
 	jmp entry_return
 	.size task_leave_for_program, . - task_leave_for_program
@@ -200,9 +176,7 @@ task_leave_for_program:
 #if PROCESSES
 /* The same of a server that waits for a message, which is in the first registers and rax; it expects nothing in the
  * others. */
-	.globl task_leave_for_process
-	.type task_leave_for_process, @function
-task_leave_for_process:
+	function task_leave_for_process
 	leave_stack
 	pop_words
 	popq %rax
@@ -218,8 +192,7 @@ task_leave_for_process:
 #endif
 
 /* What a new task's kernel stack returns to first: rbx is a function, or 0. */
-	.globl task_first
-task_first:
+	function task_first
 	call task_switched
 	testq %rbx, %rbx
 	jz 1f
@@ -229,9 +202,7 @@ task_first:
 	jmp entry_return
 
 /* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. 0, or 1 where it is not there. */
-	.globl user_copy
-	.type user_copy, @function
-user_copy:
+	function user_copy
 	smap stac
 	movq %rdx, %rcx
 	shrq $3, %rcx
@@ -247,8 +218,7 @@ user_access_begin:
 	ret
 
 /* long user_zero(void *to, size_t n) */
-	.globl user_zero
-user_zero:
+	function user_zero
 	smap stac
 	movq %rsi, %rcx
 	xorl %eax, %eax
@@ -263,8 +233,7 @@ user_zero:
 
 /* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes, what is behind the NUL maybe
  * too. Its length, n where there is no NUL, -1 where it is not there. */
-	.globl user_copy_string
-user_copy_string:
+	function user_copy_string
 	smap stac
 	xorl %eax, %eax
 	movabsq $0x0101010101010101, %r8
