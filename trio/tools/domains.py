@@ -172,7 +172,7 @@ class _Domain:
         body = [f"count_call({counter(interface, member)});"]
         for each in here:
             body += [f"if (endpoint == {each.symbol})"] if interface.many else []
-            body.append(f"return {self.procedure(interface, member, each)};")
+            body.append(f"return {self.procedure(member, each)};")
         if not here or here != providers:
             to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
             body += ["{", *indented(self.message(member, to)), "}"]
@@ -199,7 +199,7 @@ class _Domain:
         lines += [f"*out_{out.name} = ({out.c})words[{index}];" for index, out in enumerate(member.outs)]
         return [*lines, "return result;"]
 
-    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
+    def procedure(self, member: Member, of: Service) -> str:
         """A call within the domain."""
         return f"{of.name}_service.{member.name}({arguments(member.args, member.outs)})"
 
@@ -307,9 +307,9 @@ class _Kernel(_Domain):
         lines += function(prototype, *switch("endpoint", cases), "(void)bits;")
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 
-    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
-        found = self.entering(of, super().procedure(_interface, member, of))
-        return f"checked_result({counter(_interface, member)}, {found})"
+    def procedure(self, member: Member, of: Service) -> str:
+        found = self.entering(of, super().procedure(member, of))
+        return f"checked_result({counter(self.known[of.provides], member)}, {found})"
 
     def entering(self, of: Service, call: str) -> str:
         return f"ENTERED({of.symbol}, {call})" if of in self.locked else call

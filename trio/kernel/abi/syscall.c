@@ -66,13 +66,16 @@ void call_begin_anew(struct task *t, uint64_t number)
  * (`unhandled`). */
 static void restart(struct task *t, bool wanted, bool unhandled)
 {
-	const struct route *route = route_of(t->system_call);
+	int64_t number = t->system_call;
 
 	t->system_call = -1;
-	if (!route || !wanted || (int64_t)t->user->rax != -EINTR || t->user->trap != TRAP_SYSCALL)
+	if (number < 0 || (int64_t)t->user->rax != -EINTR || t->user->trap != TRAP_SYSCALL)
 		return;
-	if (route->restarts && (unhandled || route->restarts < RESUMES))
-		call_begin_anew(t, route->restarts == CONTINUES ? RESTART_SYSCALL : route->number);
+	if (!wanted || (uint64_t)number >= SYSTEM_CALLS || !table[number]->restarts)
+		return;
+	if (table[number]->restarts >= RESUMES && !unhandled)
+		return;
+	call_begin_anew(t, table[number]->restarts == CONTINUES ? RESTART_SYSCALL : (uint64_t)number);
 }
 
 /* Asks pm what signals there are until there is none. */

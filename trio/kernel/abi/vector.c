@@ -2,38 +2,32 @@
 #include "abi/vector.h"
 #include "abi/abi.h"
 
-static bool make_room(struct vector *v, uint64_t count)
-{
-	v->segments = v->few;
-	if (count <= FEW_SEGMENTS)
-		return true;
-	if (!v->many)
-		v->many = pages_take(SEGMENTS_PAGES);
-	v->segments = v->many;
-	return v->many != NULL;
-}
-
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out)
 {
 	struct vector *v = &t->vector;
+	struct segment *segments;
 	uint64_t sum = 0;
 
 	if (count > SEGMENTS)
 		return -EINVAL;
-	if (!make_room(v, count))
+	if (count > FEW_SEGMENTS && !v->many)
+		v->many = pages_take(SEGMENTS_PAGES);
+	segments = count > FEW_SEGMENTS ? v->many : v->few;
+	if (!segments)
 		return -ENOMEM;
-	if (user_get(v->segments, address, count * sizeof v->segments[0]) != 0)
+	if (user_get(segments, address, count * sizeof *segments) != 0)
 		return -EFAULT;
 	for (uint64_t i = 0; i < count; i++) {
-		if ((int64_t)v->segments[i].length < 0)
+		if ((int64_t)segments[i].length < 0)
 			return -EINVAL;
-		v->segments[i].length = MIN(v->segments[i].length, MOST_BYTES - sum);
-		sum += v->segments[i].length;
+		segments[i].length = MIN(segments[i].length, MOST_BYTES - sum);
+		sum += segments[i].length;
 	}
+	v->segments = segments;
 	v->count = (uint32_t)count;
 	v->before = v->last = 0;
 	/* The usual case needs no vector. */
-	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
+	*out = count == 1 ? user_grant(segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
 	return 0;
 }
 

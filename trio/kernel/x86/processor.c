@@ -59,6 +59,8 @@ static uint64_t gdt[7] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff300
 static struct gate idt[GATES];
 static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
 bool has_fsgsbase;
+/* Reads as a fresh FPU. */
+static const uint16_t no_selectors[SELECTORS];
 static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
 
 static void load_segments(void)
@@ -165,11 +167,8 @@ static void save_selectors(struct task *t)
 
 /* Before the bases, which this changes. It cannot fault: the table of segments never changes, and it is not called but
  * with 0 and with what user mode could load from that table. */
-static void load_selectors(const struct task *t)
+static void load_selectors(const uint16_t *s)
 {
-	static const uint16_t none[SELECTORS];
-	const uint16_t *s = t->rare & RARE_SELECTORS ? t->selectors : none;
-
 	__asm__ volatile("mov %0, %%ds\n\tmov %1, %%es\n\tmov %2, %%fs\n\tmov %3, %%gs"
 			 :
 			 : "rm"(s[DS]), "rm"(s[ES]), "rm"(s[FS]), "rm"(s[GS]));
@@ -197,7 +196,7 @@ void processor_fresh(struct task *t)
 	t->rare &= ~RARE_SELECTORS;
 	processor_fpu_fresh(t);
 	if (t == current) {
-		load_selectors(t);
+		load_selectors(no_selectors);
 		processor_load_bases(t);
 		processor_fpu_load(t);
 	}
@@ -231,7 +230,7 @@ void processor_set_ports(const struct task *t)
 
 void processor_load_bases_slowly(const struct task *t)
 {
-	load_selectors(t);
+	load_selectors(t->rare & RARE_SELECTORS ? t->selectors : no_selectors);
 	cpu_write_msr(MSR_FS_BASE, t->fs_base);
 	cpu_write_msr(MSR_GS_BASE, t->gs_base);
 }
@@ -240,7 +239,7 @@ void processor_switch_rare(struct task *from, struct task *to)
 {
 	if (from->number < TASKS)
 		save_selectors(from);
-	load_selectors(to);
+	load_selectors(to->rare & RARE_SELECTORS ? to->selectors : no_selectors);
 	if (from->ports != to->ports)
 		processor_set_ports(to);
 }

@@ -191,11 +191,13 @@ int64_t kernel_call_space_destroy(uint32_t space, int64_t pages)
 
 int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
-	uint64_t root = root_of(space), *entry;
+	uint64_t root = root_of(space), next, *entry;
 
 	if (root == 0 || !is_page(address))
 		return -EINVAL;
-	entry = entry_make(root, address);
+	entry = entries_find(root, address, address, &next);
+	if (entry == NULL)
+		entry = entry_make(root, address);
 	put(root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
 	return 0;
 }
