@@ -53,14 +53,10 @@
 	pop_each rax, rbp, r13, r14, r15, r11, rcx
 .endm
 
-.macro function name
-	.globl \name
-	.type \name, @function
-\name:
-.endm
-
 	.text
-	function entry_system_call
+	.globl entry_system_call
+	.type entry_system_call, @function
+entry_system_call:
 	movq %rsp, entry_user_rsp(%rip)
 	movq processor_state + STATE_RSP(%rip), %rsp
 	pushq $USER_SS
@@ -160,7 +156,9 @@ entry_vectors:
 .endm
 
 /* void task_switch_stacks(uint64_t *from, uint64_t to) */
-	function task_switch_stacks
+	.globl task_switch_stacks
+	.type task_switch_stacks, @function
+task_switch_stacks:
 	leave_stack
 	pop_each r15, r14, r13, r12, rbp, rbx
 	ret
@@ -168,7 +166,9 @@ entry_vectors:
 
 /* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time; the task whose
  * registers these are is in user mode again, whatever else was on its stack. */
-	function task_leave_for_program
+	.globl task_leave_for_program
+	.type task_leave_for_program, @function
+task_leave_for_program:
 	leave_stack
 	jmp entry_return
 	.size task_leave_for_program, . - task_leave_for_program
@@ -176,7 +176,9 @@ entry_vectors:
 #if PROCESSES
 /* The same of a server that waits for a message, which is in the first registers and rax; it expects nothing in the
  * others. */
-	function task_leave_for_process
+	.globl task_leave_for_process
+	.type task_leave_for_process, @function
+task_leave_for_process:
 	leave_stack
 	pop_words
 	popq %rax
@@ -192,7 +194,8 @@ entry_vectors:
 #endif
 
 /* What a new task's kernel stack returns to first: rbx is a function, or 0. */
-	function task_first
+	.globl task_first
+task_first:
 	call task_switched
 	testq %rbx, %rbx
 	jz 1f
@@ -202,7 +205,9 @@ entry_vectors:
 	jmp entry_return
 
 /* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. 0, or 1 where it is not there. */
-	function user_copy
+	.globl user_copy
+	.type user_copy, @function
+user_copy:
 	smap stac
 	movq %rdx, %rcx
 	shrq $3, %rcx
@@ -218,7 +223,8 @@ user_access_begin:
 	ret
 
 /* long user_zero(void *to, size_t n) */
-	function user_zero
+	.globl user_zero
+user_zero:
 	smap stac
 	movq %rsi, %rcx
 	xorl %eax, %eax
@@ -233,7 +239,8 @@ user_access_begin:
 
 /* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes, what is behind the NUL maybe
  * too. Its length, n where there is no NUL, -1 where it is not there. */
-	function user_copy_string
+	.globl user_copy_string
+user_copy_string:
 	smap stac
 	xorl %eax, %eax
 	movabsq $0x0101010101010101, %r8
