@@ -3,11 +3,11 @@ the same domain and a message where it is not; and what the kernel has to know o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 
-from idl_headers import arguments, client_prototype, counter, guarded, stub_prototype
+from idl_c import arguments, client_prototype, counter, function, guarded, indented, pack, stub_prototype, switch
 from idl_parse import PAGER, Interface, LinuxCall, Member, Service, Wrong
-from idl_stubs import pack, packed
 from structures import Domain, Structure
 
 Interfaces = dict[str, Interface]
@@ -68,45 +68,46 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
     lines += ["const struct endpoint endpoints[ENDPOINTS] = {"]
     lines.append("\t[ENDPOINT_KERNEL] = { NULL, 0, COUNT_OF(shapes_kernel), shapes_kernel },")
     for each in found:
-        shapes = f"shapes_{each.provides}"
-        number = made.domain_of(each).number
+        number, shapes = made.domain_of(each).number, f"shapes_{each.provides}"
         server = f"&servers[{number}]" if number else "NULL"
-        lines.append(f"\t[ENDPOINT_{each.name.upper()}] = {{ {server}, {number}, COUNT_OF({shapes}), {shapes} }},")
+        lines.append(f"\t[{each.symbol}] = {{ {server}, {number}, COUNT_OF({shapes}), {shapes} }},")
     lines += ["};", ""]
     for domain in made.servers:
-        what = f"image_{domain.name}[]" if domain.kind == "process" else f"domain_main_{domain.name}(void)"
-        lines.append(f"extern const uint8_t {what};" if domain.kind == "process" else f"_Noreturn void {what};")
+        image, main = f"const uint8_t image_{domain.name}[]", f"_Noreturn void domain_main_{domain.name}(void)"
+        lines.append(f"extern {image if domain.kind == 'process' else main};")
     lines += ["", "const struct domain domains[DOMAINS] = {"]
     for domain in made.servers:
-        calls = sorted({f"1UL << ENDPOINT_{each.name.upper()}" for each in _callees(domain, found)})
-        above = {each.endpoint for each in found if any(_is_above(each, one) for one in domain.services)}
-        kernel = _numbers(known["kernel"], {name for each in domain.services for name in each.kernel})
-        vm = _numbers(known[PAGER], {name for each in domain.services for name in each.vm})
-        own = " | ".join(f"1UL << ENDPOINT_{each.name.upper()}" for each in domain.services)
-        lines += [f"\t[{domain.number}] = {{", f'\t\t.name = "{domain.name}",', f"\t\t.endpoints = {own},"]
-        lines.append(f"\t\t.calls = {' | '.join(calls) or '0'},")
-        ports = [f"{{ {first:#x}, {count} }}" for each in domain.services for first, count in each.ports]
-        devices = [f"{device << 16 | vendor:#x}" for each in domain.services for vendor, device in each.devices]
-        interrupts = sum(1 << line for each in domain.services for line in each.interrupts)
-        lines.append(f"\t\t.has_windows = {str(any(_has_windows(each) for each in domain.services)).lower()},")
-        if any("device_memory" in each.kernel for each in domain.services):
-            lines.append("\t\t.has_bus = true,")
-        lines.append(f"\t\t.interrupts = {interrupts:#x},")
-        lines += [
-            f"\t\t.{name} = {{ {', '.join(given)} }},"
-            for name, given in (("ports", ports), ("devices", devices))
-            if given
-        ]
-        lines.append(f"\t\t.notifies = {_bits(above)}, .kernel_calls = {_bits(kernel)}, .vm_calls = {_bits(vm)},")
-        memory = any(each.clients_memory for each in domain.services)
-        lines.append(f"\t\t.has_clients_memory = {int(memory)},")
-        entry = f".image = image_{domain.name}" if domain.kind == "process" else f".run = domain_main_{domain.name}"
-        lines += [f"\t\t{entry},", "\t},"]
+        row = _row(domain, known, found)
+        lines += [f"\t[{domain.number}] = {{", *(f"\t\t.{name} = {value}," for name, value in row.items()), "\t},"]
     return "\n".join([*lines, "};", ""])
 
 
-def _bits(numbers: set[int]) -> str:
-    return " | ".join(f"1UL << {each}" for each in sorted(numbers)) or "0"
+def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
+    """Of `struct domain`, by its members."""
+    services = domain.services
+    # Whoever calls one of them, as each by itself.
+    above = [each for each in found if any(each is one or one.provides in each.calls for one in services)]
+    ports = [f"{{ {first:#x}, {count} }}" for each in services for first, count in each.ports]
+    devices = [f"{device << 16 | vendor:#x}" for each in services for vendor, device in each.devices]
+    return {
+        "name": f'"{domain.name}"',
+        "endpoints": _bits(each.symbol for each in services),
+        "calls": _bits(sorted(each.symbol for each in _callees(domain, found))),
+        "has_windows": str(any(_has_windows(each) for each in services)).lower(),
+        "has_bus": str(any("device_memory" in each.kernel for each in services)).lower(),
+        "interrupts": f"{sum(1 << line for each in services for line in each.interrupts):#x}",
+        "ports": f"{{ {', '.join(ports)} }}",
+        "devices": f"{{ {', '.join(devices)} }}",
+        "notifies": _bits(each.symbol for each in above),
+        "kernel_calls": _numbers(known["kernel"], {name for each in services for name in each.kernel}),
+        "vm_calls": _numbers(known[PAGER], {name for each in services for name in each.vm}),
+        "has_clients_memory": str(any(each.clients_memory for each in services)).lower(),
+        **({"image": f"image_{domain.name}"} if domain.kind == "process" else {"run": f"domain_main_{domain.name}"}),
+    }
+
+
+def _bits(numbers: Iterable[int | str]) -> str:
+    return " | ".join(f"1UL << {each}" for each in numbers) or "0"
 
 
 def _has_windows(service: Service) -> bool:
@@ -114,13 +115,8 @@ def _has_windows(service: Service) -> bool:
     return service.provides == PAGER or "object_page" in service.vm
 
 
-def _numbers(interface: Interface, names: set[str]) -> set[int]:
-    return {each.number for each in interface.of("call") if each.name in names}
-
-
-def _is_above(service: Service, other: Service) -> bool:
-    """It may be notified by `other`, as each by itself."""
-    return service is other or other.provides in service.calls
+def _numbers(interface: Interface, names: set[str]) -> str:
+    return _bits(sorted(each.number for each in interface.of("call") if each.name in names))
 
 
 def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
@@ -136,32 +132,30 @@ def _shapes(interface: Interface) -> list[str]:
     """What a message of each call looks like, by the call's number."""
     before, lines = [], [f"static const struct shape shapes_{interface.name}[] = {{"]
     for member in interface.of("client", "call"):
-        grants = [
-            f"{{ {at}, {' | '.join(f'RIGHT_{right.upper()}' for right in ('read', 'write') if right in arg.type)} }}"
-            for at, arg in packed(member.args)
-            if arg.is_grant
-        ]
+        grants = [f"{{ {at}, {arg.rights} }}" for at, arg in member.packed if arg.is_grant]
         name = f"grants_{interface.name}_{member.name}"
         if grants:
             before.append(f"static const struct shape_grant {name}[] = {{ {', '.join(grants)}, {{ 0, 0 }} }};")
-        words = sum(arg.words for arg in member.args)
-        kind = "SHAPE_CLIENT" if member.kind == "client" else "SHAPE_CALL"
-        rest = f"{words}, {len(member.outs)}, {name if grants else 'NULL'}"
-        lines.append(f"\t[{member.number}] = {{ {kind}, {rest} }},")
+        rest = f"{member.words}, {len(member.outs)}, {name if grants else 'NULL'}"
+        lines.append(f"\t[{member.number}] = {{ SHAPE_{member.kind.upper()}, {rest} }},")
     return [*before, *lines, "};"]
 
 
 def _header_of(member: Member, to: str) -> str:
     """Of a message, in C. Where an answer has more than message.h's REPLY_WORDS it comes by memory."""
-    words = sum(arg.words for arg in member.args)
     client = member.kind == "client"
     outs = len(member.outs) if not client or len(member.outs) <= REPLY_WORDS else 0
-    return f"HEADER({str(client).lower()}, {to}, {member.number}, {words}, {outs})"
+    return f"HEADER({str(client).lower()}, {to}, {member.number}, {member.words}, {outs})"
 
 
 def _is_plain(member: Member) -> bool:
     """Its message is all that a system call does: the words go in registers, and nothing but the result comes back."""
-    return not member.outs and sum(arg.words for arg in member.args) <= REGISTER_WORDS
+    return not member.outs and member.words <= REGISTER_WORDS
+
+
+def _stores(member: Member) -> list[str]:
+    """Its arguments become words."""
+    return [f"words[{at}] = {word};" for at, word in enumerate(pack(member.args))]
 
 
 class _Domain:
@@ -176,59 +170,50 @@ class _Domain:
         """A stub."""
         providers = [each for each in self.found if each.provides == interface.name]
         here = [each for each in providers if each in self.domain.services]
-        lines = [stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});"]
-        if interface.many:
-            for each in here:
-                lines.append(f"\tif (endpoint == ENDPOINT_{each.name.upper()})")
-                lines.append(f"\t\treturn {self.procedure(interface, member, each)};")
-            if here and here == providers:
-                return [*lines, "\treturn -ENODEV;", "}", ""]
-        elif here:
-            return [*lines, f"\treturn {self.procedure(interface, member, here[0])};", "}", ""]
-        to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
-        return [*lines, "\t{", *[f"\t{line}" for line in self.message(member, to)], "\t}", "}", ""]
+        body = [f"count_call({counter(interface, member)});"]
+        for each in here:
+            body += [f"if (endpoint == {each.symbol})"] if interface.many else []
+            body.append(f"return {self.procedure(member, each)};")
+        if not here or here != providers:
+            to = "endpoint" if interface.many else f"ENDPOINT_{interface.name.upper()}"
+            body += ["{", *indented(self.message(member, to)), "}"]
+        elif interface.many:
+            body.append("return -ENODEV;")
+        return function(stub_prototype(interface, member), *body)
 
     def give(self, member: Member, to: str) -> list[str]:
         """What the kernel does with the grants among a call's words; it does a server's where the call is checked."""
-        if self.domain.number:
-            return []
         lines = []
-        for at, arg in packed(member.args):
-            if arg.is_grant:
-                rights = " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in arg.type)
-                lines += [f"\tif (!grant_put(current, endpoints[{to}].domain, &words[{at}], {rights}))"]
-                lines += ["\t\treturn grants_refused(&current->caller);"]
+        for at, arg in member.packed:
+            if arg.is_grant and self.domain.number == 0:
+                lines.append(f"if (!grant_put(current, endpoints[{to}].domain, &words[{at}], {arg.rights}))")
+                lines.append("\treturn grants_refused(&current->caller);")
         return lines
 
     def message(self, member: Member, to: str) -> list[str]:
         """What a stub does with words that go to another domain. Raises Wrong where these are too many."""
-        words = pack(member.args)
-        if len(words) > REGISTER_WORDS:
+        if member.words > REGISTER_WORDS:
             raise Wrong(f"{member.name}: a call between services has at most {REGISTER_WORDS} words")
-        call = f"message_call({_header_of(member, to)}, words)"
-        room = max(len(words), len(member.outs), 1)
-        lines = [f"\tuint64_t words[{room}];", "\tint64_t result;", ""]
-        lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
-        lines += [*self.give(member, to), f"\tresult = {call};"]
-        lines += [f"\t*out_{out.name} = ({out.c})words[{index}];" for index, out in enumerate(member.outs)]
-        return [*lines, "\treturn result;"]
+        room = max(member.words, len(member.outs), 1)
+        lines = [f"uint64_t words[{room}];", "int64_t result;", "", *_stores(member), *self.give(member, to)]
+        lines.append(f"result = message_call({_header_of(member, to)}, words);")
+        lines += [f"*out_{out.name} = ({out.c})words[{index}];" for index, out in enumerate(member.outs)]
+        return [*lines, "return result;"]
 
-    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
+    def procedure(self, member: Member, of: Service) -> str:
         """A call within the domain."""
-        service = f"{of.name}_service"
-        return f"{service}.{member.name}({arguments(member.args, member.outs)})"
+        return f"{of.name}_service.{member.name}({arguments(member.args, member.outs)})"
 
 
 def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str) -> list[str]:
     """From registers to a client's call."""
-    lines = [f"static int64_t {name}(struct task *t, const uint64_t *a)", "{"]
     kind = "inline" if each.room or each.masked or each.leaving or not _is_plain(member) else "plain"
     call = f"client_{interface.name}_{member.name}_{kind}({', '.join(['&t->request', *each.args])})"
-    lines += ["\tnanoseconds deadline;"] if each.time else []
-    lines += ["\tstruct grant vector;"] if each.vector else []
-    lines += ["\tstruct grant room;"] if each.room else []
-    lines += ["\tint64_t result;", ""] if each.time or each.vector or each.room or each.masked else []
-    lines += [f"\tif ({each.unless})", f"\t\treturn -{each.error};"] if each.unless else []
+    body = ["nanoseconds deadline;"] if each.time else []
+    body += ["struct grant vector;"] if each.vector else []
+    body += ["struct grant room;"] if each.room else []
+    body += ["int64_t result;", ""] if each.time or each.vector or each.room or each.masked else []
+    body += [f"if ({each.unless})", f"\treturn -{each.error};"] if each.unless else []
     before = []
     if each.vector:
         before.append(f"user_vector(t, {each.vector[0]}, {each.vector[1]}, &vector)")
@@ -242,17 +227,18 @@ def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str
         before.append(f"deadline_{kind}({', '.join(words)})")
     if each.masked:
         before.append(f"mask_begin{'_at' if len(each.masked) == 1 else ''}(t, {', '.join(each.masked)})")
-    for step in before:
-        lines += [f"\tresult = {step};", "\tif (result < 0)", "\t\treturn result;"]
-    if each.masked:
         call = f"mask_end(t, result, {call})"
+    for step in before:
+        body += [f"result = {step};", "if (result < 0)", "\treturn result;"]
     if each.time and each.again == "restarts":
         # A time that has begun does not begin again.
-        lines += [f"\tif ({each.time[1]})", "\t\tt->system_call = -1;"]
-    if not each.leaving or each.time is None:
-        return [*lines, f"\treturn {call};", "}", ""]
-    left = f"deadline_left({each.time[1]}, {unit}, deadline)"
-    return [*lines, f"\tresult = {call};", f"\t(void){left};", "\treturn result;", "}", ""]
+        body += [f"if ({each.time[1]})", "\tt->system_call = -1;"]
+    if each.time and each.leaving:
+        left = f"deadline_left({each.time[1]}, {unit}, deadline)"
+        body += [f"result = {call};", f"(void){left};", "return result;"]
+    else:
+        body.append(f"return {call};")
+    return function(f"static int64_t {name}(struct task *t, const uint64_t *a)", *body)
 
 
 #: Of `struct route`, by the words of the language.
@@ -269,25 +255,24 @@ def _routes(known: Interfaces) -> list[str]:
         name, again = lines[-1][1].name, {each.again for _, each in lines if each.member}
         if len({each.name for _, each in lines}) > 1 or len(again) > 1 or sum(not each.when for _, each in lines) != 1:
             raise Wrong(f"{name}: lines of one call have its name, begin again alike, and one has no condition")
-        choice = [f"static int64_t linux_{name}(struct task *t, const uint64_t *a)", "{"]
+        choice = []
         for at, (interface, each) in enumerate(lines):
             made = f"linux_{name}" + (f"_{at}" if len(lines) > 1 else "")
             if each.member:
                 functions += _linux_call(interface, each, each.member, made)
-            choice += [f"\tif ({each.when})"] if each.when else []
-            choice.append(f"\treturn {f'{made}(t, a)' if each.member else f'-{each.error}'};")
+            choice += [f"if ({each.when})"] if each.when else []
+            choice.append(f"return {f'{made}(t, a)' if each.member else f'-{each.error}'};")
         if len(lines) > 1 or not lines[0][1].member:
-            functions += [*choice, "}", ""]
+            functions += function(f"static int64_t linux_{name}(struct task *t, const uint64_t *a)", *choice)
         table.append(f'\t{{ {number}, {_AGAIN[(again or {""}).pop()]}, "{name}", linux_{name} }},')
-    return [*functions, *table, "};", "const size_t route_count_generated = COUNT_OF(routes_generated);", ""]
+    return [*functions, *table, "\t{ 0 },", "};", ""]
 
 
 def _kernel_stub(interface: Interface, member: Member) -> list[str]:
-    inner = arguments(member.args, member.outs)
-    return [
-        stub_prototype(interface, member), "{", f"\tcount_call({counter(interface, member)});",
-        f"\treturn kernel_call_{member.name}({inner});", "}", "",
-    ]  # fmt: skip  # a line each
+    called = f"kernel_call_{member.name}({arguments(member.args, member.outs)})"
+    return function(
+        stub_prototype(interface, member), f"count_call({counter(interface, member)});", f"return {called};"
+    )
 
 
 class _Kernel(_Domain):
@@ -316,70 +301,54 @@ class _Kernel(_Domain):
             for member in interface.of("client"):
                 lines += self.client(interface, member)
         lines += _routes(self.known)
-        lines += ["void services_start(void)", "{"]
-        lines += [f"\t{each.name}_service.start();" for each in reversed(services)]
-        lines += ["}", "", "void service_notified(uint32_t endpoint, uint64_t bits)", "{", "\tswitch (endpoint) {"]
-        for each in services:
-            lines += [f"\tcase ENDPOINT_{each.name.upper()}:"]
-            lines += [f"\t\t{each.name}_service.notified(bits);", "\t\tbreak;"]
-        lines += ["\t}", "\t(void)bits;", "}", ""]
+        starts = [f"{each.name}_service.start();" for each in reversed(services)]
+        lines += function("void services_start(void)", *starts)
+        cases = {each.symbol: [f"{each.name}_service.notified(bits);", "break;"] for each in services}
+        prototype = "void service_notified(uint32_t endpoint, uint64_t bits)"
+        lines += function(prototype, *switch("endpoint", cases), "(void)bits;")
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 
-    def procedure(self, _interface: Interface, member: Member, of: Service) -> str:
-        found = super().procedure(_interface, member, of)
-        if of in self.locked:
-            found = f"ENTERED(ENDPOINT_{of.name.upper()}, {found})"
-        return f"checked_result({counter(_interface, member)}, {found})"
+    def procedure(self, member: Member, of: Service) -> str:
+        found = self.entering(of, super().procedure(member, of))
+        return f"checked_result({counter(self.known[of.provides], member)}, {found})"
+
+    def entering(self, of: Service, call: str) -> str:
+        return f"ENTERED({of.symbol}, {call})" if of in self.locked else call
 
     def client(self, interface: Interface, member: Member) -> list[str]:
         of = next(each for each in self.found if each.provides == interface.name)
-        prototype = client_prototype(interface, member)
+        prototype, count = client_prototype(interface, member), counter(interface, member)
         name = f"client_{interface.name}_{member.name}"
-        values = arguments(member.args, (), ("r",))
-        lines = [f"static inline __attribute__((always_inline)) {prototype.replace(name, f'{name}_inline')}", "{"]
-        if of not in self.domain.services:
-            words = pack(member.args)
-            to = f"ENDPOINT_{of.name.upper()}"
-            call = f"message_call({_header_of(member, to)}, words)"
-            lines += [f"\tuint64_t words[{len(words) or 1}];", "", f"\tcount_call({counter(interface, member)});"]
-            lines += [f"\twords[{at}] = {word};" for at, word in enumerate(words)]
-            lines += self.give(member, to)
-            lines += [f"\treturn checked_result({counter(interface, member)}, {call});", "}", ""]
-        else:
-            lines += [f"\tcount_call({counter(interface, member)});", *self.handled(member, of)]
-            lines += [f"\treturn checked_result({counter(interface, member)}, r->result);", "}", ""]
-        if of not in self.domain.services:
-            # Where it is all that a system call does, its reply may return to the program.
-            calls = ("message_call(", "message_plain_call(")
-            lines += [each.replace("_inline(", "_plain(").replace(*calls) for each in lines]
-        else:
-            lines += [f"#define {name}_plain {name}_inline"]
-        lines += [prototype, "{", f"\treturn {name}_inline({values});", "}", ""]
-        return lines
+        inline = f"static inline __attribute__((always_inline)) {prototype.replace(name, f'{name}_inline')}"
+        outside = function(prototype, f"return {name}_inline({arguments(member.args, (), ('r',))});")
+        if of in self.domain.services:
+            result = f"return checked_result({count}, r->result);"
+            lines = function(inline, f"count_call({count});", *self.handled(member, of), result)
+            return [*lines, f"#define {name}_plain {name}_inline", *outside]
+        words = [f"uint64_t words[{member.words or 1}];", "", f"count_call({count});", *_stores(member)]
+        call = f"message_call({_header_of(member, of.symbol)}, words)"
+        lines = function(inline, *words, *self.give(member, of.symbol), f"return checked_result({count}, {call});")
+        # Where it is all that a system call does, its reply may return to the program.
+        calls = ("message_call(", "message_plain_call(")
+        return [*lines, *(each.replace("_inline(", "_plain(").replace(*calls) for each in lines), *outside]
 
     def handled(self, member: Member, of: Service) -> list[str]:
         """The handler runs again for as long as it parks."""
-        service = f"{of.name}_service"
-        run = f"{service}.{member.name}({arguments(member.args, (), ('r',))})"
-        if of in self.locked:
-            run = f"ENTERED(ENDPOINT_{of.name.upper()}, {run})"
+        run = self.entering(of, f"{of.name}_service.{member.name}({arguments(member.args, (), ('r',))})")
         if not member.waits and not member.gives_way:
-            return [f"\tat_once(r, {run});"]
+            return [f"at_once(r, {run});"]
         begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
-        return [f"\t{begin};", f"\twhile ({run} == PARKED && wait_for_answer(r))", "\t\tcontinue;"]
+        return [f"{begin};", f"while ({run} == PARKED && wait_for_answer(r))", "\tcontinue;"]
 
     def entered(self) -> list[str]:
         """Calls of servers to services in the kernel, by endpoint."""
-        names = sorted({each.provides for each in self.domain.services})
-        lines = [f"DISPATCHER({name});" for name in names]
-        lines += ["", "int64_t service_entered(uint64_t header, uint64_t *words)", "{"]
-        lines += ["\tuint16_t call = HEADER_CALL(header);", "", "\tswitch (HEADER_ENDPOINT(header) & 0xffff) {"]
-        for each in self.domain.services:
-            endpoint = f"ENDPOINT_{each.name.upper()}"
-            run = f"serve_{each.provides}_call(&{each.name}_service, call, words)"
-            run = f"ENTERED({endpoint}, {run})" if each in self.locked else run
-            lines += [f"\tcase {endpoint}:", f"\t\treturn {run};"]
-        return [*lines, "\t}", "\treturn -EINVAL;", "}", ""]
+        services = self.domain.services
+        calls = {each: f"serve_{each.provides}_call(&{each.name}_service, call, words)" for each in services}
+        cases = {each.symbol: [f"return {self.entering(each, call)};"] for each, call in calls.items()}
+        call = ["uint16_t call = HEADER_CALL(header);", ""]
+        body = [*call, *switch("HEADER_ENDPOINT(header) & 0xffff", cases), "return -EINVAL;"]
+        lines = [f"DISPATCHER({name});" for name in sorted({each.provides for each in services})]
+        return [*lines, "", *function("int64_t service_entered(uint64_t header, uint64_t *words)", *body)]
 
 
 def _locked(made: Structure, found: tuple[Service, ...]) -> set[Service]:
@@ -400,19 +369,15 @@ class _Server(_Domain):
 
     def message(self, member: Member, to: str) -> list[str]:
         """A process puts the words into registers itself."""
-        words = pack(member.args)
-        if self.domain.kind != "process" or len(words) > REGISTER_WORDS:
+        if self.domain.kind != "process" or member.words > REGISTER_WORDS:
             return super().message(member, to)
-        used = max(len(words), len(member.outs))
-        values = [*words, *["0"] * (used - len(words))]
-        lines = [f"\tint64_t result = (int64_t)SEND({to}, {member.number});"]
-        lines += [
-            f'\tregister uint64_t w{at} __asm__("{_REGISTERS[at]}") = {value};' for at, value in enumerate(values)
-        ]
-        outs = ['"+a"(result)', *(f'"+r"(w{at})' for at in range(used))]
-        lines += ["", f'\t__asm__ volatile("syscall" : {", ".join(outs)} : : "rcx", "r11", "memory");']
-        lines += [f"\t*out_{out.name} = ({out.c})w{index};" for index, out in enumerate(member.outs)]
-        return [*lines, "\treturn result;"]
+        values = [*pack(member.args), *["0"] * (len(member.outs) - member.words)]
+        lines = [f"int64_t result = (int64_t)SEND({to}, {member.number});"]
+        lines += [f'register uint64_t w{at} __asm__("{_REGISTERS[at]}") = {value};' for at, value in enumerate(values)]
+        outs = ['"+a"(result)', *(f'"+r"(w{at})' for at in range(len(values)))]
+        lines += ["", f'__asm__ volatile("syscall" : {", ".join(outs)} : : "rcx", "r11", "memory");']
+        lines += [f"*out_{out.name} = ({out.c})w{index};" for index, out in enumerate(member.outs)]
+        return [*lines, "return result;"]
 
     def text(self) -> str:
         services = self.domain.services
@@ -439,11 +404,11 @@ class _Server(_Domain):
             lines.append(f"\t{{ &{each.name}_service, serve_{of}_start, serve_{of}_notified,")
             lines.append(f"\t  serve_{of}_call, serve_{of}_client, {{ 0 }} }},")
         lines += ["};", f"const unsigned domain_service_count = {len(services)};"]
-        places = [f"[ENDPOINT_{each.name.upper()}] = {at}" for at, each in enumerate(reversed(services))]
+        places = [f"[{each.symbol}] = {at}" for at, each in enumerate(reversed(services))]
         lines += [f"const uint8_t domain_places[ENDPOINTS] = {{ {', '.join(places)} }};"]
         clients = any(self.known[each.provides].of("client") for each in services)
         lines += [f"struct held domain_held[{'TASKS' if clients else '1'}];"]
         if not process:
             main = f"_Noreturn void domain_main_{self.domain.name}(void)"
-            lines += [f"{main};", main, "{", "\tserve();", "}"]
+            lines += [f"{main};", *function(main, "serve();")]
         return "\n".join([*lines, ""])

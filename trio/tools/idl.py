@@ -56,9 +56,8 @@ import tomllib
 from pathlib import Path
 
 import domains
-import idl_headers as headers
+import idl_c
 import idl_parse
-import idl_stubs as functions
 import structures
 
 
@@ -69,13 +68,13 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
     if words:
         made = structures.structure(config.parent / "structures", words, found)
         return {out / name: text for name, text in domains.written(made, known, found).items()}
-    files = {"endpoints.h": headers.endpoints(found)} | headers.counters(known)
-    files["kernel_calls.h"] = functions.kernel_calls(known["kernel"])
+    files = {"endpoints.h": idl_c.endpoints(found)} | idl_c.counters(known)
+    files["kernel_calls.h"] = idl_c.kernel_calls(known["kernel"])
     for name, interface in known.items():
-        files |= {f"{name}.h": headers.header(interface), f"{name}_serve.h": headers.serve(interface)}
-        files |= {f"{name}_table.h": headers.table(interface)}
-        files |= {f"{name}_client.h": headers.client(interface), f"{name}_dispatch.c": functions.dispatcher(interface)}
-    files["kernel_dispatch.c"] = functions.kernel_by_words(known["kernel"])
+        files |= {f"{name}.h": idl_c.header(interface), f"{name}_serve.h": idl_c.serve(interface)}
+        files |= {f"{name}_table.h": idl_c.table(interface)}
+        files |= {f"{name}_client.h": idl_c.client(interface), f"{name}_dispatch.c": idl_c.dispatcher(interface)}
+    files["kernel_dispatch.c"] = idl_c.kernel_by_words(known["kernel"])
     return {out / name: text for name, text in files.items()}
 
 

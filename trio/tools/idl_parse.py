@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 
 WORDS = 12
@@ -67,6 +68,11 @@ class Argument:
         return self.type in GRANTS
 
     @property
+    def rights(self) -> str:
+        """Of a grant, in C."""
+        return " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in self.type)
+
+    @property
     def words(self) -> int:
         return 2 if self.is_grant else 1
 
@@ -92,6 +98,15 @@ class Member:
     gives_way: bool
     errors: tuple[str, ...]
     doc: tuple[str, ...]
+
+    @property
+    def words(self) -> int:
+        return sum(each.words for each in self.args)
+
+    @property
+    def packed(self) -> Iterator[tuple[int, Argument]]:
+        """Each argument with the first word that it has in a message."""
+        return zip(accumulate((each.words for each in self.args), initial=0), self.args, strict=False)
 
 
 @dataclass(frozen=True)
@@ -152,6 +167,11 @@ class Service:
     devices: tuple[tuple[int, int], ...] = ()
     vm: tuple[str, ...] = ()
     clients_memory: bool = False
+
+    @property
+    def symbol(self) -> str:
+        """The name of `endpoint` in C."""
+        return f"ENDPOINT_{self.name.upper()}"
 
     def depends_on(self, other: Service) -> bool:
         """It calls `other`, or asks it for a page that a copy found absent."""
@@ -271,7 +291,7 @@ def _expression(arg: Argument, given: str) -> str:
     if given == "none":
         return "user_grant(0, 0)"
     if match := _STRING.match(given):
-        return f"user_string{'_if' if match[1] else ''}({match[2]})"
+        return f"user_grant{'_if' if match[1] else ''}({match[2]}, PATH_BYTES)"
     if match := _GRANT.match(given):
         return f"user_grant{'_if' if match[2] else ''}({match[1]}, {match[3]})"
     raise Wrong(f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")
@@ -283,8 +303,6 @@ def _member(text: str, doc: tuple[str, ...]) -> Member:
         raise Wrong(f"not a member: {text[:60]!r}")
     name, kind, waits = match["name"], match["kind"], match["waits"]
     args, outs = (_arguments(match[part] or "") for part in ("args", "outs"))
-    if sum(each.words for each in args) > WORDS:
-        raise Wrong(f"{name} needs more than {WORDS} words")
     if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
         raise Wrong(f"{name}: at most {OUT_WORDS} values come back, and no grant")
     if waits and kind != "client":
@@ -292,7 +310,10 @@ def _member(text: str, doc: tuple[str, ...]) -> Member:
     if kind == "notify" and match["args"] is not None:
         raise Wrong("a notification carries nothing")
     errors = tuple((match["errors"] or "").split())
-    return Member(int(match["number"]), kind, name, args, outs, waits == "waits", waits == "gives way", errors, doc)
+    made = Member(int(match["number"]), kind, name, args, outs, waits == "waits", waits == "gives way", errors, doc)
+    if made.words > WORDS:
+        raise Wrong(f"{name} needs more than {WORDS} words")
+    return made
 
 
 def _arguments(text: str) -> tuple[Argument, ...]:

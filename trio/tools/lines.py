@@ -23,7 +23,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "Linux's system calls (`kernel/abi`)": ("kernel/abi/*", STRUCTURES),
     _DEFINITIONS: ("", STRUCTURES),
     "the seam: in all": (
-        "seam/port.h seam/text.* seam/queue.h seam/caller.h seam/structure.* seam/kernel_port.c seam/numbers.h"
+        "seam/port.h seam/switches.h seam/text.* seam/queue.h seam/caller.h seam/structure.* seam/kernel_port.c seam/numbers.h"
         " seam/freestanding.c",
         STRUCTURES,
     ),
@@ -67,11 +67,6 @@ def files_of(part: str) -> set[Path]:
     return {path for path in found if path.relative_to(TRIO).as_posix() not in NOT_PRIVILEGED}
 
 
-def counted() -> dict[str, int]:
-    """Part to its lines."""
-    return {part: sum(map(lines, files_of(part))) for part in PARTS}
-
-
 def code_kib(kernel: Path) -> int:
     """Of an ELF file. Raises CalledProcessError: it is none, OSError: there are no binutils."""
     words = ("size", "-A", str(kernel))
@@ -95,7 +90,7 @@ def in_no_part() -> list[str]:
 
 def table() -> str:
     """The table of README.md."""
-    found = counted()
+    found = {part: sum(map(lines, files_of(part))) for part in PARTS}
     rows = ["| part | " + " | ".join(STRUCTURES) + " |", "|---|" + "---:|" * len(STRUCTURES)]
     for part, (_, where) in PARTS.items():
         cells = (f"{found[part]:,}" if each in where else "–" for each in STRUCTURES)

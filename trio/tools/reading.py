@@ -15,7 +15,9 @@ from pathlib import Path
 TITLE = "## An evening's reading\n"
 #: What a reader gets through, and no more.
 MOST = 8000
-_ROW = re.compile(r"^\| *\d* *\| (\S.*?) \| *[\d,*]* *\| ?(.*?) ?\|$")
+#: What of the section stands before the table's rows; the rows.
+_TABLE = re.compile(rf"^({TITLE}(?:(?!## ).*\n)*?\| \| file .*\n\|.*\n)((?:\|.*\n)+)", re.MULTILINE)
+_ROW = re.compile(r"^\| *\d* *\| (\S.*?) \| *[\d,*]* *\|(?: (.*?))? ?\|$")
 _FILE = re.compile(r"\[[^\]]+\]\(([^)]+)\)")
 
 
@@ -31,52 +33,31 @@ def lines(path: Path) -> int:
         raise PathError(f"{path}: {error.strerror}") from error
 
 
-def section(text: str) -> tuple[str, str, str]:
-    """What stands before the section's table, the table, what follows. Raises PathError."""
-    before, title, rest = text.partition(TITLE)
-    match = re.search(r"^\| \| file .*\n\|.*\n((?:\|.*\n)+)", rest.split("\n## ")[0], re.MULTILINE)
-    if not title or match is None:
-        raise PathError(f"there is no table below {TITLE.strip()!r}")
-    return before + title + rest[: match.start(1)], match[1], rest[match.end(1) :]
-
-
-def files(table: str) -> list[str]:
-    """In reading order. Raises PathError: one stands twice."""
-    found = [match[1] for row in table.splitlines() if (match := _FILE.search(row))]
-    if twice := sorted({each for each in found if found.count(each) > 1}):
-        raise PathError(f"twice: {', '.join(twice)}")
-    return found
-
-
-def _row(number: str, name: str, count: str, note: str) -> str:
-    return f"| {number} | {name} | {count} | {note} |".replace("|  |", "| |")
-
-
-def _rows(table: str, root: Path) -> list[str]:
-    """With their numbers, from the last one up, so that a group's is known where its name stands."""
-    named, numbers = files(table), {each: number for number, each in enumerate(files(table), 1)}
-    total, group, made = sum(lines(root / each) for each in named), 0, []
-    if total > MOST:
-        raise PathError(f"{total:,} lines are more than {MOST:,}")
-    for row in reversed(table.splitlines()):
-        match = _ROW.match(row)
-        if match is None:
-            raise PathError(f"not a row: {row}")
-        file = _FILE.search(match[1])
-        if file:
-            count = lines(root / file[1])
-            group += count
-            made.append(_row(str(numbers[file[1]]), match[1], f"{count:,}", match[2]))
-        else:
-            made.append(_row("", match[1], f"**{group if made else total:,}**", match[2]))
-            group = 0
-    return made[::-1]
-
-
 def written(text: str, root: Path) -> str:
     """README.md with the numbers that the files below `root` have. Raises PathError."""
-    before, table, behind = section(text)
-    return before + "\n".join(_rows(table, root)) + "\n" + behind
+    table = _TABLE.search(text)
+    if table is None:
+        raise PathError(f"there is no table below {TITLE.strip()!r}")
+    files = _FILE.findall(table[2])
+    if twice := sorted({each for each in files if files.count(each) > 1}):
+        raise PathError(f"twice: {', '.join(twice)}")
+    total, number, group = sum(lines(root / each) for each in files), len(files), 0
+    if total > MOST:
+        raise PathError(f"{total:,} lines are more than {MOST:,}")
+    rows: list[str] = []
+    for row in reversed(table[2].splitlines()):  # so that a group's lines are known where its name stands
+        cells = _ROW.match(row)
+        if cells is None:
+            raise PathError(f"not a row: {row}")
+        if file := _FILE.search(cells[1]):
+            count = lines(root / file[1])
+            rows.append(f"| {number} | {cells[1]} | {count:,} | {cells[2]} |")
+            number, group = number - 1, group + count
+        else:
+            note = f" {cells[2]}" if cells[2] else ""
+            rows.append(f"| | {cells[1]} | **{group if rows else total:,}** |{note} |")
+            group = 0
+    return text[: table.start(2)] + "\n".join([*reversed(rows), ""]) + text[table.end(2) :]
 
 
 def main(arguments: list[str]) -> int:

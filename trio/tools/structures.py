@@ -76,16 +76,15 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
     made = Structure(
         words,
         Domain(0, "kernel", "kernel", kernel),
-        tuple(Domain(at, _name(services, found), kind, services) for at, (kind, services) in enumerate(servers, 1)),
+        tuple(
+            Domain(at, "server" if of == found else "_".join(each.name for each in of), kind, of)
+            for at, (kind, of) in enumerate(servers, 1)
+        ),
         tuple(switches),
     )
     _check(made, found)
     _check_switches(made)
     return made
-
-
-def _name(services: tuple[Service, ...], found: tuple[Service, ...]) -> str:
-    return "server" if services == found else "_".join(each.name for each in services)
 
 
 def _changed(groups: Groups, change: str, known: set[str]) -> Groups:

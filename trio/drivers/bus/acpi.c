@@ -9,38 +9,27 @@
 #define BIOS_BYTES 0x20000UL
 #define TABLE_MOST 0x100000U
 #define ROOT_BYTES 20
-#define ROOT_REVISION 15
-#define ROOT_RSDT 16
-#define ROOT_XSDT 24
+enum { ROOT_REVISION = 15, ROOT_RSDT = 16, ROOT_XSDT = 24 };
 
 /* 5.2.6: what every table begins with. */
-#define TABLE_LENGTH 4
-#define TABLE_HEAD 36
+enum { TABLE_LENGTH = 4, TABLE_HEAD = 36 };
 /* PCI Firmware Specification 3.0, 4.1.2: after 8 reserved bytes an entry a segment, the first of which is the one. */
 #define MCFG_BASE 44
 
 /* 5.2.9: the fixed table. */
-#define FADT_DSDT 40
-#define FADT_PM1A_CONTROL 64
-#define FADT_FLAGS 112
-#define FADT_RESET 116
-#define FADT_RESET_VALUE 128
-#define FADT_SLEEP_CONTROL 244
+enum { FADT_DSDT = 40, FADT_PM1A_CONTROL = 64, FADT_FLAGS = 112, FADT_RESET = 116 };
+enum { FADT_RESET_VALUE = 128, FADT_SLEEP_CONTROL = 244 };
 #define HARDWARE_REDUCED (1U << 20)
 /* 4.8.3: the type of sleep and the bit that begins it, in the sleep register of reduced hardware and in PM1's. */
 #define SLEEP_TYPE 2
 #define SLEEP_NOW (1U << 5)
 #define PM1_TYPE 10
 #define PM1_NOW (1U << 13)
-#define OFF 0
-#define AGAIN 1
+/* What kernel.shut_down_by is told of. */
+enum { OFF, AGAIN };
 
 /* 20.2: byte code. */
-#define AML_BYTE 0x0a
-#define AML_DWORD 0x0c
-#define AML_QWORD 0x0e
-#define AML_PACKAGE 0x12
-#define AML_RETURN 0xa4
+enum { AML_BYTE = 0x0a, AML_DWORD = 0x0c, AML_QWORD = 0x0e, AML_PACKAGE = 0x12, AML_RETURN = 0xa4 };
 
 static const uint8_t *mapped(uint64_t at, uint64_t length)
 {
@@ -111,11 +100,9 @@ static uint64_t config_of(const uint8_t *code)
 	const uint8_t *at = code + TABLE_HEAD;
 	uint64_t base = 0;
 
-	while ((at = after_name(code, at, "_CBA", 3 + 8)) != NULL)
-		if (at[1] == AML_RETURN && (at[2] == AML_DWORD || at[2] == AML_QWORD)) {
+	while (base == 0 && (at = after_name(code, at, "_CBA", 3 + 8)) != NULL)
+		if (at[1] == AML_RETURN && (at[2] == AML_DWORD || at[2] == AML_QWORD))
 			memcpy(&base, at + 3, at[2] == AML_DWORD ? 4 : 8);
-			break;
-		}
 	return base;
 }
 

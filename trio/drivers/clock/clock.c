@@ -120,8 +120,7 @@ verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 
 	if (!clock_read(r->task, clock, &ns))
 		return refuse(r, EINVAL);
-	t.seconds = (int64_t)(ns / NS_PER_SECOND);
-	t.nanoseconds = (int64_t)(ns % NS_PER_SECOND);
+	t = (struct linux_timespec){ (int64_t)(ns / NS_PER_SECOND), (int64_t)(ns % NS_PER_SECOND) };
 	return answer_with(r, 0, to, &t, sizeof t);
 }
 

@@ -33,10 +33,7 @@ enum { IDENTITY, WIDTH, HEIGHT, BITS, ENABLE, BANK, WIDTH_VIRTUAL, HEIGHT_VIRTUA
 
 #define EDID_BYTES 128
 /* Its first detailed timing: low eight bits of width and height, and the high four. */
-#define EDID_WIDTH 56
-#define EDID_WIDTH_HIGH 58
-#define EDID_HEIGHT 59
-#define EDID_HEIGHT_HIGH 61
+enum { EDID_WIDTH = 56, EDID_WIDTH_HIGH = 58, EDID_HEIGHT = 59, EDID_HEIGHT_HIGH = 61 };
 
 #define PIXEL 4U
 #define WIDTH_USUAL 1024
@@ -203,7 +200,6 @@ int64_t framebuffer_information(struct grant to)
 int64_t framebuffer_set(struct grant screen)
 {
 	struct fb_var_screeninfo v;
-	bool test;
 
 	if (!framebuffer.memory)
 		return -ENODEV;
@@ -213,8 +209,7 @@ int64_t framebuffer_set(struct grant screen)
 	    v.width_virtual > framebuffer.width || v.height_virtual > framebuffer.height_virtual || v.x_offset ||
 	    v.y_offset > framebuffer.height_virtual - framebuffer.height)
 		return -EINVAL;
-	test = (v.activate & FB_ACTIVATE_MASK) == FB_ACTIVATE_TEST;
-	if (!test && v.y_offset != framebuffer.line) {
+	if ((v.activate & FB_ACTIVATE_MASK) != FB_ACTIVATE_TEST && v.y_offset != framebuffer.line) {
 		framebuffer.line = v.y_offset;
 		set(Y_OFFSET, framebuffer.line);
 	}

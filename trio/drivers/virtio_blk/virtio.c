@@ -10,18 +10,11 @@
 /* In its head, and after that: which registers, in memory of which base address, from where on, how many bytes; of the
  * doorbells their distance. */
 #define KIND_SHIFT 24
-#define BASE 4
-#define OFFSET 8
-#define LENGTH 12
-#define DISTANCE 16
-#define KIND_COMMON 1
-#define KIND_DOORBELL 2
-#define KIND_OWN 4
+enum { BASE = 4, OFFSET = 8, LENGTH = 12, DISTANCE = 16 };
+enum { KIND_COMMON = 1, KIND_DOORBELL = 2, KIND_OWN = 4 };
 
-#define STATUS_SEEN 1
-#define STATUS_DRIVER 2
-#define STATUS_RUNS 4
-#define STATUS_AGREED 8
+/* Of the device, as far as it has been started. */
+enum { STATUS_SEEN = 1, STATUS_DRIVER = 2, STATUS_RUNS = 4, STATUS_AGREED = 8 };
 #define FEATURE_VERSION_1 (1ULL << 32)
 #define NO_VECTOR 0xffff
 #define MESSAGE_LINE 16

@@ -25,12 +25,8 @@ struct route {
 	int64_t (*run)(struct task *t, const uint64_t *a);
 };
 
-/* Tables of the services' routes, each with its length. */
+/* Tables of the services' routes; behind the last one stands one without a name. */
 extern const struct route routes_generated[], routes_kernel[], routes_sockets[], routes_sleep[];
-extern const size_t route_count_generated, route_count_kernel, route_count_sockets, route_count_sleep;
-#define ROUTE_TABLE(of, ...)                                \
-	const struct route routes_##of[] = { __VA_ARGS__ }; \
-	const size_t route_count_##of = COUNT_OF(routes_##of)
 
 void routes_start(void);
 /* NULL: there is no such call. */
@@ -59,15 +55,6 @@ static inline struct grant user_grant_if(uint64_t address, uint64_t length)
 
 /* A path or another string: as much as may be one. */
 #define PATH_BYTES 4096
-static inline struct grant user_string(uint64_t address)
-{
-	return user_grant(address, PATH_BYTES);
-}
-
-static inline struct grant user_string_if(uint64_t address)
-{
-	return user_grant_if(address, PATH_BYTES);
-}
 
 /* The memory that `count` iovecs at `address` name, as one grant. 0 or -EINVAL, -EFAULT. One at a time a task. */
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out);

@@ -34,15 +34,9 @@ static int64_t page_await_for_rest(struct task *t)
 /* Whether a call is to do all that it is asked for, if it can: what is read of a pipe is as much as there is. */
 static bool is_to_go_on(struct task *t, int64_t number)
 {
-	switch (number) {
-	case CALL_WRITE:
-	case CALL_PREAD:
-	case CALL_PWRITE:
-		return true;
-	case CALL_READ:
+	if (number == CALL_READ)
 		return client_vfs_seek(&t->request, (int32_t)t->user->rdi, 0, SEEK_CUR) >= 0;
-	}
-	return false;
+	return number == CALL_WRITE || number == CALL_PREAD || number == CALL_PWRITE;
 }
 
 /* The rest, as calls of its own; where one fails, so much is done as was. */

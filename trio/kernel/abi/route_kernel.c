@@ -5,10 +5,7 @@
 #include "pm_client.h"
 #include "x86/processor.h"
 
-#define ARCH_SET_GS 0x1001
-#define ARCH_SET_FS 0x1002
-#define ARCH_GET_FS 0x1003
-#define ARCH_GET_GS 0x1004
+enum { ARCH_SET_GS = 0x1001, ARCH_SET_FS, ARCH_GET_FS, ARCH_GET_GS };
 
 static int64_t run_sched_yield(struct task *t, const uint64_t *a)
 {
@@ -58,6 +55,8 @@ static int64_t run_trio_null(struct task *t, const uint64_t *a)
 	return 0;
 }
 
-ROUTE_TABLE(kernel, { 14, false, "rt_sigprocmask", run_rt_sigprocmask },
-	    { 15, false, "rt_sigreturn", run_rt_sigreturn }, { 24, false, "sched_yield", run_sched_yield },
-	    { 158, false, "arch_prctl", run_arch_prctl }, { 1000, false, "trio_null", run_trio_null });
+const struct route routes_kernel[] = {
+	{ 14, false, "rt_sigprocmask", run_rt_sigprocmask }, { 15, false, "rt_sigreturn", run_rt_sigreturn },
+	{ 24, false, "sched_yield", run_sched_yield },       { 158, false, "arch_prctl", run_arch_prctl },
+	{ 1000, false, "trio_null", run_trio_null },         { 0 },
+};

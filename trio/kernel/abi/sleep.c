@@ -23,9 +23,9 @@ static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, ui
 static int64_t sleep_for(struct task *t, uint64_t time, uint64_t left_to)
 {
 	nanoseconds deadline;
-	int64_t result = time ? deadline_after(time, 1, &deadline) : -EFAULT;
 
-	return result == 0 ? sleep_until(t, CLOCK_MONOTONIC, deadline, left_to) : result;
+	TRY(time ? deadline_after(time, 1, &deadline) : -EFAULT);
+	return sleep_until(t, CLOCK_MONOTONIC, deadline, left_to);
 }
 
 static int64_t run_restart_syscall(struct task *t, const uint64_t *a)
@@ -42,7 +42,6 @@ static int64_t run_clock_nanosleep(struct task *t, const uint64_t *a)
 {
 	uint32_t clock = (uint32_t)a[0];
 	nanoseconds deadline;
-	int64_t result;
 
 	switch (clock) {
 	case CLOCK_REALTIME:
@@ -61,8 +60,8 @@ static int64_t run_clock_nanosleep(struct task *t, const uint64_t *a)
 	}
 	if (!((uint32_t)a[1] & TIMER_ABSTIME))
 		return sleep_for(t, a[2], a[3]);
-	result = a[2] ? deadline_at(a[2], &deadline) : -EFAULT;
-	return result == 0 ? sleep_until(t, clock, deadline, 0) : result;
+	TRY(a[2] ? deadline_at(a[2], &deadline) : -EFAULT);
+	return sleep_until(t, clock, deadline, 0);
 }
 
 static int64_t run_nanosleep(struct task *t, const uint64_t *a)
@@ -70,6 +69,9 @@ static int64_t run_nanosleep(struct task *t, const uint64_t *a)
 	return sleep_for(t, a[0], a[1]);
 }
 
-ROUTE_TABLE(sleep, { 35, CONTINUES, "nanosleep", run_nanosleep },
-	    { RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
-	    { 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep }, );
+const struct route routes_sleep[] = {
+	{ 35, CONTINUES, "nanosleep", run_nanosleep },
+	{ RESTART_SYSCALL, CONTINUES, "restart_syscall", run_restart_syscall },
+	{ 230, CONTINUES, "clock_nanosleep", run_clock_nanosleep },
+	{ 0 },
+};

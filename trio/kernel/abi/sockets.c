@@ -41,10 +41,8 @@ static int64_t run_sendmsg(struct task *t, const uint64_t *a)
 {
 	struct linux_msghdr message;
 	struct grant data;
-	int64_t error = message_get(t, a[1], &message, &data);
 
-	if (error != 0)
-		return error;
+	TRY(message_get(t, a[1], &message, &data));
 	return client_vfs_send(&t->request, (int32_t)a[0], data, user_grant_if(message.name, message.name_length),
 			       user_grant_if(message.control, message.control_length), (uint32_t)a[2]);
 }
@@ -53,18 +51,20 @@ static int64_t run_recvmsg(struct task *t, const uint64_t *a)
 {
 	struct linux_msghdr message;
 	struct grant data;
-	int64_t result = message_get(t, a[1], &message, &data);
+	int64_t result;
 
-	if (result != 0)
-		return result;
+	TRY(message_get(t, a[1], &message, &data));
 	result = client_vfs_receive(&t->request, (int32_t)a[0], data, user_grant_if(message.name, message.name_length),
 				    user_grant_if(message.control, message.control_length), (uint32_t)a[2]);
-	if (result < 0)
-		return result;
+	TRY(result);
 	message.name_length = (uint32_t)t->request.out[OUT_VFS_RECEIVE_LENGTH];
 	message.control_length = t->request.out[OUT_VFS_RECEIVE_CONTROL_LENGTH];
 	message.flags = (int32_t)t->request.out[OUT_VFS_RECEIVE_FLAGS];
 	return user_put(a[1], &message, sizeof message) != 0 ? -EFAULT : result;
 }
 
-ROUTE_TABLE(sockets, { 46, true, "sendmsg", run_sendmsg }, { 47, true, "recvmsg", run_recvmsg }, );
+const struct route routes_sockets[] = {
+	{ 46, true, "sendmsg", run_sendmsg },
+	{ 47, true, "recvmsg", run_recvmsg },
+	{ 0 },
+};

@@ -12,18 +12,13 @@ static const struct route *table[SYSTEM_CALLS];
 /* Those that there are not and that the log has named: once each; of all beyond the table, one. */
 static bool named[SYSTEM_CALLS + 1];
 
-static void enter(const struct route *routes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		table[routes[i].number] = &routes[i];
-}
-
 void routes_start(void)
 {
-	enter(routes_generated, route_count_generated);
-	enter(routes_kernel, route_count_kernel);
-	enter(routes_sockets, route_count_sockets);
-	enter(routes_sleep, route_count_sleep);
+	static const struct route *const all[] = { routes_generated, routes_kernel, routes_sockets, routes_sleep };
+
+	for (size_t i = 0; i < COUNT_OF(all); i++)
+		for (const struct route *route = all[i]; route->name; route++)
+			table[route->number] = route;
 }
 
 const struct route *route_of(int64_t number)

@@ -2,44 +2,32 @@
 #include "abi/vector.h"
 #include "abi/abi.h"
 
-static bool make_room(struct vector *v, uint64_t count)
-{
-	if (count <= FEW_SEGMENTS) {
-		v->segments = v->few;
-		v->ends = v->few_ends;
-		return true;
-	}
-	if (!v->many)
-		v->many = pages_take(SEGMENTS_PAGES);
-	if (!v->many)
-		return false;
-	v->segments = v->many->segments;
-	v->ends = v->many->ends;
-	return true;
-}
-
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out)
 {
 	struct vector *v = &t->vector;
+	struct segment *segments;
 	uint64_t sum = 0;
 
 	if (count > SEGMENTS)
 		return -EINVAL;
-	if (!make_room(v, count))
+	if (count > FEW_SEGMENTS && !v->many)
+		v->many = pages_take(SEGMENTS_PAGES);
+	segments = count > FEW_SEGMENTS ? v->many : v->few;
+	if (!segments)
 		return -ENOMEM;
-	if (user_get(v->segments, address, count * sizeof v->segments[0]) != 0)
+	if (user_get(segments, address, count * sizeof *segments) != 0)
 		return -EFAULT;
 	for (uint64_t i = 0; i < count; i++) {
-		if ((int64_t)v->segments[i].length < 0)
+		if ((int64_t)segments[i].length < 0)
 			return -EINVAL;
-		v->segments[i].length = MIN(v->segments[i].length, MOST_BYTES - sum);
-		sum += v->segments[i].length;
-		v->ends[i] = sum;
+		segments[i].length = MIN(segments[i].length, MOST_BYTES - sum);
+		sum += segments[i].length;
 	}
+	v->segments = segments;
 	v->count = (uint32_t)count;
-	v->last = 0;
+	v->before = v->last = 0;
 	/* The usual case needs no vector. */
-	*out = count == 1 ? user_grant(v->segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
+	*out = count == 1 ? user_grant(segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
 	return 0;
 }
 
@@ -47,14 +35,13 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 struct segment vector_piece(struct vector *v, uint64_t id, uint64_t offset)
 {
 	uint64_t at = (id & ~VECTOR_BIT) + offset;
-	uint32_t i = v->last;
 
-	if (i >= v->count || (i > 0 && at < v->ends[i - 1]))
-		i = 0;
-	while (i < v->count && at >= v->ends[i])
-		i++;
-	v->last = i;
-	if (i == v->count)
+	if (at < v->before)
+		v->before = v->last = 0;
+	while (v->last < v->count && at - v->before >= v->segments[v->last].length)
+		v->before += v->segments[v->last++].length;
+	if (v->last == v->count)
 		return (struct segment){ 0, 0 };
-	return (struct segment){ v->segments[i].address + v->segments[i].length - (v->ends[i] - at), v->ends[i] - at };
+	at -= v->before;
+	return (struct segment){ v->segments[v->last].address + at, v->segments[v->last].length - at };
 }

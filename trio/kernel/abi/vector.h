@@ -11,23 +11,17 @@ struct segment {
 	uint64_t address, length;
 };
 
-/* So many need no pages. */
+/* So many need no pages; more of them lie in pages that the task keeps. */
 #define FEW_SEGMENTS 8
-
-/* More of them lie in pages that the task keeps. `ends`: offset in the whole behind each segment. */
-struct segments {
-	struct segment segments[SEGMENTS];
-	uint64_t ends[SEGMENTS];
-};
-#define SEGMENTS_PAGES 8
+#define SEGMENTS_PAGES (SEGMENTS * sizeof(struct segment) / PAGE)
 
 struct vector {
+	/* How many there are; the one that was looked for last, and the bytes before it. */
 	uint32_t count, last;
-	struct segment *segments;
-	uint64_t *ends;
-	struct segments *many;
+	uint64_t before;
+	/* `few` or `many`. */
+	struct segment *segments, *many;
 	struct segment few[FEW_SEGMENTS];
-	uint64_t few_ends[FEW_SEGMENTS];
 };
 
 /* A grant's id says that it is one; the bits below are where in it the grant begins. */

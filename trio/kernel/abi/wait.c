@@ -60,14 +60,12 @@ long deadline_left(uint64_t address, uint64_t unit, nanoseconds deadline)
 
 int64_t mask_begin(struct task *t, uint64_t address, uint64_t size)
 {
-	int64_t result;
-
 	if (address == 0)
 		return 0;
 	if (size != SIGNAL_SET)
 		return -EINVAL;
-	result = client_pm_sigmask_wait(&t->request, user_grant(address, SIGNAL_SET));
-	return result == 0 ? 1 : result;
+	TRY(client_pm_sigmask_wait(&t->request, user_grant(address, SIGNAL_SET)));
+	return 1;
 }
 
 int64_t mask_begin_at(struct task *t, uint64_t address)

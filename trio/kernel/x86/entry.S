@@ -22,49 +22,35 @@
 	.popsection
 .endm
 
+.macro push_each registers:vararg
+	.irp register, \registers
+	pushq %\register
+	.endr
+.endm
+
+.macro pop_each registers:vararg
+	.irp register, \registers
+	popq %\register
+	.endr
+.endm
+
 /* Of a message. */
 .macro push_words
-	pushq %r12
-	pushq %rbx
-	pushq %r9
-	pushq %r8
-	pushq %r10
-	pushq %rdx
-	pushq %rsi
-	pushq %rdi
+	push_each r12, rbx, r9, r8, r10, rdx, rsi, rdi
 .endm
 
 .macro pop_words
-	popq %rdi
-	popq %rsi
-	popq %rdx
-	popq %r10
-	popq %r8
-	popq %r9
-	popq %rbx
-	popq %r12
+	pop_each rdi, rsi, rdx, r10, r8, r9, rbx, r12
 .endm
 
 .macro push_registers
-	pushq %rcx
-	pushq %r11
-	pushq %r15
-	pushq %r14
-	pushq %r13
-	pushq %rbp
-	pushq %rax
+	push_each rcx, r11, r15, r14, r13, rbp, rax
 	push_words
 .endm
 
 .macro pop_registers
 	pop_words
-	popq %rax
-	popq %rbp
-	popq %r13
-	popq %r14
-	popq %r15
-	popq %r11
-	popq %rcx
+	pop_each rax, rbp, r13, r14, r15, r11, rcx
 .endm
 
 	.text
@@ -164,12 +150,7 @@ entry_vectors:
 	.align 16
 
 .macro leave_stack
-	pushq %rbx
-	pushq %rbp
-	pushq %r12
-	pushq %r13
-	pushq %r14
-	pushq %r15
+	push_each rbx, rbp, r12, r13, r14, r15
 	movq %rsp, (%rdi)
 	movq %rsi, %rsp
 .endm
@@ -179,12 +160,7 @@ entry_vectors:
 	.type task_switch_stacks, @function
 task_switch_stacks:
 	leave_stack
-	popq %r15
-	popq %r14
-	popq %r13
-	popq %r12
-	popq %rbp
-	popq %rbx
+	pop_each r15, r14, r13, r12, rbp, rbx
 	ret
 	.size task_switch_stacks, . - task_switch_stacks
 

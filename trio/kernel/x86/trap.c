@@ -11,13 +11,8 @@
 #include "x86/entry.h"
 #include "x86/machine.h"
 
-#define TRAP_DIVIDE 0
-#define TRAP_DEBUG 1
-#define TRAP_BREAKPOINT 3
-#define TRAP_INVALID 6
-#define TRAP_X87 16
-#define TRAP_ALIGNMENT 17
-#define TRAP_SIMD 19
+/* Exceptions. */
+enum { TRAP_DIVIDE, TRAP_DEBUG, TRAP_BREAKPOINT = 3, TRAP_INVALID = 6, TRAP_X87 = 16, TRAP_ALIGNMENT, TRAP_SIMD = 19 };
 #define EXCEPTIONS 32
 
 static bool from_user(const struct registers *r)

@@ -9,6 +9,14 @@ static int64_t act_free(struct space *s, struct region *r, uint64_t end, struct 
 	return act_drop(s, r, end, share);
 }
 
+/* What is done to each region, by the advice. */
+static const region_act advised[] = {
+	[MADV_NORMAL] = act_nothing,   [MADV_RANDOM] = act_nothing,     [MADV_SEQUENTIAL] = act_nothing,
+	[MADV_WILLNEED] = act_nothing, [MADV_DONTNEED] = act_drop,      [MADV_FREE] = act_free,
+	[MADV_HUGEPAGE] = act_nothing, [MADV_NOHUGEPAGE] = act_nothing, [MADV_DONTDUMP] = act_nothing,
+	[MADV_DODUMP] = act_nothing,   [MADV_COLD] = act_nothing,       [MADV_PAGEOUT] = act_nothing,
+};
+
 verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t advice)
 {
 	struct space *s = space_of(r->task);
@@ -16,29 +24,13 @@ verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t
 
 	if (address % PAGE != 0 || end < address)
 		return refuse(r, EINVAL);
-	switch (advice) {
-	case MADV_NORMAL:
-	case MADV_RANDOM:
-	case MADV_SEQUENTIAL:
-	case MADV_HUGEPAGE:
-	case MADV_NOHUGEPAGE:
-	case MADV_DONTDUMP:
-	case MADV_DODUMP:
-	case MADV_COLD:
-	case MADV_PAGEOUT:
-		return each_by_shares(s, r, address, end, BY_NOTHING, act_nothing);
-	case MADV_WILLNEED:
-		paged_need(s, r->task, address, end);
-		return each_by_shares(s, r, address, end, BY_NOTHING, act_nothing);
-	case MADV_DONTNEED:
-		return each_by_shares(s, r, address, end, BY_NOTHING, act_drop);
-	case MADV_FREE:
-		return each_by_shares(s, r, address, end, BY_NOTHING, act_free);
-	case MADV_DONTFORK:
-	case MADV_DOFORK:
+	if (advice == MADV_DONTFORK || advice == MADV_DOFORK)
 		return keep_from_child(s, r, address, end, advice == MADV_DONTFORK);
-	}
-	return refuse(r, EINVAL);
+	if (advice >= COUNT_OF(advised) || advised[advice] == NULL)
+		return refuse(r, EINVAL);
+	if (advice == MADV_WILLNEED)
+		paged_need(s, r->task, address, end);
+	return each_by_shares(s, r, address, end, BY_NOTHING, advised[advice]);
 }
 
 /* What cannot be there stays away. */

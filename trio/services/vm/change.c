@@ -131,7 +131,6 @@ static int64_t remap_fixed(struct space *s, uint64_t address, uint64_t old_lengt
 static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uint64_t more)
 {
 	uint64_t begin = old->begin;
-
 	struct region *next = region_next(s, old);
 
 	if (old->end != end || more > USER_TOP - end || next->begin < end + more)

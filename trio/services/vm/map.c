@@ -20,7 +20,7 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 		struct region gone = *r;
 		uint64_t next;
 
-		space_resident(s, -kernel_space_unmap(s->number, gone.begin, region_pages(&gone), UINT64_MAX, &next));
+		(void)drop_pages(s, gone.begin, gone.end, UINT64_MAX, &next);
 		space_account(s, -(int64_t)region_pages(&gone), gone.bits);
 		object_unmapped(gone.object);
 		r = region_erase(s, r);
@@ -191,7 +191,6 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 {
 	struct region *placed;
 	int64_t chosen;
-	uint64_t begin;
 
 	if (length == 0)
 		return -EINVAL;
@@ -199,14 +198,12 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 		return -ENOMEM;
 	length = PAGE_UP(length);
 	chosen = make_place(s, address, length, flags, new.bits);
-	if (chosen < 0)
-		return chosen;
-	begin = (uint64_t)chosen;
-	placed = place_region(s, begin, length, &new, 0);
+	TRY(chosen);
+	placed = place_region(s, (uint64_t)chosen, length, &new, 0);
 	if (placed == NULL)
 		return -ENOMEM;
 	/* committed */
-	regions_merge_from(s, region_previous(s, placed), begin + length);
+	regions_merge_from(s, region_previous(s, placed), (uint64_t)chosen + length);
 	return chosen;
 }
 
@@ -311,8 +308,7 @@ int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t
 
 	if (s == NULL || object_of(object) == NULL || offset % PAGE != 0)
 		return -EINVAL;
-	if (bits < 0)
-		return bits;
+	TRY(bits);
 	if (bits & REGION_SHARED && !writable) {
 		if (protection & PROT_WRITE)
 			return -EACCES;
@@ -328,8 +324,7 @@ int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t
 	result = map_region(s, address, length, flags, new);
 	if (result == -ENOMEM && vm_reap() > 0)
 		return ask_again(ENDPOINT_VFS, VFS_DISK_READY);
-	if (result < 0)
-		return result;
+	TRY(result);
 	*out_address = (uint64_t)result;
 	return is_populated(s, flags);
 }
@@ -351,10 +346,9 @@ int64_t vm_populate(uint32_t task, uint64_t address, uint64_t length, uint64_t *
 int64_t vm_map_zeros(uint32_t task, uint64_t address, uint64_t length, uint32_t protection)
 {
 	struct space *s = space_of(task);
-	int64_t result;
 
 	if (s == NULL)
 		return -EINVAL;
-	result = map_region(s, address, length, MAP_FIXED_NOREPLACE, (struct region){ .bits = protection & PROT_ALL });
-	return result < 0 ? result : 0;
+	TRY(map_region(s, address, length, MAP_FIXED_NOREPLACE, (struct region){ .bits = protection & PROT_ALL }));
+	return 0;
 }

@@ -307,8 +307,7 @@ static void unmap_everywhere(uint32_t object, uint64_t index)
 
 			if (r->object != object || skipped >= region_pages(r))
 				continue;
-			space_resident(s, -kernel_space_unmap(number, r->begin + skipped * PAGE,
-							      region_pages(r) - skipped, UINT64_MAX, &next));
+			(void)drop_pages(s, r->begin + skipped * PAGE, r->end, UINT64_MAX, &next);
 		}
 	}
 }

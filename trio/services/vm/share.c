@@ -24,23 +24,6 @@ void change_end(struct space *s)
 	}
 }
 
-/* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to continue. */
-static int64_t drop_pages(struct space *s, uint64_t begin, uint64_t end, uint64_t most, uint64_t *next)
-{
-	int64_t dropped = kernel_space_unmap(s->number, begin, (end - begin) / PAGE, most, next);
-
-	space_resident(s, -dropped);
-	return dropped;
-}
-
-bool drop_share(struct space *s, uint64_t begin, uint64_t end)
-{
-	uint64_t next;
-
-	(void)drop_pages(s, begin, end, SHARE_PAGES, &next);
-	return next >= end;
-}
-
 int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act act)
 {
 	int64_t result = 0;

@@ -116,7 +116,7 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 {
 	struct space *old = space_of(task), *new;
 	int64_t kept = (int64_t)pages, more;
-	uint64_t peak;
+	uint64_t peak, next;
 
 	if (task >= TASKS || kept < 0)
 		return -EINVAL;
@@ -127,8 +127,11 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 			return vm_reap() > 0 ? ask_again(ENDPOINT_PM, PM_DISK_READY) : -ENOMEM;
 		/* committed */
 		old->kept += more;
-		if (space_is_large(old) && !drop_share(old, 0, USER_TOP))
-			return ask_again(ENDPOINT_PM, PM_DISK_READY);
+		if (space_is_large(old)) {
+			(void)drop_pages(old, 0, USER_TOP, SHARE_PAGES, &next);
+			if (next < USER_TOP)
+				return ask_again(ENDPOINT_PM, PM_DISK_READY);
+		}
 		space_empty(old);
 		(void)kernel_memory_promise(kept - old->promised);
 		old->promised = old->kept = kept;

@@ -168,6 +168,15 @@ static inline void space_resident(struct space *s, int64_t pages)
 		s->peak = s->resident;
 }
 
+/* Drops pages of a range as far as there is work for about `most`, and returns how many; *next: where to continue. */
+static inline int64_t drop_pages(struct space *s, uint64_t begin, uint64_t end, uint64_t most, uint64_t *next)
+{
+	int64_t dropped = kernel_space_unmap(s->number, begin, (end - begin) / PAGE, most, next);
+
+	space_resident(s, -dropped);
+	return dropped;
+}
+
 /* promise.c: what is promised to a space. */
 /* A region's bits with what follows from the others. */
 static inline uint32_t promised_bits(uint32_t bits, uint32_t object)
@@ -217,9 +226,6 @@ static inline int64_t ask_again(uint32_t endpoint, unsigned bit)
 	notify(endpoint, bit);
 	return -EWAIT;
 }
-
-/* Drops a share of the pages of a range; true: none are left. */
-bool drop_share(struct space *s, uint64_t begin, uint64_t end);
 
 /* Words of a request's scratch, of worth once it gave way: how far it got, whether there were gaps; what mmap mapped
  * and populates, 0: not yet. */

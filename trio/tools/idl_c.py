@@ -1,6 +1,9 @@
-"""Headers in C: prototypes, tables of handlers, numbers; and the words that headers and functions have in common."""
+"""C of an interface, whatever the structure: headers (prototypes, tables of handlers, numbers), what unpacks messages,
+the kernel's own functions; and the words that these have in common with a structure's."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 
 from idl_parse import Argument, Interface, Member, Service
 
@@ -25,6 +28,29 @@ def guarded(name: str, lines: list[str]) -> str:
     return "\n".join([f"#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
 
 
+def indented(lines: Iterable[str]) -> list[str]:
+    return [f"\t{line}" if line else "" for line in lines]
+
+
+def function(prototype: str, *body: str) -> list[str]:
+    """In C, with an empty line behind it."""
+    return [prototype, "{", *indented(body), "}", ""]
+
+
+def switch(value: str, cases: Mapping[str, Iterable[str]]) -> list[str]:
+    """In C."""
+    labelled = (line for label, body in cases.items() for line in (f"case {label}:", *indented(body)))
+    return [f"switch ({value}) {{", *labelled, "}"]
+
+
+def pack(args: tuple[Argument, ...]) -> list[str]:
+    """What each word of a message is, in C."""
+    words = []
+    for arg in args:
+        words += [f"{arg.name}.id", f"{arg.name}.length"] if arg.is_grant else [f"(uint64_t){arg.name}"]
+    return words
+
+
 def counter(interface: Interface, member: Member) -> str:
     return f"CALL_{interface.name}_{member.name}".upper()
 
@@ -33,12 +59,9 @@ def _bit(interface: Interface, member: Member) -> int:
     return interface.of("notify").index(member)
 
 
-def _first(interface: Interface) -> tuple[str, ...]:
-    return ("uint32_t endpoint",) if interface.many else ()
-
-
 def stub_prototype(interface: Interface, member: Member) -> str:
-    return f"int64_t {interface.name}_{member.name}({parameters(member.args, member.outs, _first(interface))})"
+    first = ("uint32_t endpoint",) if interface.many else ()
+    return f"int64_t {interface.name}_{member.name}({parameters(member.args, member.outs, first)})"
 
 
 def client_prototype(interface: Interface, member: Member) -> str:
@@ -64,26 +87,6 @@ def header(interface: Interface) -> str:
     return guarded(interface.name, lines)
 
 
-def _taker(member: Member) -> str:
-    """What the table names: the handler, or what finds it the struct that a descriptor stands for."""
-    return f"{member.name}_at" if member.args and member.args[0].is_object else member.name
-
-
-def _finding(member: Member, name: str) -> list[str]:
-    """A handler of what a descriptor stands for, and what finds that."""
-    kind, rest = member.args[0].type, member.args[1:]
-    found = arguments(rest, (), ("r", kind))
-    return [
-        f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
-        f"static inline {handler_prototype(member, f'{name}_at')}",
-        "{",
-        f"\tstruct {kind} *{kind} = {kind}_at(r, {member.args[0].name});",
-        "",
-        f"\treturn {kind} == NULL ? ANSWERED : {name}({found});",
-        "}",
-    ]
-
-
 def handler_prototype(member: Member, name: str) -> str:
     """A client's handler gets the request too."""
     if member.kind == "client":
@@ -101,6 +104,20 @@ def table(interface: Interface) -> str:
     return guarded(f"{interface.name}_table", [*lines, "};"])
 
 
+def _finding(member: Member, name: str) -> list[str]:
+    """A handler of what a descriptor stands for, and what finds that, which the table names."""
+    kind, rest = member.args[0].type, member.args[1:]
+    return [
+        f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
+        *function(
+            f"static inline {handler_prototype(member, f'{name}_at')}",
+            f"struct {kind} *{kind} = {kind}_at(r, {member.args[0].name});",
+            "",
+            f"return {kind} == NULL ? ANSWERED : {name}({arguments(rest, (), ('r', kind))});",
+        ),
+    ]
+
+
 def serve(interface: Interface) -> str:
     """The handlers, and what their table holds, for the service."""
     name = interface.name
@@ -108,17 +125,18 @@ def serve(interface: Interface) -> str:
     lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
     for kind in sorted({arg.type for member in interface.members for arg in member.args if arg.is_object}):
         lines += ["/* NULL: r->result says why. */", f"struct {kind} *{kind}_at(struct request *r, int32_t fd);"]
+    handlers = {"start": "start", "notified": "notified"}
     for member in interface.of("client", "call"):
+        own = f"{name}_{member.name}"
+        handlers[member.name] = member.name
         lines += _comment(member.doc)
-        if _taker(member) != member.name:
-            lines += _finding(member, f"{name}_{member.name}")
+        if member.args and member.args[0].is_object:
+            handlers[member.name] += "_at"
+            lines += _finding(member, own)
         else:
-            lines.append(f"{handler_prototype(member, f'{name}_{member.name}')};")
+            lines.append(f"{handler_prototype(member, own)};")
     lines += ["", f"#define {name.upper()}_HANDLERS \\", "\t{ \\"]
-    takers = {member.name: _taker(member) for member in interface.of("client", "call")}
-    for each, taker in {"start": "start", "notified": "notified", **takers}.items():
-        lines.append(f"\t\t.{each} = {name}_{taker}, \\")
-    lines += ["\t}", ""]
+    lines += [*(f"\t\t.{each} = {name}_{handler}, \\" for each, handler in handlers.items()), "\t}", ""]
     for member in interface.of("notify"):
         lines.append(f"#define NOTIFIED_{f'{name}_{member.name}'.upper()} (1ULL << {_bit(interface, member)})")
     for member in interface.of("client"):
@@ -166,3 +184,67 @@ def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
         "call_names.h": guarded("call_names", names),
         "calls.c": "\n".join(body),
     }
+
+
+def kernel_calls(interface: Interface) -> str:
+    """Prototypes of the functions behind the kernel's interface."""
+    lines = ['#include "port.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
+    for member in interface.of("call"):
+        lines.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
+    return guarded("kernel_calls", lines)
+
+
+def _unpacked(member: Member) -> list[str]:
+    """Its arguments, from the words of a message."""
+    return [
+        f"(struct grant){{ words[{at}], words[{at + 1}] }}" if arg.is_grant else f"({arg.c})words[{at}]"
+        for at, arg in member.packed
+    ]
+
+
+def _called(member: Member, name: str) -> list[str]:
+    """From words to words, and the result."""
+    inner = ", ".join([*_unpacked(member), *(f"&out_{out.name}" for out in member.outs)])
+    if not member.outs:
+        return [f"return {name}({inner});"]
+    lines = [*(f"{out.c} out_{out.name} = 0;" for out in member.outs), f"int64_t result = {name}({inner});", ""]
+    lines += [f"words[{at}] = (uint64_t)out_{out.name};" for at, out in enumerate(member.outs)]
+    return [*lines, "return result;"]
+
+
+def kernel_by_words(interface: Interface) -> str:
+    """The kernel's calls as a server makes them, by their numbers."""
+    calls, lines = interface.of("call"), ['#include "kernel_calls.h"', '#include "ipc.h"', ""]
+    for member in calls:
+        called = _called(member, f"kernel_call_{member.name}")
+        lines += function(f"static int64_t by_words_{member.name}(uint64_t *words)", *called)
+    lines.append("int64_t (*const kernel_calls_by_words[KERNEL_CALLS])(uint64_t *words) = {")
+    lines += [f"\t[{member.number}] = by_words_{member.name}," for member in calls]
+    grants = " | ".join(f"1UL << {each.number}" for each in calls if any(arg.is_grant for arg in each.args))
+    return "\n".join([*lines, "};", f"const uint64_t kernel_calls_with_grants = {grants};", ""])
+
+
+def dispatcher(interface: Interface) -> str:
+    """What unpacks messages and calls the handlers of `struct NAME_service`."""
+    name, calls, clients = interface.name, {}, {}
+    for each in interface.of("call"):
+        called = _called(each, f"service->{each.name}")
+        calls[f"{each.number}"] = ["{", *indented(called), "}"] if each.outs else called
+    for each in interface.of("client"):
+        outs = [f"r->outs = {len(each.outs)};"] if each.outs else []
+        clients[f"{each.number}"] = [*outs, f"return service->{each.name}({', '.join(['r', *_unpacked(each)])});"]
+    lines = ['#include "message.h"', f'#include "{name}_table.h"', "", f"DISPATCHER({name});", ""]
+    lines += _of_table(name, "void", "start", "", "service->start();")
+    lines += _of_table(name, "void", "notified", ", uint64_t bits", "service->notified(bits);")
+    unused = ["(void)service;", "(void)words;"]
+    body = [*switch("call", calls), *unused, "return -ENOSYS;"]
+    lines += _of_table(name, "int64_t", "call", ", uint16_t call, uint64_t *words", *body)
+    body = [*switch("r->call", clients), *unused, "return refuse(r, ENOSYS);"]
+    lines += _of_table(name, "verdict", "client", ", struct request *r, const uint64_t *words", *body)
+    return "\n".join(lines)
+
+
+def _of_table(name: str, result: str, what: str, rest: str, *body: str) -> list[str]:
+    """A function of a service that is told by its table."""
+    table = f"const struct {name}_service *service = table;"
+    return function(f"{result} serve_{name}_{what}(const void *table{rest})", table, "", *body)
