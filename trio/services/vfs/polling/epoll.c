@@ -116,8 +116,8 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 	return settle(r, fd);
 }
 
-/* Each is at least one higher than what stands in it. After so many rounds it is as high as it is, but for a ring, which
- * grows in every round. */
+/* Each is at least one higher than what stands in it. After so many rounds it is as high as it is, but for a ring,
+ * which grows in every round. */
 static bool nests_too_deep(void)
 {
 	uint32_t highest = 0;
