@@ -46,7 +46,8 @@ def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
     """The costs by these two sessions and, of the same kernels, the newest ones of Trio's units; None without them."""
     if len(results) != 2 or not all(_is_counted(one) for one in results.values()):
         return None
-    return costs_of({name: [one, *_units_of(env, one)] for name, one in results.items()})
+    sides = {one.session.target: [one, *_units_of(env, one)] for one in results.values()}
+    return costs_of(sides) if len(sides) == 2 else None
 
 
 def _is_counted(result: Result) -> bool:

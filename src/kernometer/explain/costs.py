@@ -136,12 +136,16 @@ class Explained:
 
 
 def side(name: str, results: Iterable[Result]) -> Side:
-    """From sessions by path of one kernel, workloads and units; the newest counts where two have a row."""
+    """From sessions by path of one kernel, workloads and units; the newest counts where two have a row.
+
+    Rows whose figure is less a baseline are left out: the kernel's counters are not.
+    """
     values: dict[str, float] = {}
     counters: dict[str, Counts] = {}
     for result in sorted(results, key=lambda each: each.session.started):
+        net = {each.name for each in result.workloads.values() if each.figure_less_baseline}
         for row, figure in figures(result).items():
-            told = by_kernel(row, (result,))
+            told = None if row.partition("@")[0] in net else by_kernel(row, (result,))
             if figure.value is not None and figure.unit == "instructions" and told is not None:
                 values[row], counters[row] = figure.value, told
     return Side(name, values, counters)
