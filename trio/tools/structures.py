@@ -14,10 +14,11 @@ from idl_parse import Service, Wrong
 
 #: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
 KINDS = ("kernel", "thread", "process")
-#: Of seam/switches.h.
-SWITCHES = ("fork-copies", "pages-at-once", "files-uncached", "by-queue", "in-memory")
+#: Of seam/switches.h: where each changes something.
+_SWITCHES = tomllib.loads((Path(__file__).parents[1] / "config" / "switches.toml").read_text())
+SWITCHES = (*_SWITCHES,)
 #: Those that change nothing where no service is a server.
-OF_MESSAGES = ("by-queue", "in-memory")
+OF_MESSAGES = tuple(each for each, where in _SWITCHES.items() if where == "messages")
 
 Groups = list[tuple[str, list[str]]]
 

@@ -36,6 +36,7 @@ Examples:
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12 'proc/*' --functions
   kernometer ab --by path qemu:trio-mono qemu:trio-micro qemu:linux-6.1 'proc/*' --counters
   kernometer ab --by path --boundaries 'syscall/*'   what each cut of Trio costs
+  kernometer ab --by path --factorial proc/fork-exit each switch, with all others
 
 """
     + options.TARGETS
@@ -67,6 +68,7 @@ SECONDS = 0.02
 @options.counters
 @options.functions
 @options.boundaries
+@options.factorial
 @gates.gated
 @options.different_machines
 @options.dry_run
@@ -94,6 +96,7 @@ def command(
     counters: bool,
     functions: bool,
     boundaries: bool,
+    factorial: bool,
     different_machines: bool,
     dry_run: bool,
     gate: gates.Wanted | None,
@@ -105,7 +108,8 @@ def command(
     may be more targets, each judged against A.
 
     --boundaries takes no target, or Trio's mono: it compiles and measures all partitions that show what each boundary
-    between two of its services costs, and whether these prices add up.
+    between two of its services costs, and whether these prices add up. --factorial takes one structure of Trio, or
+    none for micro, and measures it with its switches on and off, in all settings.
     """
     from contextlib import ExitStack, closing
 
@@ -116,11 +120,15 @@ def command(
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
 
-    if boundaries:
-        from kernometer.cli.boundaries import targets as partitions
+    kernels = boundaries or factorial
+    if boundaries and factorial:
+        raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+    if kernels:
+        from kernometer.cli import boundaries as partitions
+        from kernometer.cli import factorial as settings
 
         given = [word for word in (a, b, *words) if word is not None]
-        specs, rows = partitions(env, given, by, dry_run=dry_run)
+        specs, rows = (partitions if boundaries else settings).targets(env, given, by, dry_run=dry_run)
         if not specs:
             return
     elif a is None or b is None:
@@ -129,9 +137,9 @@ def command(
         specs = (a, b, *takewhile(is_target, words))
         rows = words[len(specs) - 2 :]
     profiled: Profiled = "median" if functions else ""
-    if gate is not None and (boundaries or len(specs) > 2):
+    if gate is not None and (kernels or len(specs) > 2):
         raise UsageError("A gate takes two targets.", "Leave the others, or --gate, out.")
-    if boundaries or len(specs) > 2:
+    if kernels or len(specs) > 2:
         check_many(by)
         plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed)
         how = many.Rounds(
@@ -143,7 +151,15 @@ def command(
         columns = many.measure(env, specs, specs[1:], by, plan_of, how, unit_costs=unit_costs)
         if columns is None:
             return
-        shown = many.Shown("", delta, report_file, points=points or whole, counters=counters, boundaries=boundaries)
+        shown = many.Shown(
+            "",
+            delta,
+            report_file,
+            points=points or whole,
+            counters=counters,
+            boundaries=boundaries,
+            factorial=factorial,
+        )
         raise click.exceptions.Exit(many.judge(env, columns, shown))
     a, b = specs
     with ExitStack() as stack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
 import click
@@ -26,8 +26,6 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
     other sources are compiled; a dry run prints that command instead, and there are no targets.
     Raises UsageError by time, and for any other target; otherwise as trio.add does.
     """
-    from kernometer.guests import trio
-
     given = tuple(takewhile(is_target, words))
     if by != "path":
         raise UsageError("The price of a boundary is a count of instructions.", EXAMPLE)
@@ -35,16 +33,26 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
     if len(given) > 1 or structure != MONO:
         raise UsageError("--boundaries measures all partitions of one kernel: name Trio's mono, or none.", EXAMPLE)
     wanted = plan_of_sources()
+    if not compiled(env, wanted.structures, lambda: _say(env, wanted), dry_run=dry_run):
+        return (), ()
+    return tuple(target(each, machine) for each in wanted.structures), tuple(words[len(given) :])
+
+
+def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dry_run: bool) -> bool:
+    """Compiles the kernels that are missing or of other sources, after `say`. A dry run prints that command instead,
+    and returns False."""
+    from kernometer.guests import trio
+
     current = trio.current()
-    missing = [each for each in wanted.structures if each not in current]
+    missing = [each for each in structures if each not in current]
     if dry_run and missing:
         click.echo(shlex.join(("kernometer", "guest", "add", "trio", *missing)), file=env.out)
-        return (), ()
-    _say(env, wanted)
+        return False
+    say()
     for number, each in enumerate(missing, 1):
         env.say(f"trio-{each}: compiling, {number} of {len(missing)} …")
         trio.add(each)
-    return tuple(target(each, machine) for each in wanted.structures), tuple(words[len(given) :])
+    return True
 
 
 def plan_of_sources() -> Plan:

@@ -52,6 +52,7 @@ class Shown:
     points: bool = False
     counters: bool = False
     boundaries: bool = False  #: instead of ratios
+    factorial: bool = False  #: likewise
 
 
 def fresh_label(kind: str) -> str:
@@ -152,7 +153,18 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
     from kernometer.report.matrix_table import print_matrix
     from kernometer.report.matrix_view import view
 
-    if shown.boundaries:
+    if shown.factorial:
+        from kernometer.explain.factorial import of_results
+        from kernometer.report.factorial import print_factorial
+
+        found = of_results(one for column in judged.columns for one in column.results)
+        if found is None:
+            raise UsageError(
+                "There is no switch: that takes sessions of one structure of Trio with switches on and off.",
+                "kernometer ab --by path --factorial qemu:trio-micro",
+            )
+        print_factorial(env.console(), found)
+    elif shown.boundaries:
         from kernometer.cli.boundaries import tell_lacking
         from kernometer.report.boundaries import of_series
         from kernometer.report.boundaries_table import print_boundaries

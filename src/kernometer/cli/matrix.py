@@ -62,6 +62,7 @@ BOOTS = 5
 @options.counters
 @options.functions
 @options.boundaries
+@options.factorial
 @options.different_machines
 @options.dry_run
 @json_option
@@ -86,6 +87,7 @@ def command(
     counters: bool,
     functions: bool,
     boundaries: bool,
+    factorial: bool,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -115,5 +117,7 @@ def command(
     if names and not different_machines:
         machines = {column.name: {one.session.machine for one in column.results} for column in columns}
         check_machines({name: found for name, found in machines.items() if found})
-    shown = many.Shown(baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries)
+    shown = many.Shown(
+        baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries, factorial=factorial
+    )
     raise click.exceptions.Exit(many.judge(env, columns, shown))

@@ -99,6 +99,11 @@ boundaries = click.option(
     is_flag=True,
     help="Show, instead of ratios, the price of each boundary between Trio's services (docs/trio.md).",
 )
+factorial = click.option(
+    "--factorial",
+    is_flag=True,
+    help="Show, instead of ratios, what each switch of Trio costs, alone and with others (docs/trio.md).",
+)
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,

@@ -13,7 +13,7 @@ Pair = tuple[str, str]
 
 MONO, HYBRID, MICRO, ONE_SERVER = "mono", "hybrid", "micro", "one-server"
 _TARGET = "qemu:trio-"
-_APART, _TOGETHER = "apart=", "together="
+_APART, _TOGETHER, _WITH = "apart=", "together=", "with="
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,19 @@ def merged(pair: Pair) -> str:
     return f"{MICRO}+{_TOGETHER}{','.join(pair)}"
 
 
+def switched(structure: str, switches: Iterable[str]) -> str:
+    """The structure with these switches on."""
+    on = ",".join(switches)
+    return f"{structure}+{_WITH}{on}" if on else structure
+
+
+def switches_of(structure: str) -> tuple[str, frozenset[str]]:
+    """The structure without its switches, and those."""
+    words = structure.split("+")
+    on = (each for word in words if word.startswith(_WITH) for each in word.removeprefix(_WITH).split(","))
+    return "+".join(word for word in words if not word.startswith(_WITH)), frozenset(on)
+
+
 def target(structure: str, machine: str = "") -> str:
     """The target that measures it; `machine`: further options of the guest, each after a `+`."""
     return f"{_TARGET}{structure}{machine}"
@@ -69,7 +82,7 @@ def structure_of(name: str) -> tuple[str, str] | None:
     if not name.startswith(_TARGET):
         return None
     first, *words = name.removeprefix(_TARGET).split("+")
-    changes = [word for word in words if word.startswith((_APART, _TOGETHER))]
+    changes = [word for word in words if word.startswith((_APART, _TOGETHER, _WITH))]
     return "+".join((first, *changes)), "".join(f"+{word}" for word in words if word not in changes)
 
 

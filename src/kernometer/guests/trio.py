@@ -104,6 +104,12 @@ def calls() -> dict[str, tuple[str, ...]]:
     }
 
 
+def switches(structure: str) -> tuple[str, ...]:
+    """The switches that change something in a structure: config/switches.toml."""
+    where = tomllib.loads((source_folder("trio") / "config" / "switches.toml").read_text())
+    return tuple(each for each, of in where.items() if of == "all" or structure != "mono")
+
+
 def is_trio(guest: store.Guest) -> bool:
     """Whether it is one of Trio's: linux.check_name reserves these names."""
     return guest.name.partition("-")[0] == "trio"

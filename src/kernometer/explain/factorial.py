@@ -1,0 +1,107 @@
+"""What each switch of Trio costs an operation, alone and with others: the full factorial of them. Pure.
+
+All figures are instructions of one operation; counts do not vary, so an effect has no error, but a range over the
+settings of the other switches. docs/trio.md, "Switches".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import prod
+
+from kernometer.explain.partitions import structure_of, switches_of
+from kernometer.results.model import Result
+from kernometer.stats.figures import figures
+from kernometer.stats.order import in_registry_order
+
+#: The switches that are on.
+Cell = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Of one switch: on less off, over all settings of the others."""
+
+    mean: float
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Of one operation."""
+
+    row: str
+    off: float  #: its figure with all switches off
+    on: float  #: and with all on
+    switches: Mapping[str, Effect]
+    pairs: Mapping[tuple[str, str], float]  #: both on cost that much more than the two add up to, over the others
+    rest: float  #: the most that a figure is from what these give: what three and more switches do together
+
+
+@dataclass(frozen=True, slots=True)
+class Factorial:
+    """Of one structure on one machine."""
+
+    structure: str
+    switches: tuple[str, ...]
+    rows: tuple[Effects, ...]
+    missing: tuple[Cell, ...]  #: without a figure of any operation
+
+
+def cells(switches: Sequence[str]) -> tuple[Cell, ...]:
+    """All settings, none first."""
+    return tuple(
+        frozenset(each) for each in chain.from_iterable(combinations(switches, n) for n in range(len(switches) + 1))
+    )
+
+
+def effects(row: str, of: Mapping[Cell, float], switches: Sequence[str]) -> Effects | None:
+    """From the figures of all settings; None if one is missing."""
+    whole = cells(switches)
+    if any(cell not in of for cell in whole):
+        return None
+
+    def contrast(names: tuple[str, ...], cell: Cell) -> int:
+        return prod(1 if name in cell else -1 for name in names)
+
+    terms = [cell for n in range(3) for cell in combinations(switches, n)]
+    half = {names: sum(of[cell] * contrast(names, cell) for cell in whole) / len(whole) for names in terms}
+    given = {cell: sum(half[names] * contrast(names, cell) for names in terms) for cell in whole}
+    single = {name: [of[cell | {name}] - of[cell] for cell in whole if name not in cell] for name in switches}
+    return Effects(
+        row,
+        of[frozenset()],
+        of[frozenset(switches)],
+        {name: Effect(2 * half[name,], min(found), max(found)) for name, found in single.items()},
+        {(a, b): 4 * half[a, b] for a, b in combinations(switches, 2)},
+        max(abs(of[cell] - given[cell]) for cell in whole),
+    )
+
+
+def of_results(results: Iterable[Result]) -> Factorial | None:
+    """Of sessions by path of one structure, on the machine of the first with its switches off; None without two
+    settings of it. The newest session of each counts."""
+    known = [
+        (*switches_of(found[0]), found[1], one)
+        for one in sorted(results, key=lambda each: each.session.started)
+        if one.session.by == "path" and (found := structure_of(one.session.target))
+    ]
+    first = next(((structure, machine) for structure, on, machine, _ in known if not on), None)
+    same = [(on, one) for structure, on, machine, one in known if (structure, machine) == first]
+    switches = tuple(
+        dict.fromkeys(name for on, _ in sorted(same, key=lambda each: len(each[0])) for name in sorted(on))
+    )
+    if first is None or not switches:
+        return None
+    by_row: dict[str, dict[Cell, float]] = {}
+    for on, one in same:
+        for row, figure in figures(one).items():
+            if figure.value is not None and figure.unit == "instructions":
+                by_row.setdefault(row, {})[on] = figure.value
+    ordered = in_registry_order([one for _, one in same], by_row)
+    rows = tuple(each for row in ordered if (each := effects(row, by_row[row], switches)))
+    have = {on for on, _ in same}
+    return Factorial(first[0], switches, rows, tuple(cell for cell in cells(switches) if cell not in have))
