@@ -37,7 +37,8 @@ STRUCTURES = (
     *("mono+apart=top,low", "mono+apart=top,vm", "mono+apart=low,vm"),
     *("micro", "micro+together=top,low", "micro+together=low,vm", "one-server", "hybrid"),
 )
-#: 100, 7 for any cut, 500 of top's own, and 60 less with both low and vm out, which cost 80 and nothing alone.
+#: 100, 7 for any cut, 500 of top's own, and 60 less with both low and vm out, which cost 80 and nothing alone. Of the
+#: switches of test_factorial.py 40, 5, and 3 for both.
 QEMU = f"""#!{sys.executable}
 import re, sys
 words = sys.argv
@@ -49,6 +50,7 @@ kernel = re.search(r"structure=([^ ]*)", open(after("-kernel")).read())[1]
 out = set(kernel.partition("apart=")[2].split(",")) if kernel.startswith("mono") else set(("top", "low", "vm"))
 count = 100 + 7 * bool(out - set([""])) + 500 * ("top" in out) + 80 * ("low" in out) - 60 * (out >= set(("low", "vm")))
 count -= 30 * ("together" in kernel)
+count += 40 * ("dear" in kernel) + 5 * ("cheap" in kernel) + 3 * ("dear" in kernel and "cheap" in kernel)
 if kernel == "one-server" and "no-one-server" in open(after("-kernel")).read():
     open("console", "a").write("[    1.2] Kernel panic - not syncing: none here.\\n")
     sys.exit(1)

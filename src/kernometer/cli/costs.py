@@ -1,4 +1,4 @@
-"""What `explain` says of two structures of Trio: measured now, or found in the store."""
+"""What `explain` says by counts: of two structures of Trio by events, of other guests by topic of their functions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernometer.cli.env import Env
-from kernometer.errors import UsageError
 from kernometer.explain.partitions import structure_of
 
 if TYPE_CHECKING:
     from kernometer.explain.costs import Explained
+    from kernometer.explain.topics import Topical
     from kernometer.results.model import Result
 
 #: Of one target, in search of its units.
@@ -20,22 +20,17 @@ LOOKED_AT = 50
 
 
 def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
-    """Of each target a session of Trio's units and one of the rows, stored under one label.
-
-    Raises UsageError if one is not Trio.
-    """
+    """Of each target a session of the rows, stored under one label: if all are Trio with one of Trio's units, else with
+    profiles. Raises UsageError if one is no guest, or has no profile."""
     from kernometer.cli import many
     from kernometer.cli.planning import plan_for
 
-    for spec in specs:
-        if structure_of(spec) is None:
-            raise UsageError(
-                f"{spec} is not Trio: what it costs cannot be divided by events.",
-                "Two structures of Trio (qemu:trio-mono qemu:trio-micro), or two stored results.",
-            )
-    how = many.Rounds(many.fresh_label("explain"))
+    of_trio = all(structure_of(spec) for spec in specs)
+    how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
     found: dict[str, list[Result]] = {spec: [] for spec in specs}
     for units, rows in ((True, ()), (False, words)):
+        if units and not of_trio:
+            continue
         plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
         for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
             found[column.name] += column.results
@@ -70,6 +65,22 @@ def costs_of(sides: Mapping[str, Sequence[Result]]) -> Explained | None:
 
     (name_a, a), (name_b, b) = sides.items()
     return explained(side(name_a, a), side(name_b, b), [*a, *b])
+
+
+def topics_of(sides: Mapping[str, Sequence[Result]]) -> tuple[Topical, ...]:
+    """Of the operations that both have profiles of; none without two systems."""
+    from kernometer.explain.topics import of_results
+
+    a, b = sides.values()
+    return of_results(a, b)
+
+
+def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
+    """On the terminal."""
+    from kernometer.report.topics import print_topics
+
+    a, b = names
+    print_topics(env.console(), rows, (a, b), with_trio=any(map(structure_of, names)))
 
 
 def tell(env: Env, costs: Explained, report_file: Path | None) -> None:

@@ -67,11 +67,12 @@ def command(
     listed as undecided, with the rows that could.
     """
     from kernometer.cli.compare import judged
-    from kernometer.cli.costs import kept, tell
+    from kernometer.cli.costs import kept, tell, tell_topics, topics_of
     from kernometer.cli.published import of_one_system
     from kernometer.explain.diagnosis import diagnose
     from kernometer.explain.systems import of_session, printed
     from kernometer.report import costs as costs_report
+    from kernometer.report import topics as topics_report
     from kernometer.report.diagnosis import document, print_diagnosis
     from kernometer.report.rules import rules
     from kernometer.stats.figures import figures
@@ -102,31 +103,40 @@ def command(
         tell(env, costs, report_file)
     elif report_file is not None:
         raise UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
+    topics = topics_of(sets) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
         told = document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
+        told |= {"topics": topics_report.document(topics)} if topics else {}
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
+        if topics:
+            tell_topics(env, topics, [of[0].session.target for of in sets.values()])
         print_diagnosis(env.console(), found, remarks)
 
 
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
     """Two structures of Trio, now."""
-    from kernometer.cli.costs import costs_of, measured, tell
+    from kernometer.cli.costs import costs_of, measured, tell, tell_topics, topics_of
+    from kernometer.report import topics as topics_report
     from kernometer.report.costs import document
 
     if len(specs) == 1:
         raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
     sides = measured(env, specs, words)
-    costs = costs_of(sides)
-    if costs is None:
+    costs, topics = costs_of(sides), topics_of(sides)
+    if costs is not None:
+        tell(env, costs, report_file)
+    elif report_file is not None or not topics:
         raise UsageError(
             "These two do not differ in having servers, or their units failed.", "One without: qemu:trio-mono."
         )
-    tell(env, costs, report_file)
     if env.json:
-        click.echo(json.dumps({"costs": document(costs)}, indent=1), file=env.out)
+        told = {"costs": document(costs) if costs else None, "topics": topics_report.document(topics)}
+        click.echo(json.dumps(told, indent=1), file=env.out)
+    elif topics:
+        tell_topics(env, topics, specs)
     failed = any(result.failures for results in sides.values() for result in results)
     return Status.ROWS_FAILED if failed else Status.DONE
 

@@ -1,0 +1,101 @@
+"""A difference by topic instead of by function: what one kernel does and the other does not. Pure.
+
+The topics are data, topics.toml: a function's name says which it belongs to.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from kernometer.explain.functions import Difference, difference, newest
+from kernometer.results.model import Result
+from kernometer.stats.order import in_registry_order
+
+#: Of instructions in user mode; of the lines that a profile names beside functions; of functions without a topic.
+PROGRAM, NAMED, OTHERS = "the program", "named lines", "other functions"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What functions are for."""
+
+    what: str
+    trio: bool  #: whether Trio has anything of the kind
+    names: tuple[str, ...]  #: beginnings of functions' names
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of one topic in both figures: instructions of an operation."""
+
+    what: str
+    trio: bool
+    a: float
+    b: float
+
+    @property
+    def more(self) -> float:
+        return self.b - self.a
+
+
+@dataclass(frozen=True, slots=True)
+class Topical:
+    """One operation: both figures, and what makes their difference, the largest first."""
+
+    row: str
+    a: float
+    b: float
+    shares: tuple[Share, ...]
+
+    @property
+    def more(self) -> float:
+        return self.b - self.a
+
+
+def of_results(a: Sequence[Result], b: Sequence[Result]) -> tuple[Topical, ...]:
+    """Of the operations of which both sides have the profile of an iteration, in the registry's order."""
+    of_a, of_b = newest(a), newest(b)
+    found = []
+    for row in in_registry_order([*a, *b], [row for row in of_a if row in of_b]):
+        one, other = of_a[row], of_b[row]
+        differs = difference(one, other)
+        if differs is not None:
+            shares = by_topic(differs, {**one.named, **other.named})
+            found.append(Topical(row, one.total / one.ops, other.total / other.ops, shares))
+    return tuple(found)
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """In the order in which they are tried."""
+    text = files("kernometer.explain").joinpath("topics.toml").read_text(encoding="utf-8")
+    return tuple(
+        Topic(each["what"], each.get("trio", True), tuple(each["names"])) for each in tomllib.loads(text).values()
+    )
+
+
+def topic_of(function: str) -> Topic | None:
+    """The first whose names the function's begins with."""
+    return next((each for each in topics() if function.startswith(each.names)), None)
+
+
+def by_topic(of: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:
+    """Their differences sum to `of.more`; the largest first. `named`: the lines of the profiles that are no functions.
+
+    A function of which both kernels have as much is left out, as it is of the difference.
+    """
+    sums: dict[tuple[str, bool], tuple[float, float]] = {}
+    for change in of.changes:
+        topic = topic_of(change.name) if change.kernel else None
+        if topic is not None:
+            key = (topic.what, topic.trio)
+        else:
+            key = (NAMED if change.name in named else OTHERS if change.kernel else PROGRAM, True)
+        a, b = sums.get(key, (0.0, 0.0))
+        sums[key] = (a + change.a, b + change.b)
+    found = (Share(what, trio, a, b) for (what, trio), (a, b) in sums.items())
+    return tuple(sorted(found, key=lambda each: -abs(each.more)))
