@@ -235,7 +235,10 @@ void inode_settle(struct mount *m, struct inode *i)
 
 void inode_release(struct mount *m, struct inode *i)
 {
-	if (i->holds > 0 && --i->holds == 0)
+	if (i->holds == 0)
+		return;
+	i->holds--;
+	if (i->holds == 0)
 		inode_settle(m, i);
 }
 

@@ -333,8 +333,8 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 	if (result < 0)
 		return result;
 	/* That all of it is there is no condition. */
-	for (uint64_t end = mapped + length; PAGES_AT_ONCE && mapped < end;)
-		TRY(vm_populate(task, mapped, end - mapped, &mapped));
+	while (PAGES_AT_ONCE && mapped < address + length)
+		TRY(vm_populate(task, mapped, address + length - mapped, &mapped));
 	if ((protection & PROT_EXEC) != 0)
 		program_set(task, n);
 	return 0;
