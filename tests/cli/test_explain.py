@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from kernometer.__main__ import main
 from kernometer.cli import kernometer
-from kernometer.errors import Status
+from kernometer.errors import Status, UsageError
 from kernometer.results.model import End
 from kernometer.results.store import Store
 from tests.results import make
@@ -184,3 +184,21 @@ def test_what_cannot_be_explained_is_refused_with_the_next_step(
 ) -> None:
     assert main(["--store", str(tmp_path), "explain", *words]) == status
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("qemu:trio-micro", "qemu:trio-hybrid"), "services in the kernel"),
+        (("qemu:trio-mono", "qemu:trio-mono+with=fork-copies"), "services in the kernel"),
+        (("qemu:trio-mono", "qemu:linux-6.1", "--report", "a.html"), "no such report"),
+        (("qemu:trio-mono",), "odd in a target"),
+        (("@last", "@1", "syscall/stat"), "have their rows"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """Expected: an error with what to give. Broken: minutes of measuring, and then the error."""
+    with pytest.raises(UsageError, match=said):
+        CliRunner().invoke(
+            kernometer, ["--store", str(tmp_path), "explain", *words], standalone_mode=False, catch_exceptions=False
+        )

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernometer.cli.env import Env
-from kernometer.explain.partitions import structure_of
+from kernometer.errors import UsageError
+from kernometer.explain.partitions import MONO, structure_of, switches_of
 
 if TYPE_CHECKING:
     from kernometer.explain.costs import Explained
@@ -19,13 +20,25 @@ if TYPE_CHECKING:
 LOOKED_AT = 50
 
 
+def are_of_trio(specs: Sequence[str]) -> bool:
+    """Whether both are. Raises UsageError if they are, and not exactly one has its services in the kernel."""
+    found = [each[0] for spec in specs if (each := structure_of(spec))]
+    within = [each for each in found if switches_of(each)[0] == MONO]
+    if len(found) == len(specs) and len(within) != 1:
+        raise UsageError(
+            "One of two structures is to have its services in the kernel, the other servers.",
+            "For example: qemu:trio-mono qemu:trio-micro",
+        )
+    return len(found) == len(specs)
+
+
 def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
     """Of each target a session of the rows, stored under one label: if all are Trio with one of Trio's units, else with
-    profiles. Raises UsageError if one is no guest, or has no profile."""
+    profiles. Raises UsageError if one is no guest, or has no profile; and as are_of_trio does."""
     from kernometer.cli import many
     from kernometer.cli.planning import plan_for
 
-    of_trio = all(structure_of(spec) for spec in specs)
+    of_trio = are_of_trio(specs)
     how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
     found: dict[str, list[Result]] = {spec: [] for spec in specs}
     for units, rows in ((True, ()), (False, words)):

@@ -30,6 +30,7 @@ Examples:
   kernometer explain label:before label:after
   kernometer explain by-path by-time     counts and times of one system
   kernometer explain qemu:trio-mono qemu:trio-micro proc/fork-exit syscall/stat
+  kernometer explain qemu:linux-6.1 qemu:trio-mono proc/fork-exit
 
 RESULT: as for compare; of a set of sessions given alone, the newest is taken.
 Confidence: hypothesis (other causes would do the same), likely (rows that
@@ -57,11 +58,12 @@ def command(
     report_file: Path | None,
 ) -> None:
     """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
-    refute it. No counters and no new measurement are needed.
+    refute it. Of stored results no counters and no new measurement are needed.
 
-    Of Trio without and with servers it says by arithmetic what messages, copies, faults and switches cost in each
-    operation: of two targets (qemu:trio-mono qemu:trio-micro), whose ROWs it then measures, or of two stored sessions
-    by path, if the store has sessions of the same kernels' unit costs. --report draws that.
+    Of two guests it measures the ROWs by path. Of Trio without and with servers it says by arithmetic what messages,
+    copies, faults and switches cost in each operation, and --report draws that; of others, which topics (security
+    modules, scheduling, page tables …) make the difference. Stored sessions have this too, with unit costs of the same
+    kernels, or with profiles.
 
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.
@@ -117,21 +119,19 @@ def command(
 
 
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
-    """Two structures of Trio, now."""
-    from kernometer.cli.costs import costs_of, measured, tell, tell_topics, topics_of
+    """Two guests, now."""
+    from kernometer.cli.costs import are_of_trio, costs_of, measured, tell, tell_topics, topics_of
     from kernometer.report import topics as topics_report
     from kernometer.report.costs import document
 
     if len(specs) == 1:
         raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
+    if report_file is not None and not are_of_trio(specs):
+        raise UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
     sides = measured(env, specs, words)
     costs, topics = costs_of(sides), topics_of(sides)
     if costs is not None:
         tell(env, costs, report_file)
-    elif report_file is not None or not topics:
-        raise UsageError(
-            "These two do not differ in having servers, or their units failed.", "One without: qemu:trio-mono."
-        )
     if env.json:
         told = {"costs": document(costs) if costs else None, "topics": topics_report.document(topics)}
         click.echo(json.dumps(told, indent=1), file=env.out)
