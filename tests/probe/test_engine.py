@@ -74,7 +74,7 @@ def test_the_empty_loop_lies_between_the_samples(probe: Path, tmp_path: Path) ->
     (short,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "--batch", "1", "syscall/getppid@")
     for one in (run, short):
         assert len(one["loop_cost"]) == 1 + math.ceil(len(one["samples"]) / one["loop_every"])
-    assert short["loop_every"] > 10  # a reading takes longer than ten such samples
+    assert short["loop_every"] > 1  # a reading takes longer than such a sample
     (cold,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "syscall/getppid@cold")
     assert cold["loop_every"] == 1 and len(cold["loop_cost"]) == 1 + len(cold["samples"])
     (run,) = runs(probe, tmp_path, "--runs", "1", "--seconds", "0.02", "sig/catch")
