@@ -67,6 +67,7 @@ def test_a_switch_without_effect_in_mono_is_not_turned_there(
         ((*AB, "qemu:trio-micro+with=dear"), "of one structure of Trio"),
         ((*AB, "qemu:trio-mono", "qemu:trio-micro"), "of one structure of Trio"),
         ((*AB, "--boundaries"), "measure different kernels"),
+        (("matrix", "label:f", "--boundaries", "--factorial"), "measure different kernels"),
     ],
 )
 def test_what_has_no_switch_is_refused_before_anything_is_compiled(

@@ -14,9 +14,8 @@ from kernometer.results.store import read_file
 from kernometer.stats.counters import by_kernel
 from kernometer.stats.figures import figures
 from tests.measuring.real import kernometer
-from tests.trio.boot import Kernel, Machine, boot, initramfs
-from tests.trio.test_structures import USERTESTS_SECONDS
-from tests.trio.user_programs import PROGRAMS
+from tests.trio.boot import Kernel
+from tests.trio.questions import failed_questions
 
 pytestmark = pytest.mark.guest
 
@@ -86,11 +85,5 @@ def test_every_question_is_answered_with_switches(
 ) -> None:
     """Expected: as without, but for those about which pages are there. Broken: a switch that changes what a program
     sees, so that its price is not of the same thing."""
-    files = {f"bin/{each}": (user_programs / each).read_bytes() for each in PROGRAMS}
-    ended = boot(kernel, initramfs(("usertests",), files), Machine(), seconds=USERTESTS_SECONDS)
-    lines = [line.split() for line in ended.bulk.decode().splitlines()]
-    assert ended.status is not None, ended
-    failed = {words[1].rstrip(":") for words in lines if words[:1] == ["FAIL"]}
     at_once = "pages-at-once" in request.node.callspec.params["kernel"]
-    assert failed == (PRESENT if at_once else set()), ended
-    assert len([words for words in lines if words[:1] == ["ok"]]) > 400
+    assert failed_questions(kernel, user_programs) == (PRESENT if at_once else set())

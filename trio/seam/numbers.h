@@ -49,7 +49,8 @@ struct counters {
 	uint64_t messages, replies, notifications;
 	/* Between the kernel and servers' memory, for these; by grants, from and to others' memory. */
 	uint64_t bytes_messages, bytes_in, bytes_out;
-	/* Of servers by grants, each a request to the kernel: of so many bytes; up to a string's end. */
+	/* Of servers by grants, each a request to the kernel (of an iovec or a string, a page): of so many bytes; up to
+	 * a string's end. */
 	uint64_t copies, copies_strings;
 	uint64_t calls[CALLS];
 };

@@ -121,8 +121,7 @@ def command(
     from kernometer.targets.parse import target_of
 
     kernels = boundaries or factorial
-    if boundaries and factorial:
-        raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+    many.check_shown(boundaries=boundaries, factorial=factorial)
     if kernels:
         from kernometer.cli import boundaries as partitions
         from kernometer.cli import factorial as settings

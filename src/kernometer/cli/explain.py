@@ -104,7 +104,7 @@ def command(
     if costs is not None:
         tell(env, costs, report_file)
     elif report_file is not None:
-        raise UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
+        raise _no_report()
     topics = topics_of(sets) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
@@ -118,6 +118,11 @@ def command(
         print_diagnosis(env.console(), found, remarks)
 
 
+def _no_report() -> UsageError:
+    """What `--report` without costs by events is answered with."""
+    return UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
+
+
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
     """Two guests, now."""
     from kernometer.cli.costs import are_of_trio, costs_of, measured, tell, tell_topics, topics_of
@@ -127,7 +132,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
     if len(specs) == 1:
         raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
     if report_file is not None and not are_of_trio(specs):
-        raise UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
+        raise _no_report()
     sides = measured(env, specs, words)
     costs, topics = costs_of(sides), topics_of(sides)
     if costs is not None:

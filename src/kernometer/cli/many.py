@@ -55,6 +55,12 @@ class Shown:
     factorial: bool = False  #: likewise
 
 
+def check_shown(*, boundaries: bool, factorial: bool) -> None:
+    """Raises UsageError if two things are to be shown instead of ratios."""
+    if boundaries and factorial:
+        raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+
+
 def fresh_label(kind: str) -> str:
     from kernometer.results.writer import new_session_id
 
@@ -154,10 +160,9 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
     from kernometer.report.matrix_view import view
 
     if shown.factorial:
-        from kernometer.explain.factorial import of_results
-        from kernometer.report.factorial import print_factorial
+        from kernometer.report.factorial import of_columns, print_factorial
 
-        found = of_results(one for column in judged.columns for one in column.results)
+        found = of_columns(judged)
         if found is None:
             raise UsageError(
                 "There is no switch: that takes sessions of one structure of Trio with switches on and off.",

@@ -99,6 +99,7 @@ def command(
     """
     from kernometer.cli.columns import stored
 
+    many.check_shown(boundaries=boundaries, factorial=factorial)
     beside = split_targets(aside)
     if bool(names) == bool(specs):
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")

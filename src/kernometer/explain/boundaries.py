@@ -12,7 +12,7 @@ from statistics import median_low
 
 from kernometer.explain.partitions import MICRO, MONO, Pair, cut, cut_of, merged, merged_of, structure_of
 from kernometer.results.model import Result
-from kernometer.stats.figures import figures
+from kernometer.stats.figures import instructions
 from kernometer.stats.order import in_registry_order
 
 #: Of one structure: by row.
@@ -124,11 +124,7 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     named = (structure_of(name) for name in (*tried, *(one.session.target for _, one in same)))
     systems: dict[str, Figures] = {each[0]: {} for each in named if each and each[1] == machine}
     for structure, one in sorted(same, key=lambda each: each[1].session.started):
-        systems[structure] = {
-            row: figure.value
-            for row, figure in figures(one).items()
-            if figure.value is not None and figure.unit == "instructions"
-        }
+        systems[structure] = instructions(one)
     rows = dict.fromkeys(row for of in systems.values() for row in of)
     return boundaries(systems, in_registry_order([one for _, one in same], rows))
 

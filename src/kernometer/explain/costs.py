@@ -14,7 +14,7 @@ from statistics import median
 
 from kernometer.results.model import Result
 from kernometer.stats.counters import by_kernel
-from kernometer.stats.figures import figures
+from kernometer.stats.figures import instructions
 from kernometer.stats.order import in_registry_order
 
 #: Of one operation, by the kernel's name of the counter.
@@ -30,6 +30,7 @@ class Kind:
     """Something of which an operation has a number, and the row whose figure holds its price."""
 
     name: str  #: plural
+    what: str  #: for readers
     row: str
     count: Callable[[Counts, Counts], float]  #: in an operation, from the counters in the kernel and with servers
     less: str = ""  #: of the price, the row that has all but it
@@ -51,26 +52,31 @@ def _switches(kernel: Counts, servers: Counts) -> float:
 
 #: In an order in which each price needs those before it.
 KINDS = (
-    Kind("traps", "trio/trap", _of("traps.system_calls")),
-    Kind("messages", NULL_CALL, _of("messages.calls")),
-    Kind("bytes", f"{_CALL}4096", _of("bytes.in", "bytes.out"), f"{_CALL}64"),
-    Kind("copies", f"{_CALL}8", _of("copies.bytes")),
-    Kind("strings", "trio/string", _of("copies.strings")),
-    Kind("requests", "trio/flush@pages=1", _requests),
-    Kind("faults", "trio/fault@cow=0", _of("faults.message")),
-    Kind("switches", "trio/turn@same-cpu", _switches),
+    Kind("traps", "system calls, each of which looks for a server first", "trio/trap", _of("traps.system_calls")),
+    Kind(
+        "messages",
+        "calls of a server and its replies, with the switches there and back",
+        NULL_CALL,
+        _of("messages.calls"),
+    ),
+    Kind(
+        "bytes",
+        "bytes by grant, each beyond what a copy within the kernel costs",
+        f"{_CALL}4096",
+        _of("bytes.in", "bytes.out"),
+        f"{_CALL}64",
+    ),
+    Kind("copies", "copies by grant, each with its entry in the table of grants", f"{_CALL}8", _of("copies.bytes")),
+    Kind("strings", "strings by grant, up to their end, as paths are", "trio/string", _of("copies.strings")),
+    Kind("requests", "what else servers ask of the kernel", "trio/flush@pages=1", _requests),
+    Kind("faults", "faults that a server answers, beyond their messages", "trio/fault@cow=0", _of("faults.message")),
+    Kind(
+        "switches",
+        "further switches by the ready queue: a server that goes on, whoever waited and is replied to",
+        "trio/turn@same-cpu",
+        _switches,
+    ),
 )
-#: What each is, for readers.
-MEANINGS = {
-    "traps": "system calls, each of which looks for a server first",
-    "messages": "calls of a server and its replies, with the switches there and back",
-    "bytes": "bytes by grant, each beyond what a copy within the kernel costs",
-    "copies": "copies by grant, each with its entry in the table of grants",
-    "strings": "strings by grant, up to their end, as paths are",
-    "requests": "what else servers ask of the kernel",
-    "faults": "faults that a server answers, beyond their messages",
-    "switches": "further switches by the ready queue: a server that goes on, whoever waited and is replied to",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +150,10 @@ def side(name: str, results: Iterable[Result]) -> Side:
     counters: dict[str, Counts] = {}
     for result in sorted(results, key=lambda each: each.session.started):
         net = {each.name for each in result.workloads.values() if each.figure_less_baseline}
-        for row, figure in figures(result).items():
+        for row, count in instructions(result).items():
             told = None if row.partition("@")[0] in net else by_kernel(row, (result,))
-            if figure.value is not None and figure.unit == "instructions" and told is not None:
-                values[row], counters[row] = figure.value, told
+            if told is not None:
+                values[row], counters[row] = count, told
     return Side(name, values, counters)
 
 

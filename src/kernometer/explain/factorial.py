@@ -13,7 +13,7 @@ from math import prod
 
 from kernometer.explain.partitions import structure_of, switches_of
 from kernometer.results.model import Result
-from kernometer.stats.figures import figures
+from kernometer.stats.figures import instructions
 from kernometer.stats.order import in_registry_order
 
 #: The switches that are on.
@@ -98,9 +98,8 @@ def of_results(results: Iterable[Result]) -> Factorial | None:
         return None
     by_row: dict[str, dict[Cell, float]] = {}
     for on, one in same:
-        for row, figure in figures(one).items():
-            if figure.value is not None and figure.unit == "instructions":
-                by_row.setdefault(row, {})[on] = figure.value
+        for row, count in instructions(one).items():
+            by_row.setdefault(row, {})[on] = count
     ordered = in_registry_order([one for _, one in same], by_row)
     rows = tuple(each for row in ordered if (each := effects(row, by_row[row], switches)))
     have = {on for on, _ in same}

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kernometer import __version__
-from kernometer.explain.costs import KINDS, MEANINGS, Costs, Explained
+from kernometer.explain.costs import KINDS, Costs, Explained
 from kernometer.report.heads import short_names
 from kernometer.report.subjects import name
 from kernometer.report.units import format_percent, ratio_text
@@ -126,7 +126,7 @@ def _tests(of: Explained) -> list[Costs]:
 def _prices(of: Explained) -> Iterator[tuple[str, str, str]]:
     for kind in KINDS:
         if kind.name in of.prices:
-            yield kind.name, _count(of.prices[kind.name]), MEANINGS[kind.name]
+            yield kind.name, _count(of.prices[kind.name]), kind.what
 
 
 def _row(of: Costs) -> dict[str, Any]:

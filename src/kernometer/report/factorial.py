@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 from rich.padding import Padding
 from rich.text import Text
 
-from kernometer.explain.factorial import Effect, Effects, Factorial
+from kernometer.explain.factorial import Effect, Effects, Factorial, of_results
 from kernometer.report.boundaries import LEAST, count_text
 from kernometer.report.subjects import name
 from kernometer.report.units import format_percent
+from kernometer.stats.series import Series
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+def of_columns(of: Series) -> Factorial | None:
+    """Of the sessions of a matrix; None without switches."""
+    return of_results(one for column in of.columns for one in column.results)
 
 
 def print_factorial(console: Console, of: Factorial) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from kernometer.explain.factorial import of_results
 from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.absolute import family
 from kernometer.report.boundaries import document as boundaries_document
 from kernometer.report.boundaries import of_columns
 from kernometer.report.curves import definitions, rows_document
 from kernometer.report.factorial import document as factorial_document
+from kernometer.report.factorial import of_columns as settings_of
 from kernometer.report.functions import difference_document
 from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison
@@ -25,7 +25,7 @@ _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "se
 
 def document(of: Series) -> str:
     """The whole matrix; strings are not made printable."""
-    of_settings = of_results(one for column in of.columns for one in column.results)
+    of_settings = settings_of(of)
     others = [column for column in of.columns if column.name != of.baseline]
     profiles = {column.name: newest(column.results) for column in of.columns}
     made = {

@@ -38,6 +38,12 @@ def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
     return {row: _figure(result, row, of_row, counted.get(row, ()), edge) for row, of_row in runs.items()}
 
 
+def instructions(result: Result) -> dict[str, float]:
+    """The value of every row whose figure is a count of instructions, in the result's order."""
+    found = figures(result).items()
+    return {row: one.value for row, one in found if one.value is not None and one.unit == "instructions"}
+
+
 def _edge(core: Core | None) -> float | None:
     return core.edge if core else None
 
