@@ -3,6 +3,7 @@
  * space is entered for it, and nothing faults but the server's own side. */
 #include "servers.h"
 #include "structure.h"
+#include "switches.h"
 #include "x86/paging.h"
 
 /* Of one caller: for its call under way, and of a server for its clients' memory. */
@@ -338,22 +339,40 @@ static __attribute__((noinline)) int64_t copy_in_pages(const struct task *t, uin
 	return 0;
 }
 
+/* The switch by-mapping: the server copies. */
+static int64_t map_page(struct server *s, const struct task *t, uint64_t kind, uint64_t address, size_t n)
+{
+	char *page = present_page(t->root, address, kind >= COPY_OUT);
+
+	if (!page)
+		return -EAGAIN;
+	count_copy(kind, t->number, kind == COPY_STRING ? 0 : MIN(n, PAGE - address % PAGE));
+	window_open(s, physical_of(page), kind >= COPY_OUT);
+	return (int64_t)(PROCESS_MAPPED + address % PAGE);
+}
+
 int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_t own, uint64_t n, uint64_t kind)
 {
-	const struct server *s = current->serves;
-	const struct entry *e = entry_of(id, s->domain, kind >= COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
+	struct server *s = current->serves;
+	bool maps = BY_MAPPING && s->task->user;
+	const struct entry *e;
 	uint64_t begin = id & OFFSET_MASK, address;
 	struct task *t;
 	int64_t result;
 
 	COUNT(server_traps, 1);
-	if (!e || e->owner >= TASKS || kind == COPY_STRING || kind > COPY_ZEROS)
+	if (maps && kind == COPY_DONE)
+		return window_close(s) ? 0 : -EAGAIN;
+	e = entry_of(id, s->domain, kind >= COPY_OUT ? RIGHT_WRITE : RIGHT_READ);
+	if (!e || e->owner >= TASKS || (kind == COPY_STRING && !maps) || kind > COPY_ZEROS)
 		return -EAGAIN;
 	t = tasks[e->owner];
 	address = e->base + begin + offset;
 	if (!t || offset > length || n > length - offset || begin + length > e->length || length > e->length ||
 	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
 		return -EAGAIN;
+	if (maps)
+		return map_page(s, t, kind, address, n);
 	if (address % PAGE + n <= PAGE)
 		result = copy_in_page(t, kind, address, own, n);
 	else

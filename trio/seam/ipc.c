@@ -140,6 +140,8 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	struct caller *c;
 
 	s->ticks = 0;
+	if (BY_MAPPING && s->maps)
+		window_lose(s);
 	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
 	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and
 	 * the server owes no other call a reply. */

@@ -127,6 +127,8 @@ void server_late(struct task *t);
 /* The present server had the processor for a tick. One that never asks for what is next ends, in server_look: services
  * that called it could not do anything else any more. */
 void server_ticked(void);
+/* With the switch by-mapping (window.c): it may be in the middle of a copy, and others may run. */
+void server_stops(void);
 void server_look(void);
 /* What servers counted themselves: added. */
 void servers_count(struct counters *sum);

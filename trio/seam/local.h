@@ -6,6 +6,8 @@
 #include "queue.h"
 #include "core/checked.h"
 #include "core/task.h"
+#include "switches.h"
+#include "x86/cpu.h"
 
 static inline void count_call(unsigned which)
 {
@@ -27,6 +29,27 @@ static inline void at_once(const struct request *r, verdict said)
 
 /* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */
 bool wait_for_answer(struct request *r);
+
+#if !PARKING_COUNTED
+#define HANDLE(r, call)                                \
+	while ((call) == PARKED && wait_for_answer(r)) \
+	continue
+#else
+/* Two runs of a handler have in common no more than the shorter one did. */
+#define HANDLE(r, call)                                                  \
+	do {                                                             \
+		uint64_t parked_ = 0, took_ = cpu_cycles();              \
+		verdict said_ = (call);                                  \
+		for (;; took_ = cpu_cycles(), said_ = (call)) {          \
+			took_ = cpu_cycles() - took_;                    \
+			COUNT(parked, parked_ != 0);                     \
+			COUNT(parked_work, MIN(parked_, took_));         \
+			parked_ = current->state == WAITING ? took_ : 0; \
+			if (said_ != PARKED || !wait_for_answer(r))      \
+				break;                                   \
+		}                                                        \
+	} while (0)
+#endif
 
 /* A service in the kernel whose handlers call a server is entered by one task at a time. */
 void service_enter(uint32_t endpoint);

@@ -8,7 +8,9 @@
  * dropped. */
 #define TRAP_REPLY_AND_WAIT 0x8000
 /* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy,
- * with memory of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. */
+ * with memory of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. With
+ * the switch by-mapping it maps the page at that offset and returns where, and with COPY_DONE that ends: 0, or
+ * -EAGAIN, where the page was taken away before. */
 #define TRAP_COPY_DIRECTLY 0x8001
 
 #ifndef __ASSEMBLER__
@@ -63,6 +65,9 @@ int64_t message_plain_call(uint64_t header, uint64_t *words);
 #define PROCESS_PAGES 0x100000000000UL
 #define PROCESS_WINDOWS 0x200000000000UL
 #define PROCESS_DEVICES 0x300000000000UL
+/* With the switch by-mapping: a page of a program's; and of the server's own, in its place once that was taken away. */
+#define PROCESS_MAPPED 0x400000000000UL
+#define PROCESS_UNMAPPED (PROCESS_PAGES - PAGE)
 
 /* A grant in the hands of a server: an entry of the kernel's table (grants.c), its generation, and an offset below. Any
  * other id is the address of the server's own memory. */
@@ -110,8 +115,8 @@ struct client_answer {
 
 /* Between a server's memory and a grant. What is done is taken off, so that it can be
  * asked for again. */
-/* From COPY_OUT on, to what the grant stands for. */
-enum copy_kind { COPY_IN, COPY_STRING, COPY_OUT, COPY_ZEROS };
+/* From COPY_OUT on, to what the grant stands for. COPY_DONE: of what is mapped, not of a copy. */
+enum copy_kind { COPY_IN, COPY_STRING, COPY_OUT, COPY_ZEROS, COPY_DONE };
 struct copying {
 	struct grant grant;
 	uint64_t offset, own, n;

@@ -5,6 +5,7 @@
 
 #include "calls.h"
 #include "port.h"
+#include "switches.h"
 
 /* The line that tells a kernel from another: in the log, in /proc, in uname. */
 struct build {
@@ -52,6 +53,11 @@ struct counters {
 	/* Of servers by grants, each a request to the kernel (of an iovec or a string, a page): of so many bytes; up to
 	 * a string's end. */
 	uint64_t copies, copies_strings;
+#if PARKING_COUNTED
+	/* Of handlers in the kernel: how often they ran again, having parked, and the most of it that they had done
+	 * before, in the processor's cycles. */
+	uint64_t parked, parked_work;
+#endif
 	uint64_t calls[CALLS];
 };
 

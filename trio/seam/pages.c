@@ -1,8 +1,9 @@
 /* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
  * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address.
  * Its program is loaded at boot. */
-#include "ipc.h"
+#include "servers.h"
 #include "structure.h"
+#include "switches.h"
 #include "abi/elf.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -255,6 +256,18 @@ static void load_segment(uint32_t domain, const struct elf_segment *segment)
 	}
 }
 
+/* Its tables stay. */
+static void window_begin(uint32_t domain)
+{
+	struct server *s = &servers[domain];
+
+	s->lost_frame = physical_of(load_page(domain, PROCESS_UNMAPPED, PF_WRITE));
+	if (!map(domain, PROCESS_MAPPED, s->lost_frame | READ_WRITE))
+		panic("no memory for %s", domains[domain].name);
+	s->window = entry_at(space_roots[TASKS + domain], PROCESS_MAPPED, false);
+	*s->window = 0;
+}
+
 struct task *process_load(uint32_t domain)
 {
 	const uint8_t *image = domains[domain].image;
@@ -270,6 +283,8 @@ struct task *process_load(uint32_t domain)
 	for (unsigned i = 0; i < head->segment_count; i++)
 		if (segments[i].type == PT_LOAD)
 			load_segment(domain, &segments[i]);
+	if (BY_MAPPING)
+		window_begin(domain);
 	for (unsigned i = 1; i <= PROCESS_STACK_PAGES; i++)
 		(void)load_page(domain, PROCESS_STACK_TOP - i * PAGE, PF_WRITE);
 	t->root = space_roots[number];

@@ -36,6 +36,53 @@ int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, e
 	return result;
 }
 
+/* False: the page was lost meanwhile. */
+static bool is_copied(struct grant g)
+{
+	return copy_directly(g, 0, 0, 0, COPY_DONE) == 0;
+}
+
+int64_t copy_by_mapping(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind)
+{
+	while (n > 0) {
+		int64_t at = copy_directly(g, offset, own, n, kind);
+		size_t piece = MIN(n, PAGE - (uint64_t)at % PAGE);
+
+		if (at < 0)
+			return at;
+		copy_own(kind, (uint64_t)at, own, piece);
+		if (!is_copied(g))
+			continue;
+		offset += piece;
+		own += piece;
+		n -= piece;
+	}
+	return 0;
+}
+
+int64_t string_by_mapping(char *to, size_t most, struct grant from)
+{
+	size_t done = 0;
+
+	while (done < most) {
+		int64_t at = copy_directly(from, done, (uint64_t)&to[done], most - done, COPY_STRING);
+		size_t piece = MIN(most - done, PAGE - (uint64_t)at % PAGE), length = 0;
+		const char *there = (const char *)at;
+
+		if (at < 0)
+			return at;
+		while (length < piece && there[length])
+			length++;
+		memcpy(&to[done], there, MIN(length + 1, piece));
+		if (!is_copied(from))
+			continue;
+		done += length;
+		if (length < piece)
+			return (int64_t)done;
+	}
+	return -ENAMETOOLONG;
+}
+
 static void say(uint64_t number, const char *format, va_list list)
 {
 	char line[256];

@@ -3,6 +3,11 @@
 #define TRIO_PROCESS_H
 
 #include "message.h"
+#include "switches.h"
+
+/* With the switch by-mapping. As copy_directly(), and as port.h's copy_string() but for -EAGAIN, as that. */
+int64_t copy_by_mapping(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
+int64_t string_by_mapping(char *to, size_t most, struct grant from);
 
 /* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
  * nothing. */

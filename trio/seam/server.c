@@ -1,9 +1,16 @@
 /* server.c: the life of a protection domain that is a thread or a process: what comes to it, the requests that it has
  * parked, and port.h's functions, in port.h's order. Linked into each such domain. */
 #include "server.h"
+#include "process.h"
 #include "queue.h"
-#include "switches.h"
 #include "vm.h"
+
+#ifdef PROCESS
+#define reply_and_wait reply_and_wait_by_registers
+#define MAPS BY_MAPPING
+#else
+#define MAPS 0
+#endif
 
 /* Requests whose handlers are to run again. */
 static struct queue again = { { &again.head, &again.head } };
@@ -80,7 +87,7 @@ static inline __attribute__((always_inline)) long copy(enum copy_kind kind, stru
 	if (n == 0)
 		return 0;
 	if (is_entry(g.id)) {
-		result = copy_directly(g, offset, own, n, kind);
+		result = MAPS ? copy_by_mapping(g, offset, own, n, kind) : copy_directly(g, offset, own, n, kind);
 		return result == -EAGAIN ? copy_asked(kind, g, offset, own, n) : (long)result;
 	}
 	if (kind == COPY_IN)
@@ -108,10 +115,15 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 
 long copy_string(char *to, size_t size, struct grant from)
 {
-	if (from.length == 0)
+	size_t most = MIN(size, from.length);
+	int64_t result;
+
+	if (most == 0)
 		return -ENAMETOOLONG;
-	if (is_entry(from.id))
-		return copy_asked(COPY_STRING, from, 0, (uint64_t)to, MIN(size, from.length));
+	if (is_entry(from.id)) {
+		result = MAPS ? string_by_mapping(to, most, from) : -EAGAIN;
+		return result == -EAGAIN ? copy_asked(COPY_STRING, from, 0, (uint64_t)to, most) : (long)result;
+	}
 	return copy_own_string(to, size, (const char *)from.id);
 }
 
@@ -151,11 +163,6 @@ static const struct dispatcher *service_at(uint32_t endpoint)
 {
 	return &domain_services[domain_places[endpoint]];
 }
-
-#ifdef PROCESS
-#include "process.h"
-#define reply_and_wait reply_and_wait_by_registers
-#endif
 
 /* The words of a message that came in registers, and of the reply that is due. */
 static uint64_t words[MESSAGE_WORDS];

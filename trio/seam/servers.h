@@ -28,6 +28,10 @@ struct server {
 	bool dead, was_notified;
 	/* Of the clock, while it ran, since it asked last for what is next. */
 	uint32_t ticks;
+	/* With the switch by-mapping: the page table's entry of PROCESS_MAPPED; what stands there once a page is taken
+	 * away; whether there is one, and whether it was. */
+	uint64_t *window, lost_frame;
+	bool maps, has_lost;
 	/* Where it counts what the kernel does not see. */
 	uint64_t counters_at;
 	/* Lines that it may still write to the log. */
@@ -77,6 +81,13 @@ static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 
 /* A server has something to do other than to take a call. */
 void server_wake(uint32_t domain);
+/* window.c: a page for a copy of the present server's, until it says that this is done. False: it is to be made again,
+ * since the page was lost: others ran, or something else was asked for. A server in the middle of its copy goes on with
+ * a page of its own. */
+void window_open(struct server *s, uint64_t frame, bool write);
+bool window_close(struct server *s);
+void window_lose(struct server *s);
+
 /* The caller goes on when the server has nothing more to do; its grants end now. */
 void call_done(struct task *t, int64_t result);
 

@@ -34,4 +34,17 @@
 #define IN_MEMORY 0
 #endif
 
+/* by-mapping: a page of a program's is mapped into the server that copies from or to it, and taken away again; else the
+ * kernel copies. Void where no server is a process. "Map, grant and flush" (Liedtke 1995: On micro-kernel
+ * construction). */
+#ifndef BY_MAPPING
+#define BY_MAPPING 0
+#endif
+
+/* parking-counted: no decision, a count: of what handlers in the kernel do again, since they begin anew once they are
+ * unparked. A kernel whose calls sleep where they are would not. */
+#ifndef PARKING_COUNTED
+#define PARKING_COUNTED 0
+#endif
+
 #endif

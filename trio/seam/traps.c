@@ -1,5 +1,6 @@
 /* traps.c: what a server asks of the kernel (message.h): who it is has been checked, what it gives is checked here. */
 #include "servers.h"
+#include "switches.h"
 #include "x86/machine.h"
 
 /* The kernel's own calls by a process, those that its services need. What else can be wrong with one is its grants. */
@@ -151,6 +152,8 @@ int64_t process_trap(uint64_t number, uint64_t *a)
 	int64_t result;
 
 	COUNT_FOR(t, server_traps, 1);
+	if (BY_MAPPING)
+		server_stops();
 	if ((uint16_t)number == TRAP_SEND && HEADER_ENDPOINT(number) == ENDPOINT_KERNEL)
 		result = kernel_call(t->serves, HEADER_CALL(number), a);
 	else if ((uint16_t)number == TRAP_SEND)

@@ -338,7 +338,7 @@ class _Kernel(_Domain):
         if not member.waits and not member.gives_way:
             return [f"at_once(r, {run});"]
         begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
-        return [f"{begin};", f"while ({run} == PARKED && wait_for_answer(r))", "\tcontinue;"]
+        return [f"{begin};", f"HANDLE(r, {run});"]
 
     def entered(self) -> list[str]:
         """Calls of servers to services in the kernel, by endpoint."""

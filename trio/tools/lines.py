@@ -37,8 +37,8 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "services": ("services/**/* seam/tree.h", STRUCTURES[:2]),
     "drivers": ("drivers/*/*", STRUCTURES[:2]),
 }
-#: What is linked into processes alone, and what a kernel has with TRIO_CHECKED alone.
-NOT_PRIVILEGED = {"seam/process.c", "seam/process.h", "kernel/core/checked.c"}
+#: What is linked into processes alone, and what a kernel has with TRIO_CHECKED or a switch alone.
+NOT_PRIVILEGED = {"seam/process.c", "seam/process.h", "kernel/core/checked.c", "seam/window.c"}
 _INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)

@@ -15,10 +15,7 @@ from idl_parse import Service, Wrong
 #: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
 KINDS = ("kernel", "thread", "process")
 #: Of seam/switches.h: where each changes something.
-_SWITCHES = tomllib.loads((Path(__file__).parents[1] / "config" / "switches.toml").read_text())
-SWITCHES = (*_SWITCHES,)
-#: Those that change nothing where no service is a server.
-OF_MESSAGES = tuple(each for each, where in _SWITCHES.items() if where == "messages")
+SWITCHES: dict[str, str] = tomllib.loads((Path(__file__).parents[1] / "config" / "switches.toml").read_text())
 
 Groups = list[tuple[str, list[str]]]
 
@@ -123,8 +120,15 @@ def _check_switches(made: Structure) -> None:
         raise Wrong(f"there is no switch {', '.join(sorted(unknown))}, but {', '.join(SWITCHES)}")
     if len(set(made.switches)) < len(made.switches):
         raise Wrong(f"{made.name}: a switch twice")
-    if not made.servers and (void := set(made.switches) & {*OF_MESSAGES}):
-        raise Wrong(f"{made.name}: no services of it send messages, so {', '.join(sorted(void))} changes nothing")
+    there = {
+        "all": True,
+        "messages": made.servers,
+        "processes": any(each.kind == "process" for each in made.servers),
+        "services in the kernel": made.kernel.services,
+    }
+    for each in made.switches:
+        if not there[SWITCHES[each]]:
+            raise Wrong(f"{made.name}: it has no {SWITCHES[each]}, so {each} changes nothing")
 
 
 def _circle(edges: list[tuple[str, str]]) -> str:

@@ -81,6 +81,11 @@ def effects(row: str, of: Mapping[Cell, float], switches: Sequence[str]) -> Effe
     )
 
 
+def between(mono: float, micro: float, share: float) -> float:
+    """What switches cost in a partition: as in mono, and for what its messages are of micro's, as in micro."""
+    return mono + (micro - mono) * share
+
+
 def of_results(results: Iterable[Result]) -> Factorial | None:
     """Of sessions by path of one structure, on the machine of the first with its switches off; None without two
     settings of it. The newest session of each counts."""

@@ -105,9 +105,10 @@ def calls() -> dict[str, tuple[str, ...]]:
 
 
 def switches(structure: str) -> tuple[str, ...]:
-    """The switches that change something in a structure: config/switches.toml."""
+    """The switches that change something in a structure and are decisions of its design: config/switches.toml."""
     where = tomllib.loads((source_folder("trio") / "config" / "switches.toml").read_text())
-    return tuple(each for each, of in where.items() if of == "all" or structure != "mono")
+    places = {"mono": {"all"}, "hybrid": {"all", "messages"}}.get(structure, {"all", "messages", "processes"})
+    return tuple(each for each, of in where.items() if of in places)
 
 
 def is_trio(guest: store.Guest) -> bool:

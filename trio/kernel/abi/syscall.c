@@ -3,6 +3,7 @@
 #include "abi/signal.h"
 #include "pm_client.h"
 #include "structure.h"
+#include "switches.h"
 #include "x86/entry.h"
 #include "x86/processor.h"
 
@@ -113,6 +114,8 @@ void task_work(void)
 {
 	struct task *t = current;
 
+	if (BY_MAPPING && is_server(t))
+		server_stops();
 	for (;;) {
 		deliver_notifications();
 		if (t->work & WORK_YIELD || t->state == ENDED)

@@ -156,6 +156,10 @@ static const char *const counter_names[] = {
 	"bytes.out",
 	"copies.bytes",
 	"copies.strings",
+#if PARKING_COUNTED
+	"parked.times",
+	"parked.work",
+#endif
 };
 _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / sizeof(uint64_t),
 	       "each counter has a name");
