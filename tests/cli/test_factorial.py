@@ -59,12 +59,17 @@ def test_a_switch_without_effect_in_mono_is_not_turned_there(
     assert call(store, *AB, "qemu:trio-mono", ONLY, "--dry-run").stdout.split()[4:] == ["mono", "mono+with=dear"]
 
 
+def test_named_switches_alone_are_turned(store: Store) -> None:  # noqa: F811  # the fixture imported above
+    done = call(store, *AB, "qemu:trio-micro+with=cheap", ONLY, "--dry-run")
+    assert done.stdout.split()[4:] == ["micro", "micro+with=cheap"]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (("ab", "--factorial"), "is a count of instructions"),
         ((*AB, "local"), "of one structure of Trio"),
-        ((*AB, "qemu:trio-micro+with=dear"), "of one structure of Trio"),
+        ((*AB, "qemu:trio-mono+with=cheap"), "mono has no switch cheap"),
         ((*AB, "qemu:trio-mono", "qemu:trio-micro"), "of one structure of Trio"),
         ((*AB, "--boundaries"), "measure different kernels"),
         (("matrix", "label:f", "--boundaries", "--factorial"), "measure different kernels"),

@@ -10,6 +10,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from kernometer.cache import source_folder
+from kernometer.guests import trio
 from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.user_programs import PROGRAMS
 
@@ -48,7 +49,7 @@ def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
     words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
     subprocess.run((*words, switches), check=True, capture_output=True, timeout=BUILD_SECONDS)
-    return Kernel.trio(folder / f"trio-{structure}.elf")
+    return Kernel.trio(folder / trio.file_name(structure))
 
 
 def run(kernel: Kernel, programs: Path, *command: str, seconds: float, silence: float = SILENCE_SECONDS) -> Outcome:

@@ -51,6 +51,7 @@ EFFECTS = {
     "by-queue": Effect("micro", "syscall/getppid", _count("switches.direct", 1), _count("switches.direct", 0)),
     "in-memory": Effect("micro", "syscall/getppid", _count("bytes.messages", 0), _count("bytes.messages", 100, 1000)),
     "by-mapping": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
+    "decoded-by-services": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
     "parking-counted": Effect(
         "mono", "ctx/pipe-pair@same-cpu", _count("parked.work", 0), _count("parked.work", 100, 1000)
     ),
@@ -84,7 +85,11 @@ def test_a_switch_does_what_it_says(sources: Path, guest_cache: Path, tmp_path: 
 
 
 @pytest.mark.slow(minutes=1)
-@pytest.mark.parametrize("kernel", [f"micro+with={MICRO}", "mono+with=fork-copies,files-uncached"], indirect=True)
+@pytest.mark.parametrize(
+    "kernel",
+    [f"micro+with={MICRO}", "hybrid+with=decoded-by-services", "mono+with=fork-copies,files-uncached"],
+    indirect=True,
+)
 def test_every_question_is_answered_with_switches(
     kernel: Kernel, user_programs: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -157,7 +157,7 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 	uint64_t index = (TASKS + domain) * GRANTS + which;
 	struct entry *e = &table[index];
 
-	if (!domains[domain].has_clients_memory || !has_client(task))
+	if (!(domains[domain].has_clients_memory || DECODED_BY_SERVICES) || !has_client(task))
 		return NO_GRANT;
 	*e = (struct entry){ .base = MIN(address, USER_END),
 			     .length = length,

@@ -16,6 +16,7 @@
 #ifndef __ASSEMBLER__
 #include "endpoints.h"
 #include "port.h"
+#include "switches.h"
 
 #define MESSAGE_WORDS 10
 /* So many of them go in registers, in the order of struct registers: rdi, rsi, rdx, r10, r8, r9, rbx, r12. */
@@ -51,6 +52,10 @@ int64_t message_call(uint64_t header, uint64_t *words);
 /* The same for the present task's program, by the kernel, of a call that is all of its system call: the result may have
  * become the system call's already, and it does not return here. */
 int64_t message_plain_call(uint64_t header, uint64_t *words);
+
+/* With the switch decoded-by-services, a client's call is this and the number of one of Linux's, and its words are the
+ * registers, as many as that has. */
+#define LINUX_CALLS 4096
 
 /* Generated for each interface: what unpacks messages for a service's table of handlers. */
 #define DISPATCHER(interface)                                                                \

@@ -41,6 +41,14 @@
 #define BY_MAPPING 0
 #endif
 
+/* decoded-by-services: the kernel passes a system call's registers on as they are to the service that has it, which
+ * asks for grants of what they point to; else the kernel makes the service's arguments of them, with grants. Not of a
+ * call with an iovec, a time, conditions or more than two pointers. Void in mono. An emulation library or server beside
+ * the kernel (Mach, L4Linux). */
+#ifndef DECODED_BY_SERVICES
+#define DECODED_BY_SERVICES 0
+#endif
+
 /* parking-counted: no decision, a count: of what handlers in the kernel do again, since they begin anew once they are
  * unparked. A kernel whose calls sleep where they are would not. */
 #ifndef PARKING_COUNTED

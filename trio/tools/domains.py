@@ -205,8 +205,15 @@ class _Domain:
         return f"{of.name}_service.{member.name}({arguments(member.args, member.outs)})"
 
 
-def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str) -> list[str]:
-    """From registers to a client's call."""
+def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str, *, by_services: bool) -> list[str]:
+    """From registers to a client's call; `by_services`: they are the call, where that can be."""
+    if by_services and each.is_registers:
+        # The registers lie in the order of a message's words.
+        header = f"HEADER(true, ENDPOINT_{interface.name.upper()}, LINUX_CALLS + {each.number}, {each.registers}, 0)"
+        sent = f"message_plain_call({header}, (uint64_t *)(uintptr_t)a)"
+        count = counter(interface, member)
+        body = [f"count_call({count});", f"return checked_result({count}, {sent});"]
+        return function(f"static int64_t {name}(struct task *t, const uint64_t *a)", *body)
     kind = "inline" if each.room or each.masked or each.leaving or not _is_plain(member) else "plain"
     call = f"client_{interface.name}_{member.name}_{kind}({', '.join(['&t->request', *each.args])})"
     body = ["nanoseconds deadline;"] if each.time else []
@@ -245,8 +252,9 @@ def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str
 _AGAIN = {"": "0", "restarts": "1", "resumes": "RESUMES", "continues": "CONTINUES"}
 
 
-def _routes(known: Interfaces) -> list[str]:
-    """Each of Linux's calls, from its lines: those with a condition come first."""
+def _routes(known: Interfaces, decoding: set[str]) -> list[str]:
+    """Each of Linux's calls, from its lines: those with a condition come first. `decoding`: interfaces of services that
+    make a call's arguments themselves."""
     calls = [(interface, each) for interface in known.values() for each in interface.linux]
     calls.sort(key=lambda found: (found[1].number, not found[1].when))
     functions, table = [], ["const struct route routes_generated[] = {"]
@@ -259,7 +267,7 @@ def _routes(known: Interfaces) -> list[str]:
         for at, (interface, each) in enumerate(lines):
             made = f"linux_{name}" + (f"_{at}" if len(lines) > 1 else "")
             if each.member:
-                functions += _linux_call(interface, each, each.member, made)
+                functions += _linux_call(interface, each, each.member, made, by_services=interface.name in decoding)
             choice += [f"if ({each.when})"] if each.when else []
             choice.append(f"return {f'{made}(t, a)' if each.member else f'-{each.error}'};")
         if len(lines) > 1 or not lines[0][1].member:
@@ -282,6 +290,7 @@ class _Kernel(_Domain):
         super().__init__(made.kernel, known, found)
         self.locked = _locked(made, found)
         self.mixed = bool(made.servers)
+        self.decoded_by_services = "decoded-by-services" in made.switches
 
     def text(self) -> str:
         services = self.domain.services
@@ -300,7 +309,8 @@ class _Kernel(_Domain):
                     lines += self.call(interface, member)
             for member in interface.of("client"):
                 lines += self.client(interface, member)
-        lines += _routes(self.known)
+        decoding = {each.provides for each in self.found if each not in services} if self.decoded_by_services else set()
+        lines += _routes(self.known, decoding)
         starts = [f"{each.name}_service.start();" for each in reversed(services)]
         lines += function("void services_start(void)", *starts)
         cases = {each.symbol: [f"{each.name}_service.notified(bits);", "break;"] for each in services}

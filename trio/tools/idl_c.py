@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from idl_parse import Argument, Interface, Member, Service
+from idl_parse import Argument, Interface, LinuxCall, Member, Service
 
 
 def parameters(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
@@ -234,14 +234,30 @@ def dispatcher(interface: Interface) -> str:
         outs = [f"r->outs = {len(each.outs)};"] if each.outs else []
         clients[f"{each.number}"] = [*outs, f"return service->{each.name}({', '.join(['r', *_unpacked(each)])});"]
     lines = ['#include "message.h"', f'#include "{name}_table.h"', "", f"DISPATCHER({name});", ""]
+    registers = {f"{each.number}": [_of_registers(each)] for each in interface.linux if each.is_registers}
+    decodes = []
+    if registers:
+        lines[1:1] = ['#include "decode.h"', *(f'#include "{each}"' for each in interface.uses)]
+        body = [*switch("r->call - LINUX_CALLS", registers), "(void)service;", "return refuse(r, ENOSYS);"]
+        lines += _of_table(name, "static verdict", "linux", ", struct request *r, const uint64_t *a", *body)
+        decodes = [
+            "if (DECODED_BY_SERVICES && r->call >= LINUX_CALLS)",
+            f"\treturn serve_{name}_linux(table, r, words);",
+        ]
     lines += _of_table(name, "void", "start", "", "service->start();")
     lines += _of_table(name, "void", "notified", ", uint64_t bits", "service->notified(bits);")
     unused = ["(void)service;", "(void)words;"]
     body = [*switch("call", calls), *unused, "return -ENOSYS;"]
     lines += _of_table(name, "int64_t", "call", ", uint16_t call, uint64_t *words", *body)
-    body = [*switch("r->call", clients), *unused, "return refuse(r, ENOSYS);"]
+    body = [*decodes, *switch("r->call", clients), *unused, "return refuse(r, ENOSYS);"]
     lines += _of_table(name, "verdict", "client", ", struct request *r, const uint64_t *words", *body)
     return "\n".join(lines)
+
+
+def _of_registers(each: LinuxCall) -> str:
+    """One of Linux's calls, by a service that has the registers."""
+    called = each.member.name if each.member else ""
+    return f"return service->{called}({', '.join(('r', *each.args))});"
 
 
 def _of_table(name: str, result: str, what: str, rest: str, *body: str) -> list[str]:

@@ -109,6 +109,10 @@ class Member:
         return zip(accumulate((each.words for each in self.args), initial=0), self.args, strict=False)
 
 
+#: A service has so many grants of its clients' memory at once (seam/grants.c).
+CLIENT_GRANTS = 2
+
+
 @dataclass(frozen=True)
 class LinuxCall:
     """One of Linux's system calls, made of a client's call.
@@ -133,6 +137,20 @@ class LinuxCall:
     time: tuple[str, str] | None = None
     masked: tuple[str, ...] = ()
     leaving: bool = False
+
+    @property
+    def is_registers(self) -> bool:
+        """Its member's arguments are made of the registers alone, and its result is the member's: whoever has the
+        member can make them too (seam/switches.h, decoded-by-services)."""
+        more = self.when or self.unless or self.vector or self.room or self.time or self.masked or self.leaving
+        words = " ".join(self.args)
+        plain = not more and "t->" not in words and "deadline" not in words
+        return bool(self.member and not self.member.outs and plain and words.count("user_grant") <= CLIENT_GRANTS)
+
+    @property
+    def registers(self) -> int:
+        """So many of them, from the first, are used."""
+        return max((int(each) + 1 for each in re.findall(r"\ba\[(\d)\]", " ".join(self.args))), default=0)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def command(
 
     --boundaries takes no target, or Trio's mono: it compiles and measures all partitions that show what each boundary
     between two of its services costs, and whether these prices add up. --factorial takes one structure of Trio, or
-    none for micro, and measures it with its switches on and off, in all settings.
+    none for micro, and measures it with its switches, or those that it is named with, on and off in all settings.
     """
     from contextlib import ExitStack, closing
 

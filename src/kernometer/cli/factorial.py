@@ -19,8 +19,9 @@ EXAMPLE = "kernometer ab --by path --factorial qemu:trio-micro"
 def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The targets, without switches first, and the words that are workloads.
 
-    `words` may begin with one structure of Trio, with options of the machine, which then hold for all. Raises
-    UsageError by time, and for any other target; otherwise as trio.add does.
+    `words` may begin with one structure of Trio, with options of the machine, which then hold for all; its switches
+    are the ones to turn, or all of them. Raises UsageError by time, and for any other target; otherwise as trio.add
+    does.
     """
     from kernometer.guests import trio
 
@@ -28,10 +29,12 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
     if by != "path":
         raise UsageError("What a switch costs is a count of instructions.", EXAMPLE)
     found = structure_of(given[0]) if given else (MICRO, "")
-    if len(given) > 1 or found is None or switches_of(found[0])[1]:
-        raise UsageError("--factorial turns the switches of one structure of Trio: name it without any.", EXAMPLE)
-    structure, machine = found
-    switches = trio.switches(structure)
+    if len(given) > 1 or found is None:
+        raise UsageError("--factorial turns the switches of one structure of Trio: name that alone.", EXAMPLE)
+    (structure, named), machine = switches_of(found[0]), found[1]
+    switches = tuple(each for each in trio.switches(structure) if each in named or not named)
+    if unknown := named - {*switches}:
+        raise UsageError(f"{structure} has no switch {', '.join(sorted(unknown))}.", f"It has {', '.join(switches)}.")
     kernels = [switched(structure, (each for each in switches if each in cell)) for cell in cells(switches)]
     words_of = f"{len(kernels)} kernels: {structure} with each setting of {', '.join(switches)}."
     if not compiled(env, kernels, lambda: env.say(words_of), dry_run=dry_run):

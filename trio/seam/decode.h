@@ -1,0 +1,16 @@
+/* decode.h: with the switch decoded-by-services, what a service makes of a system call's registers: arguments, and
+ * grants of its client's memory, none for nothing. As kernel/abi/abi.h has it in the kernel. */
+#ifndef TRIO_DECODE_H
+#define TRIO_DECODE_H
+
+#include "abi/time.h"
+#include "port.h"
+
+#define PATH_BYTES 4096
+#define MOST_BYTES 0x7ffff000UL
+
+#define user_grant(address, length) \
+	((address) | (length) ? grant_caller(r->task, address, MIN(length, MOST_BYTES)) : (struct grant){ 0, 0 })
+#define user_grant_if(address, length) user_grant(address, (address) ? (length) : 0)
+
+#endif
