@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import idl_parse
 import structures
+from kernometer.cache import source_folder
 from kernometer.guests import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_kernel
@@ -56,6 +58,18 @@ EFFECTS = {
         "mono", "ctx/pipe-pair@same-cpu", _count("parked.work", 0), _count("parked.work", 100, 1000)
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "name", ["read", "open", "stat", "rename", "getpid", "fork", "poll", "readv", "select", "accept"]
+)
+def test_a_service_decodes_a_call_that_registers_tell_whole(name: str) -> None:
+    """Expected: not one whose wait would begin anew each time it is decoded, nor one with more than its registers.
+    Broken: a poll that is woken often never ends."""
+    root = source_folder("trio")
+    calls = [each for one in idl_parse.interfaces(root / "interfaces").values() for each in one.linux]
+    is_whole = name not in ("poll", "readv", "select", "accept")
+    assert [each.is_registers for each in calls if each.name == name] == [is_whole]
 
 
 def test_every_switch_has_its_effect_here() -> None:
