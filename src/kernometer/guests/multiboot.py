@@ -147,7 +147,7 @@ def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str,
         file, _, arguments = module.strip().partition(" ")
         arguments = arguments.strip()
         _check_words(arguments)
-        if file in (store.INITRAMFS, store.PROBE):
+        if file in (store.INITRAMFS, store.PROBE, store.MACH):
             found.append(store.Module(file=file, arguments=arguments))
             continue
         if not file or file.startswith("@"):
