@@ -220,18 +220,18 @@ static _Noreturn void run(int argc, char **argv)
 	host = argc > 1 ? (port)number_in(argv[1], "") : 0;
 	device = argc > 2 ? (port)number_in(argv[2], "") : 0;
 	for (int i = 3; i < argc; i++) {
-		int more = i + 1 < argc;
+		const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
 
-		if (starts(argv[i], "--by") && more)
-			by_path = starts(argv[++i], "path");
-		else if (starts(argv[i], "--profile") && more)
-			quick = starts(argv[++i], "quick");
-		else if (starts(argv[i], "--seed") && more)
-			seed = number_in(argv[++i], "");
-		else if (starts(argv[i], "--only") && more)
-			defines = starts(argv[++i], "define");
-		else if (!starts(argv[i], "--") && words < 64)
-			word[words++] = argv[i];
+		if (!starts(name, "--")) {
+			word[words] = argv[i];
+			words += words < 63;
+			continue;
+		}
+		by_path |= starts(name, "--by") && starts(value, "path");
+		quick &= !(starts(name, "--profile") && starts(value, "full"));
+		defines |= starts(name, "--only") && starts(value, "define");
+		seed = starts(name, "--seed") ? number_in(value, "") : seed;
+		i += !starts(name, "--continue"); /* all others have a value; most mean nothing here */
 	}
 	put("#kernometer begin 1\n");
 	if (!by_path) {

@@ -50,7 +50,8 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
         if found is None:
             raise MissingError("No suite of this system's mirrors has GNU Mach.", "Debian has it from trixie on.")
         packed = _image(found.file)
-    image, remarks = multiboot.loadable(multiboot.unpacked(packed, found.package.name), found.package.name)
+    kernel = multiboot.unpacked(packed, found.package.name)
+    image, remarks = multiboot.loadable(kernel, found.package.name)
     manifest = store.Manifest(
         name=name,
         package=found.package.name,
@@ -64,7 +65,7 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
         command_line=COMMAND_LINE,
         modules=(store.Module(file=store.MACH, arguments=SCRIPT),),
     )
-    return store.add(manifest, {store.KERNEL: image})
+    return store.add(manifest, {store.KERNEL: image} | multiboot.listing(kernel))
 
 
 def _image(package: Path) -> bytes:
