@@ -31,6 +31,8 @@ enum {
 };
 #define DEBUG_PORT 0xe9
 
+port task_self;
+
 void must(long status, const char *what)
 {
 	if (status != 0)
@@ -73,8 +75,8 @@ port new_port(void)
 {
 	port made;
 
-	must(mach_port_allocate(mach_task_self(), RIGHT_RECEIVE, &made), "mach_port_allocate");
-	must(mach_port_insert_right(mach_task_self(), made, made, MAKE_SEND), "mach_port_insert_right");
+	must(mach_port_allocate(task_self, RIGHT_RECEIVE, &made), "mach_port_allocate");
+	must(mach_port_insert_right(task_self, made, made, MAKE_SEND), "mach_port_insert_right");
 	return made;
 }
 
@@ -82,13 +84,13 @@ uintptr_t new_memory(size_t size)
 {
 	uintptr_t at = 0;
 
-	must(vm_allocate(mach_task_self(), &at, size, 1), "vm_allocate");
+	must(vm_allocate(task_self, &at, size, 1), "vm_allocate");
 	return at;
 }
 
 void drop_memory(uintptr_t at, size_t size)
 {
-	must(vm_deallocate(mach_task_self(), at, size), "vm_deallocate");
+	must(vm_deallocate(task_self, at, size), "vm_deallocate");
 }
 
 void share(uintptr_t at, size_t size)
@@ -99,7 +101,7 @@ void share(uintptr_t at, size_t size)
 	item(&m, ITEM(INTEGER_64, 64, 1) | IN_LINE, at);
 	item(&m, ITEM(INTEGER_64, 64, 1) | IN_LINE, size);
 	item(&m, ITEM(INTEGER_32, 32, 1) | IN_LINE, INHERIT_SHARE);
-	call_kernel(&m, mach_task_self(), VM_INHERIT, "vm_inherit");
+	call_kernel(&m, task_self, VM_INHERIT, "vm_inherit");
 }
 
 void start(port task, void (*entry)(void), void *stack_end)
@@ -131,7 +133,7 @@ port second_task(void (*entry)(void))
 {
 	port made;
 
-	must(task_create(mach_task_self(), 1, &made), "task_create");
+	must(task_create(task_self, 1, &made), "task_create");
 	if (entry)
 		start(made, entry, second_stack + sizeof second_stack);
 	return made;
@@ -170,7 +172,7 @@ void power_off(port host, port device, const char *text, size_t size)
 	begin(&m);
 	item(&m, ITEM(COPY_SEND, 64, 1) | IN_LINE, allowed);
 	item(&m, ITEM(BOOLEAN, 32, 1) | IN_LINE, 1);
-	call_kernel(&m, mach_task_self(), IO_PERM_MODIFY, "i386_io_perm_modify");
+	call_kernel(&m, task_self, IO_PERM_MODIFY, "i386_io_perm_modify");
 	__asm__ volatile("rep outsb" : "+S"(text), "+c"(size) : "d"(DEBUG_PORT) : "memory");
 	begin(&m);
 	item(&m, ITEM(INTEGER_32, 32, 1) | IN_LINE, 0);

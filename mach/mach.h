@@ -53,6 +53,7 @@ long mach_port_insert_right(port task, port name, port, int kind);
 /* kernel.c: calls of the kernel by message. Each ends the program, with its name, if it fails. */
 void item(struct message *, uint64_t type, uint64_t value); /* appends to a message of `begin` */
 void begin(struct message *);
+extern port task_self; /* this task's: it is asked for once, since asking costs 400 instructions */
 void must(long status, const char *what);
 void call_kernel(struct message *, port, int id, const char *what); /* reply in place: body[1] is its status, 0 */
 port new_port(void);                                                /* with a right to receive and one to send */

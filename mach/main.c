@@ -217,6 +217,7 @@ static _Noreturn void run(int argc, char **argv)
 	uint64_t seed = 1;
 	char *word[64];
 
+	task_self = mach_task_self();
 	host = argc > 1 ? (port)number_in(argv[1], "") : 0;
 	device = argc > 2 ? (port)number_in(argv[2], "") : 0;
 	for (int i = 3; i < argc; i++) {

@@ -59,9 +59,12 @@ static void fault_settle(void)
 	drop_memory(area, AREA * PAGE);
 }
 
+/* New memory beside memory of the same kind becomes part of its object, and pages that leave that object are freed only
+ * when something comes there again. A page that tasks share keeps them apart: then each mapping is an object. */
 static void map_setup(const long arg[])
 {
 	pages = (size_t)arg[0];
+	share(new_memory(PAGE), PAGE);
 }
 
 static void map_run(void *state, uint64_t n)

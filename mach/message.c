@@ -30,10 +30,10 @@ static uint64_t touched(uintptr_t at, size_t size, int how)
 static void serve_calls(void)
 {
 	static struct message got;
-	port self = mach_task_self();
 	uintptr_t kept = 0;
 	uint64_t value;
 
+	task_self = mach_task_self();
 	must(mach_msg(&got, RECEIVE, 0, sizeof got, SERVER, 0, 0), "receive");
 	for (;;) {
 		size_t size = got.body[0] >> 32;
@@ -48,11 +48,11 @@ static void serve_calls(void)
 			kept = got.body[1];
 			value = touched(kept, size, got.body[3] & 3);
 			if (!(got.body[3] & KEEP))
-				(void)vm_deallocate(self, kept, size);
+				drop_memory(kept, size);
 			break;
 		case DROP:
 			value = kept ? touched(kept, PAGE, READ) : 0;
-			(void)vm_deallocate(self, kept, PAGE);
+			drop_memory(kept, PAGE);
 			break;
 		default:
 			value = got.size > HEADER ? size : 0;
@@ -220,8 +220,6 @@ static void grant_settle(void)
 	m.body[0] = ITEM(INTEGER_64, 64, 0) | IN_LINE;
 	if (call(DROP, HEADER + 8, 0) != sent)
 		fail("the page that came is another");
-	if (vm_deallocate(mach_task_self(), memory, PAGE) != 0)
-		fail("vm_deallocate");
 }
 
 static void echo_setup(const long arg[])

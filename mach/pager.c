@@ -19,8 +19,10 @@ static size_t used;
 static void supply(void)
 {
 	static struct message got, m;
-	uintptr_t pages = new_memory(PAGES * PAGE);
+	uintptr_t pages;
 
+	task_self = mach_task_self();
+	pages = new_memory(PAGES * PAGE);
 	for (size_t i = 0; i < PAGES; i++)
 		*(uint64_t *)(pages + i * PAGE) = MARK + i;
 	for (;;) {
@@ -57,8 +59,7 @@ static void touch(void)
 static void pager_setup(const long arg[])
 {
 	(void)arg;
-	must(vm_map(mach_task_self(), &area, PAGES * PAGE, 0, 1, serve(supply), 0, 0, READ_WRITE, READ_WRITE,
-		    INHERIT_COPY),
+	must(vm_map(task_self, &area, PAGES * PAGE, 0, 1, serve(supply), 0, 0, READ_WRITE, READ_WRITE, INHERIT_COPY),
 	     "vm_map");
 	touch();
 }

@@ -112,7 +112,7 @@ static void turn_setup(const long arg[])
 	if (!word)
 		word = (volatile uint32_t *)new_memory(PAGE);
 	*word = 0;
-	start(mach_task_self(), in_thread, stack + sizeof stack);
+	start(task_self, in_thread, stack + sizeof stack);
 }
 
 static void switch_setup(const long arg[])
