@@ -103,7 +103,7 @@ class Wanted:
     "modules",
     metavar="'FILE WORDS'",
     multiple=True,
-    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs or @probe.",
+    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs, @probe or @probe-mach.",
 )
 @click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")

@@ -51,8 +51,8 @@ def add(
 ) -> store.Guest:
     """Stores copies of a multiboot kernel and its modules, each `FILE WORDS…`, as the guest `name`.
 
-    FILE is a path without spaces, @initramfs or @probe. A kernel packed with gzip is unpacked; modules are not changed.
-    Raises UsageError for an invalid module, TargetError for a kernel that QEMU cannot load,
+    FILE is a path without spaces, @initramfs, @probe or @probe-mach. A kernel packed with gzip is unpacked; modules are
+    not changed. Raises UsageError for an invalid module, TargetError for a kernel that QEMU cannot load,
     MissingError if an ELF file of 64 bits needs objcopy and there is none.
     """
     linux.check_name(name)
@@ -61,9 +61,8 @@ def add(
     image, remarks = loadable(unpacked(given, str(kernel)), str(kernel))
     loaded, files = _loaded(modules)
     if not any(one.made for one in loaded):
-        remarks += (
-            f"None of its modules is {store.INITRAMFS} or {store.PROBE}: it is not told which rows are wanted.",
-        )
+        taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
+        remarks += (f"None of its modules is {taken}: it is not told which rows are wanted.",)
     manifest = store.Manifest(
         name=name,
         package=str(kernel.resolve()),
