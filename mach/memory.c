@@ -20,6 +20,8 @@ static uint64_t at_page(size_t i)
 	return *(volatile uint64_t *)(area + i * PAGE);
 }
 
+/* The area continues the program's own memory, so it has that memory's object, and after task_create its shadow: a
+ * fault does not make them. */
 static void fault_prepare(void)
 {
 	area = new_memory(AREA * PAGE);

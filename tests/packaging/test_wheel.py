@@ -58,7 +58,7 @@ def expected() -> set[str]:
 
 
 def test_the_wheel_holds_the_sources_and_nothing_built(wheel: Path) -> None:
-    """Expected: package, probe, plugin, Trio. Broken: a missing file, or somebody's binaries."""
+    """Expected: package, probe, plugin, Trio, Mach. Broken: a missing file, or somebody's binaries."""
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == expected()
