@@ -74,7 +74,9 @@ def program_for(*targets: Target, unit_costs: bool) -> Program:
     """The program that measures. Raises UsageError if one of the targets has no such program."""
     for target in targets:
         if not unit_costs and "probe" not in target.programs:
-            raise UsageError(f"{target.name} runs no program but that of the unit costs.", "Add --unit-costs.")
+            raise UsageError(
+                f"{target.name} runs no program but that of the unit costs.", "kernometer run --by path --unit-costs"
+            )
     if not unit_costs:
         return "probe"
     for target in targets:
