@@ -71,7 +71,11 @@ def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None
         (("ab", "--report", "/proc/x.html", "local", "local"), 5, "another file with --report FILE"),
         (("run", "--unit-costs"), 2, "local is neither Trio nor GNU Mach"),
         (("ab", "--unit-costs", "local", "wrap:true"), 2, "local is neither Trio nor GNU Mach"),
-        (("matrix", "--by", "time", "--unit-costs", "--on", "local,wrap:true"), 2, "local is neither Trio nor GNU Mach"),
+        (
+            ("matrix", "--by", "time", "--unit-costs", "--on", "local,wrap:true"),
+            2,
+            "local is neither Trio nor GNU Mach",
+        ),
         (("run", "--on", "wrap:false", ROW), 3, "never began"),
         (("run", "--on", "local:-Dint=", ROW), 4, "does not compile"),
         (("run", "--on", "qemu:linux-0.99", ROW, "--by", "path"), 6, "guest add"),
