@@ -39,7 +39,7 @@ def test_trios_unit_costs_are_a_registry_of_their_own() -> None:
     plan = plan_of(None, "path", "quick", ("trio/trap", "trio/fault"), 1, "probe-trio")
     assert plan.rows == ("trio/trap", "trio/fault@cow=0", "trio/fault@cow=1")
     assert plan.job().program == "probe-trio"
-    with pytest.raises(UsageError, match="'syscall/getppid' among Trio's unit costs") as caught:
+    with pytest.raises(UsageError, match="'syscall/getppid' among the unit costs") as caught:
         plan_of(None, "path", "quick", ("syscall/getppid",), 1, "probe-trio")
     assert "kernometer workloads --unit-costs" in caught.value.next_step
     with pytest.raises(UsageError) as caught:

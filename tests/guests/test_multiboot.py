@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import multiboot, store
+from kernometer.guests import multiboot, store, symbols
 from kernometer.guests.qemu import Machine
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Job
@@ -227,6 +227,24 @@ def test_without_objcopy_an_elf64_kernel_names_what_is_missing(
     with pytest.raises(MissingError) as caught:
         multiboot.add("tiny", made, ["@initramfs"])
     assert "binutils" in caught.value.next_step
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_names_of_a_kernel_of_64_bits_keep_their_addresses(kernel: Path, tmp_path: Path) -> None:
+    """Expected: a System.map with 64 bits each, and no names in what boots. Broken: the file of 32 bits has names with
+    half an address, and a profile of GNU Mach calls all of it by its last one."""
+    far = tmp_path / "far"
+    words = ("objcopy", "--change-section-address", ".text+0xffffffff80000000", str(wide(kernel, tmp_path)), str(far))
+    subprocess.run(words, check=True, timeout=60, capture_output=True)
+    guest = multiboot.add("tiny", wide(kernel, tmp_path), ["@initramfs"])
+    guest.check()
+    assert symbols.of_elf(guest.kernel.read_bytes()) is None
+    table = symbols.listed((guest.folder / store.SYSTEM_MAP).read_text().splitlines())
+    assert table is not None
+    assert "kernel_main" in table.names
+    assert b" t kernel_main\n" in multiboot.listing(far.read_bytes())[store.SYSTEM_MAP]
+    assert multiboot.listing(far.read_bytes())[store.SYSTEM_MAP].startswith(b"ffffffff80")
+    assert multiboot.listing(kernel.read_bytes()) == {}
 
 
 RECORDS = [

@@ -47,7 +47,7 @@ def wheel(checkout: Path) -> Path:
 
 def expected() -> set[str]:
     """The package's own files, the C sources and the published tables, by their names in the wheel."""
-    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio")}
+    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio", "mach")}
     places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)
@@ -58,7 +58,7 @@ def expected() -> set[str]:
 
 
 def test_the_wheel_holds_the_sources_and_nothing_built(wheel: Path) -> None:
-    """Expected: package, probe, plugin, Trio. Broken: a missing file, or somebody's binaries."""
+    """Expected: package, probe, plugin, Trio, Mach. Broken: a missing file, or somebody's binaries."""
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == expected()

@@ -15,7 +15,7 @@ from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.many import tell_errors
-from kernometer.cli.planning import plan_for, print_commands, tell_notes
+from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes
 from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def command(
     with ExitStack() as stack:
         guests = _guests(stack, split_targets(specs))
         if guests:
-            plan = plan_for(guests[0], "path", profile, words, None)
+            plan = plan_for(guests[0], "path", profile, words, None, program_for(*guests, unit_costs=False))
             rotated = [one for guest in guests for one in on_rotated_machines(guest, rotations)]
             images = {guest.guest.image for guest in guests}
             if dry_run:

@@ -103,7 +103,7 @@ class Wanted:
     "modules",
     metavar="'FILE WORDS'",
     multiple=True,
-    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs or @probe.",
+    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs, @probe or @probe-mach.",
 )
 @click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")
@@ -138,6 +138,9 @@ def add(env: Env, /, **given: Any) -> None:
     makes trio-mono, and so do hybrid, micro and one-server; micro+together=vfs,fs puts two services of micro into one
     process, mono+apart=fs takes one out of the kernel. Without one those four are built.
 
+    SYSTEM gnumach is Debian's GNU Mach, on which --unit-costs are measured, and nothing else. With the word dbg it is
+    the build with symbols, gnumach-dbg.
+
     With --kernel the guest NAME is made from a copy of your own linux, trio, or multiboot kernel; the other options
     become the guest's defaults.
 
@@ -157,7 +160,8 @@ def add(env: Env, /, **given: Any) -> None:
     if wanted.system not in (OWN if own else SYSTEMS):
         raise UsageError(
             f"There is no system {wanted.system!r} to add{' from a file' if own else ''}.",
-            f"linux and xen come from packages, trio from its sources; from a file (--kernel FILE): {', '.join(OWN)}.",
+            "linux, xen and gnumach come from packages, trio from its sources; "
+            f"from a file (--kernel FILE): {', '.join(OWN)}.",
         )
     wanted.check()
     if wanted.kernel is not None:
@@ -234,6 +238,18 @@ def _trio(env: Env, wanted: Wanted) -> None:
         _list_variant(env, wanted, guest.name)
 
 
+def _gnumach(env: Env, wanted: Wanted) -> None:
+    from kernometer.guests import mach
+
+    for each in wanted.versions:
+        if each != mach.DEBUG:
+            raise UsageError(f"There is no gnumach {each!r}.", f"Without a word, or {mach.DEBUG}: with symbols.")
+    for debug in dict.fromkeys(each == mach.DEBUG for each in wanted.versions or ("",)):
+        guest = mach.add(env.say, debug=debug)
+        _say_added(env, guest)
+        _list_variant(env, wanted, guest.name)
+
+
 def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
     from kernometer.guests import linux
 
@@ -249,4 +265,4 @@ def _say_added(env: Env, guest: Guest) -> None:
     click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
 
 
-SYSTEMS = {"linux": _from_packages, "xen": _xen, "trio": _trio}
+SYSTEMS = {"linux": _from_packages, "xen": _xen, "trio": _trio, "gnumach": _gnumach}

@@ -107,6 +107,6 @@ factorial = click.option(
 unit_costs = click.option(
     "--unit-costs",
     is_flag=True,
-    help="Trio's unit costs instead of the workloads: kernel entry, service call, fault, switch, copy (docs/trio.md).",
+    help="Unit costs of Trio or GNU Mach, no workloads: kernel entry, service call, fault, switch (docs/trio.md).",
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Print the commands without running them.")

@@ -72,13 +72,18 @@ def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
 
 def program_for(*targets: Target, unit_costs: bool) -> Program:
     """The program that measures. Raises UsageError if one of the targets has no such program."""
+    for target in targets:
+        if not unit_costs and "probe" not in target.programs:
+            raise UsageError(
+                f"{target.name} runs no program but that of the unit costs.", "kernometer run --by path --unit-costs"
+            )
     if not unit_costs:
         return "probe"
     for target in targets:
         if "probe-trio" not in target.programs:
             raise UsageError(
-                f"{target.name} is not Trio, and --unit-costs are of Trio's own calls.",
-                "One that is: qemu:trio-mono. Without --unit-costs any kernel can be measured.",
+                f"{target.name} is neither Trio nor GNU Mach, and --unit-costs are of their own calls.",
+                "One that is: qemu:trio-mono, qemu:gnumach. Without --unit-costs any kernel can be measured.",
             )
     return "probe-trio"
 

@@ -15,7 +15,7 @@ import click
 from kernometer.cli import options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.lists import is_target
-from kernometer.cli.planning import check_by, check_machines
+from kernometer.cli.planning import check_by, check_machines, program_for
 from kernometer.cli.words import TakesCommand, command_of
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Result
@@ -179,5 +179,5 @@ def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
 
     with closing(target_of(spec)) as target:
         check_by(by, target)
-        plan = plan_of(target, by, "full", sorted(map(exactly, rows)), 1)
+        plan = plan_of(target, by, "full", sorted(map(exactly, rows)), 1, program_for(target, unit_costs=False))
         return read_file(measured(env, plan, target, "predict"))

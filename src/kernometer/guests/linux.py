@@ -16,7 +16,7 @@ from kernometer.guests.suites import Say
 #: "6.1", "6.1-cloud".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
 #: Names for guests from packages and for Trio's.
-TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*")
+TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*|gnumach|gnumach-dbg")
 
 _STANDARD = Machine()
 #: Linux's System.map has some 5 MB.

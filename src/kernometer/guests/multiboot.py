@@ -51,8 +51,8 @@ def add(
 ) -> store.Guest:
     """Stores copies of a multiboot kernel and its modules, each `FILE WORDS…`, as the guest `name`.
 
-    FILE is a path without spaces, @initramfs or @probe. A kernel packed with gzip is unpacked; modules are not changed.
-    Raises UsageError for an invalid module, TargetError for a kernel that QEMU cannot load,
+    FILE is a path without spaces, @initramfs, @probe or @probe-mach. A kernel packed with gzip is unpacked; modules are
+    not changed. Raises UsageError for an invalid module, TargetError for a kernel that QEMU cannot load,
     MissingError if an ELF file of 64 bits needs objcopy and there is none.
     """
     linux.check_name(name)
@@ -61,9 +61,8 @@ def add(
     image, remarks = loadable(unpacked(given, str(kernel)), str(kernel))
     loaded, files = _loaded(modules)
     if not any(one.made for one in loaded):
-        remarks += (
-            f"None of its modules is {store.INITRAMFS} or {store.PROBE}: it is not told which rows are wanted.",
-        )
+        taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
+        remarks += (f"None of its modules is {taken}: it is not told which rows are wanted.",)
     manifest = store.Manifest(
         name=name,
         package=str(kernel.resolve()),
@@ -77,7 +76,7 @@ def add(
         modules=loaded,
         output=output,
     )
-    return store.add(manifest, files | {store.KERNEL: image})
+    return store.add(manifest, files | {store.KERNEL: image} | listing(unpacked(given, str(kernel))))
 
 
 def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
@@ -105,6 +104,19 @@ def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
     return kernel, ()
 
 
+def listing(kernel: bytes) -> dict[str, bytes]:
+    """The guest's SYSTEM_MAP with the names of an ELF file of 64 bits, whose addresses do not fit into the file of 32
+    bits that boots; nothing if it is another file, or stripped."""
+    if kernel[:4] != elf.MAGIC or kernel[4] != _ELF64:
+        return {}
+    try:
+        names = sorted((address, name) for name, section, address, _ in elf.symbols(kernel) if section.code)
+    except LookupError:
+        return {}
+    lines = "".join(f"{address:016x} t {name}\n" for address, name in names)
+    return {store.SYSTEM_MAP: lines.encode()} if lines else {}
+
+
 def _header_flags(kernel: bytes) -> int | None:
     """The flags of the multiboot 1 header, at a multiple of four; None without one."""
     for at in range(0, min(len(kernel), SEARCHED) - 11, 4):
@@ -115,12 +127,12 @@ def _header_flags(kernel: bytes) -> int | None:
 
 
 def _as_elf32(kernel: bytes, name: str) -> bytes:
-    """The same segments, with unchanged code, in an ELF file of 32 bits."""
+    """The same segments, with unchanged code, in an ELF file of 32 bits without symbols: see `listing`."""
     programs.need(f"{name} is an ELF file of 64 bits, which objcopy converts for multiboot loaders", "objcopy")
     with tempfile.TemporaryDirectory(prefix="kernometer-objcopy-") as made:
         wide, narrow = Path(made, "wide"), Path(made, "narrow")
         wide.write_bytes(kernel)
-        words = ("objcopy", "-I", "elf64-x86-64", "-O", "elf32-i386", str(wide), str(narrow))
+        words = ("objcopy", "-S", "-I", "elf64-x86-64", "-O", "elf32-i386", str(wide), str(narrow))
         try:
             done = subprocess.run(
                 words, stdin=subprocess.DEVNULL, capture_output=True, timeout=OBJCOPY_SECONDS, check=False
@@ -147,7 +159,7 @@ def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str,
         file, _, arguments = module.strip().partition(" ")
         arguments = arguments.strip()
         _check_words(arguments)
-        if file in (store.INITRAMFS, store.PROBE):
+        if file in (store.INITRAMFS, store.PROBE, store.MACH):
             found.append(store.Module(file=file, arguments=arguments))
             continue
         if not file or file.startswith("@"):

@@ -29,6 +29,7 @@ SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build 
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
+MACH = "@probe-mach"  #: the same: the program of mach/, which measures unit costs as GNU Mach's boot task
 LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
 #: The manifest's digests of files.
@@ -47,14 +48,14 @@ _CHANGED = re.compile(r"trio-[a-z-]+(?:\+(?:(?:together|apart)=[a-z0-9_,]+|with=
 class Module(msgspec.Struct, frozen=True, kw_only=True):
     """A multiboot module: a file that the loader puts into memory next to the kernel, with arguments."""
 
-    file: str  #: its name in the guest's directory, or INITRAMFS or PROBE
+    file: str  #: its name in the guest's directory, or INITRAMFS, PROBE or MACH
     arguments: str = ""
     sha256: str = ""  #: "" if it is made for the job
 
     @property
     def made(self) -> bool:
         """Whether it is made for each job."""
-        return self.file in (INITRAMFS, PROBE)
+        return self.file in (INITRAMFS, PROBE, MACH)
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,8 +126,8 @@ class Guest:
         return Path(LINK) / KERNEL if self.manifest.modules else self.kernel
 
     def initrd(self, initramfs: str, probe: str = "probe", arguments: tuple[str, ...] = ()) -> str:
-        """The value for QEMU's -initrd. `initramfs` is the job's archive, `probe` the static probe, and `arguments` are
-        the job's. Multiboot modules have names below LINK.
+        """The value for QEMU's -initrd. `initramfs` is the job's archive, `probe` the measuring program, `arguments`
+        are the job's. Multiboot modules have names below LINK.
 
         QEMU separates modules by commas, so a comma within arguments is doubled.
         """
@@ -134,13 +135,13 @@ class Guest:
             return initramfs
         words = []
         for one in self.manifest.modules:
-            file = {INITRAMFS: initramfs, PROBE: probe}.get(one.file, f"{LINK}/{one.file}")
-            more = arguments if one.file == PROBE else ()
+            file = {INITRAMFS: initramfs, PROBE: probe, MACH: probe}.get(one.file, f"{LINK}/{one.file}")
+            more = arguments if one.file in (PROBE, MACH) else ()
             words.append(" ".join(part for part in (file, one.arguments, *more) if part).replace(",", ",,"))
         return ",".join(words)
 
     def has(self, module: str) -> bool:
-        """Whether INITRAMFS or PROBE is one of its multiboot modules."""
+        """Whether INITRAMFS, PROBE or MACH is one of its multiboot modules."""
         return any(one.file == module for one in self.manifest.modules)
 
     @property
@@ -327,6 +328,8 @@ def _again(name: str) -> str:
         return f"'kernometer guest add {name.replace('-', ' ', 1)}' adds it."
     if system == "xen":
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
+    if system == "gnumach":
+        return f"'kernometer guest add gnumach{f' {version}' if version else ''}' adds it."
     if system == "trio":
         return f"'kernometer guest add trio{f' {version}' if version else ''}' adds it."
     return f"'kernometer guest add linux --kernel FILE --name {name}' makes it from a kernel of your own."

@@ -67,6 +67,16 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A package, downloaded."""
+
+    package: Package
+    suite: str
+    file: Path
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fetched:
     """A kernel's packages, downloaded."""
 
@@ -138,6 +148,47 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     raise _none(f"Linux {series}" + (f" of flavour {flavour}" if flavour else ""), there, left_out)
 
 
+def newest_of(wanted: re.Pattern[str], prefix: str, folder: Path, say: Say, *, later: bool = False) -> Found | None:
+    """Downloads the newest package whose name is `wanted`, which begins with `prefix`, from the first list that has one
+    into `folder`: the system's, else our own of its sources, and if `later` those of later releases. None if none has.
+
+    Raises TargetError if apt fails.
+    """
+    apt_module.need()
+    failed: TargetError | None = None
+    for apt, remarks in _lists(say, later):
+        newest: Package | None = None
+        for one in apt.show(name for name in apt.names(prefix) if wanted.fullmatch(name)):
+            if newest is None or apt_module.newer(one.version, newest.version):
+                newest = one
+        if newest is None:
+            continue
+        say(f"Downloading {newest.name} {newest.version}, {newest.size / 1e6:.0f} MB …")
+        try:
+            return Found(newest, apt.suite(newest), apt.download(newest, folder), remarks)
+        except TargetError as error:  # the mirror has replaced a package of the lists
+            failed = error
+    if failed is not None:
+        raise failed
+    return None
+
+
+def _lists(say: Say, later: bool) -> Iterator[tuple[Apt, tuple[str, ...]]]:
+    """Package lists, nearest first, and remarks on them; a suite whose lists cannot be trusted is left out."""
+    for own in _system(say):
+        yield own, ()
+    for source in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "later") if later else ()):
+        try:
+            found = _opened(source, say)
+        except UnreachableError:
+            raise
+        except TargetError as error:
+            say(f"{source.suite} is left out: {error.text}")
+            continue
+        if found is not None:
+            yield found
+
+
 def own_series(say: Say) -> str:
     """The series of this release's own kernel. Raises MissingError if its package sources have none."""
     apt_module.need()
@@ -194,7 +245,8 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
         found: list[Candidate] = []
         for source in sources:
             try:
-                found += _opened(source, say)
+                if (opened := _opened(source, say)) is not None:
+                    found += _kernels(*opened)
             except UnreachableError:
                 raise
             except TargetError as error:
@@ -265,19 +317,20 @@ def _debian(suite: str) -> str:
     return "security" if suite.endswith("-security") else "Debian"
 
 
-def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
-    """The kernels of a suite beyond the system's; none if the mirror has no such suite, or one of another origin."""
+def _opened(source: Source, say: Say) -> tuple[Apt, tuple[str, ...]] | None:
+    """The lists of a suite beyond the system's, and remarks; None if the mirror has no such suite, or one of another
+    origin."""
     strict = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: yes"))
     lenient = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: no"))
     if lenient.fresh(LISTS_HOURS):
-        return _kernels(lenient, (_expired(lenient, source.suite),))
+        return lenient, (_expired(lenient, source.suite),)
     try:
         if not strict.fresh(LISTS_HOURS):
             say(f"Looking for {source.suite} on the system's mirror …")
         strict.update(LISTS_HOURS)
-        return _kernels(strict) if strict.release("Origin") in DISTRIBUTIONS else ()
+        return (strict, ()) if strict.release("Origin") in DISTRIBUTIONS else None
     except NoSuiteError:
-        return ()
+        return None
     except ExpiredError:
         lenient.update()
         if lenient.release("Suite").partition("-")[0] not in ROLLING or lenient.release("Origin") not in DISTRIBUTIONS:
@@ -285,7 +338,7 @@ def _opened(source: Source, say: Say) -> tuple[Candidate, ...]:
             raise
         remark = _expired(lenient, source.suite)
         say(remark)
-        return _kernels(lenient, (remark,))
+        return lenient, (remark,)
 
 
 def _expired(apt: Apt, suite: str) -> str:

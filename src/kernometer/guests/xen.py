@@ -7,15 +7,12 @@ words are added to Xen's command line (`xen+xpti=true`); the domain has the comm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import apt as apt_module
-from kernometer.guests import kernelpackage, linux, multiboot, store, variant
-from kernometer.guests.apt import LISTS_HOURS, Apt, Package
+from kernometer.guests import kernelpackage, linux, multiboot, store, suites, variant
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 from kernometer.guests.suites import Say
 
@@ -46,8 +43,13 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
     name = guest_name(wanted)
     below = _dom0(wanted, say)
     with store.new_folder() as folder:
-        package, suite, file = _fetch(folder, say)
-        packed = _image(file)
+        found = suites.newest_of(_PACKAGE, "xen-hypervisor-", folder, say)
+        if found is None:
+            raise MissingError(
+                "This system's package sources have no Xen.", "Debian has it in main, Ubuntu in universe."
+            )
+        package = found.package
+        packed = _image(found.file)
     hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
     kernel = below.kernel.read_bytes()
     made = below.manifest
@@ -55,7 +57,7 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
         name=name,
         package=f"{package.name} with {made.package}",
         version=f"{package.version} with {made.version}",
-        suite=suite,
+        suite=found.suite,
         parts=(f"{made.package} {made.package_sha256}", *made.parts),
         remarks=made.remarks,
         release=made.release,
@@ -117,42 +119,6 @@ def _for_rows(folder: Path) -> dict[str, bytes]:
     """The kernel's configuration and modules, for rows that need them."""
     files = (folder / store.CONFIG, *sorted((folder / store.DRIVERS).glob("*")))
     return {str(each.relative_to(folder)): each.read_bytes() for each in files if each.is_file()}
-
-
-def _fetch(folder: Path, say: Say) -> tuple[Package, str, Path]:
-    """Package, suite and file of the newest hypervisor: from the system's lists, else from our own of its sources."""
-    apt_module.need()
-    failed: TargetError | None = None
-    for apt in _lists(say):
-        found = _newest(apt)
-        if found is None:
-            continue
-        say(f"Downloading {found.name} {found.version}, {found.size / 1e6:.0f} MB …")
-        try:
-            return found, apt.suite(found), apt.download(found, folder)
-        except TargetError as error:  # the mirror has replaced a package of the lists
-            failed = error
-    if failed is not None:
-        raise failed
-    raise MissingError("This system's package sources have no Xen.", "Debian has it in main, Ubuntu in universe.")
-
-
-def _lists(say: Say) -> Iterator[Apt]:
-    yield Apt()
-    own = Apt.private("system")
-    if not own.fresh(LISTS_HOURS):
-        say("Fetching the system's package lists …")
-    own.update(LISTS_HOURS)
-    yield own
-
-
-def _newest(apt: Apt) -> Package | None:
-    packages = apt.show(name for name in apt.names("xen-hypervisor-") if _PACKAGE.fullmatch(name))
-    newest: Package | None = None
-    for one in packages:
-        if newest is None or apt_module.newer(one.version, newest.version):
-            newest = one
-    return newest
 
 
 def _image(package: Path) -> bytes:

@@ -32,7 +32,8 @@ class Deadline:
 #: A target without output for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
 SILENCE_SECONDS = 300.0
 
-#: The measuring programs: the probe, or its engine with Trio's own units (trio/user/probe-trio). Each has a registry.
+#: The measuring programs: the probe, or its engine with units of kernels (trio/user/probe-trio; on GNU Mach mach/ is in
+#: its place, and has its list). Each has a registry.
 Program = Literal["probe", "probe-trio"]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import events, initramfs, programs, store, trace, trio
+from kernometer.guests import events, initramfs, mach, programs, store, trace, trio
 from kernometer.guests.emulator import SAID, end_of
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
@@ -62,8 +62,9 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
         (folder / name).touch()
     if guest.manifest.modules:
         guest.link(folder)
-    if guest.has(store.PROBE):
-        (folder / PROBE).write_bytes(build.static_probe().read_bytes())
+    for module, made in ((store.PROBE, build.static_probe), (store.MACH, mach.probe)):
+        if guest.has(module):
+            (folder / PROBE).write_bytes(made().read_bytes())
     if initrd:
         (folder / INITRD).write_bytes(initrd)
 

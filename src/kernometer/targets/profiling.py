@@ -10,7 +10,7 @@ import msgspec
 
 from kernometer.cache import cache_folder, kept
 from kernometer.errors import TargetError
-from kernometer.guests import events, profile, programs, store, symbols, trio
+from kernometer.guests import events, mach, profile, programs, store, symbols, trio
 from kernometer.guests.symbols import Symbols
 from kernometer.guests.trace import Trace
 from kernometer.results.iteration import Iteration, median_iteration
@@ -69,8 +69,11 @@ def _runs(row: str, come: Sequence[bytes]) -> tuple[Run, ...]:
 
 def of_files(guest: store.Guest, program: Program) -> Symbols:
     """The names of functions that the guest's files and the programs in it have."""
-    measures = trio.probe() if program == "probe-trio" else build.static_probe()
-    files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
+    if guest.has(store.MACH):
+        files = {mach.PROBE: mach.probe().read_bytes()}
+    else:
+        measures = trio.probe() if program == "probe-trio" else build.static_probe()
+        files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
     files |= {one.file: (guest.folder / one.file).read_bytes() for one in guest.manifest.modules if not one.made}
     known = [symbols.program_of(name, content) for name, content in files.items()]
     kernel = guest.kernel.read_bytes()

@@ -50,7 +50,6 @@ class QemuTarget:
     without_plugin: str = ""  #: why there is none
     accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
-    by: ClassVar[tuple[By, ...]] = ("time", "path")
     quick_start: ClassVar[bool] = False
     profiles: ClassVar[bool] = True
 
@@ -71,7 +70,14 @@ class QemuTarget:
         return f"qemu:{self.variant.name}"
 
     @property
+    def by(self) -> tuple[By, ...]:
+        """GNU Mach's boot task counts only."""
+        return ("path",) if self.guest.has(store.MACH) else ("time", "path")
+
+    @property
     def programs(self) -> tuple[Program, ...]:
+        if self.guest.has(store.MACH):
+            return ("probe-trio",)
         return ("probe", "probe-trio") if trio.is_trio(self.guest) else ("probe",)
 
     def place(self, by: By) -> Place:
