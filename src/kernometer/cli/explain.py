@@ -93,6 +93,8 @@ def command(
     if timing:
         from kernometer.cli.timing import tell as tell_time
 
+        if report_file is not None:
+            raise _no_report()
         tell_time(env, name_a, name_b, words)
         return
     if all(map(is_target, names)):

@@ -146,8 +146,8 @@ def _legend(view: View) -> Iterator[str]:
     yield "Hardware: what events cost beyond their one instruction, by published figures:"
     for one in view.hardware.price:
         yield f"  {one.event}: {one.what}, {one.low.cycles:,.0f} to {one.high.cycles:,.0f} cycles"
-    yield "No time: too few rows of its family are near; or its own prediction is far off; or"
-    yield "it has more of such events for each instruction than any row judged."
+    yield "No time: too few rows of its family are near; its own prediction is far off; or"
+    yield "it has more of these events for each instruction than any row judged."
 
 
 def _table(first: str, *heads: str) -> Table:
