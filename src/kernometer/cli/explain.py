@@ -29,6 +29,7 @@ Examples:
   kernometer explain published/griffiths-2006:ppc      what is odd in one
   kernometer explain label:before label:after
   kernometer explain by-path by-time     counts and times of one system
+  kernometer explain --time label:host label:linux label:trio-micro
   kernometer explain qemu:trio-mono qemu:trio-micro proc/fork-exit syscall/stat
   kernometer explain qemu:linux-6.1 qemu:trio-mono proc/fork-exit
 
@@ -43,6 +44,7 @@ refute it is there and does not). docs/explain.md lists the rules."""
 @click.argument("name_b", metavar="[B]", required=False, shell_complete=complete.results)
 @click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=complete.rows)
 @options.delta
+@click.option("--time", "timing", is_flag=True, help="A by time and B by path judge a model; ROWs are results by path.")
 @options.different_machines
 @options.report
 @raw_option
@@ -54,6 +56,7 @@ def command(
     name_b: str | None,
     words: tuple[str, ...],
     delta: float,
+    timing: bool,
     different_machines: bool,
     report_file: Path | None,
 ) -> None:
@@ -64,6 +67,10 @@ def command(
     copies, faults and switches cost in each operation, and --report draws that; of others, which topics (security
     modules, scheduling, page tables …) make the difference. Stored sessions have this too, with unit costs of the same
     kernels, or with profiles.
+
+    With --time a model from counts of events to time is fitted to one kernel measured by time (A) and by path (B), and
+    judged on families that it has not seen. Results by path in place of ROW then show what the hardware would add, as
+    a range, and times where the model is good enough.
 
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.
@@ -83,6 +90,13 @@ def command(
     names = [name for name in (name_a, name_b) if name]
     if len(set(names)) < len(names):
         raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
+    if timing:
+        from kernometer.cli.timing import tell as tell_time
+
+        if report_file is not None:
+            raise _no_report()
+        tell_time(env, name_a, name_b, words)
+        return
     if all(map(is_target, names)):
         raise click.exceptions.Exit(_measured(env, names, words, report_file))
     if words:
