@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from kernometer.explain.factorial import Cell, cells, effects
+from kernometer.explain.factorial import Cell, between, cells, effects
 from kernometer.explain.partitions import structure_of, switched, switches_of
 
 SWITCHES = ("a", "b", "c")
@@ -69,3 +69,9 @@ def test_names_of_structures_have_their_switches() -> None:
                 name = switched(structure, on)
                 assert switches_of(name) == (structure, frozenset(on))
                 assert structure_of(f"qemu:trio-{name}+memory=64") == (name, "+memory=64")
+
+
+@pytest.mark.parametrize(("share", "effect"), [(0.0, 10.0), (0.25, 15.0), (1.0, 30.0), (1.5, 40.0)])
+def test_a_partition_has_of_an_effect_what_it_has_of_the_messages(share: float, effect: float) -> None:
+    """Expected: mono's without messages, micro's with all of them, and more with more. Broken: the other way round."""
+    assert between(10.0, 30.0, share) == effect
