@@ -2,7 +2,7 @@
 partition of the services with random switches.
 
     python -m scripts.cells --draw 24 [--seed 1]      names what to measure, the partitions without switches too
-    python -m scripts.cells --store DIR --label L …   judges their sessions, by those of both structures' factorials
+    python -m scripts.cells --store DIR label:L …   judges their sessions, by those of both structures' factorials
 
 What switches cost in a partition is what they cost in mono, and of the difference to micro that share which the
 partition has of micro's messages (explain.factorial.between). The output is the table of docs/trio.md.
@@ -111,7 +111,7 @@ def main() -> None:
     parser.add_argument("--draw", type=int, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--store", type=Path)
-    parser.add_argument("--label", nargs="+", default=[])
+    parser.add_argument("labels", nargs="*", metavar="label:L")
     asked = parser.parse_args()
     if asked.draw:
         drawn = list(draw(asked.draw, asked.seed))
@@ -119,7 +119,7 @@ def main() -> None:
         print("\n".join(target(each) for each in (*without, *(switched(each, sorted(on)) for each, on in drawn))))
     else:
         store = Store(asked.store)
-        _print(misses([one for label in asked.label for one in store.load_set(label)]))
+        _print(misses([one for label in asked.labels for one in store.load_set(label)]))
 
 
 if __name__ == "__main__":
