@@ -71,11 +71,11 @@ def misses(results: Iterable[Result]) -> list[Miss]:
         if structure in (MONO, MICRO) or not on or any(each not in known for each in needed):
             continue
         off, mono, mono_on, micro, micro_on = (known[each] for each in needed)
+        name = switched(structure, sorted(on))
         for row in set(kernel.costs).intersection(*(each.costs for each in (off, mono, mono_on, micro, micro_on))):
             share = off.messages[row] / micro.messages[row] if micro.messages[row] else 0.0
             effect = between(mono_on.costs[row] - mono.costs[row], micro_on.costs[row] - micro.costs[row], share)
             true = kernel.costs[row]
-            name = switched(structure, sorted(on))
             found_misses.append(Miss(name, row, (off.costs[row] + effect) / true - 1, log(true / off.costs[row])))
     return found_misses
 

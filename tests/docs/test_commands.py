@@ -32,13 +32,10 @@ def environment(folder: Path) -> dict[str, str]:
     return {**inherited, "PATH": path, "HOME": str(home), "PYTHONPATH": str(folder / "src")}
 
 
-def do(block: Block, folder: Path, env: dict[str, str]) -> None:
-    """One block in the page's folder."""
-    if block.file:
-        (folder / block.file).write_text(block.text)
-        return
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.script],
+def run(script: str, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """A block's commands in the page's folder."""
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
         cwd=folder,
         env=env,
         capture_output=True,
@@ -47,6 +44,14 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
         check=False,
         stdin=subprocess.DEVNULL,
     )
+
+
+def do(block: Block, folder: Path, env: dict[str, str]) -> None:
+    """One block in the page's folder."""
+    if block.file:
+        (folder / block.file).write_text(block.text)
+        return
+    done = run(block.script, folder, env)
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import ROOT
 from tests.docs.pages import blocks
-from tests.docs.test_commands import LIMIT, copy_of_checkout, environment
+from tests.docs.test_commands import copy_of_checkout, environment, run
 
 PAGES = sorted(page for page in (ROOT / "examples/sources").glob("*.md") if page.stem != "README")
 
@@ -25,16 +24,7 @@ def test_the_tables_are_those_of_the_stored_sessions(page: Path, tmp_path: Path)
     scripts = [block.script for block in blocks(text) if block.script and not block.skipped]
     assert scripts
     for script in scripts:
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = run(script, folder, env)
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         for line in done.stdout.splitlines():
             assert not line.startswith("|") or line in text.splitlines(), line

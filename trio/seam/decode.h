@@ -6,9 +6,6 @@
 #include "abi/time.h"
 #include "port.h"
 
-#define PATH_BYTES 4096
-#define MOST_BYTES 0x7ffff000UL
-
 #define user_grant(address, length) \
 	((address) | (length) ? grant_caller(r->task, address, MIN(length, MOST_BYTES)) : (struct grant){ 0, 0 })
 #define user_grant_if(address, length) user_grant(address, (address) ? (length) : 0)

@@ -30,13 +30,9 @@ static inline void at_once(const struct request *r, verdict said)
 /* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */
 bool wait_for_answer(struct request *r);
 
-#if !PARKING_COUNTED
-#define HANDLE(r, call)                                \
-	while ((call) == PARKED && wait_for_answer(r)) \
-	continue
-#else
-/* Two runs of a handler have in common no more than the shorter one did. */
-#define HANDLE(r, call)                                                  \
+#if PARKING_COUNTED
+/* In the place of the loop that runs a handler again. Two runs have in common no more than the shorter one did. */
+#define COUNTED_HANDLE(r, call)                                          \
 	do {                                                             \
 		uint64_t parked_ = 0, took_ = cpu_cycles();              \
 		verdict said_ = (call);                                  \

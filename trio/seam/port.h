@@ -32,6 +32,11 @@ struct grant {
 	uint64_t length;
 };
 
+/* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB; a path or another string: as much as may
+ * be one. */
+#define MOST_BYTES 0x7ffff000UL
+#define PATH_BYTES 4096
+
 /* An invariant of the service's own does not hold: it cannot go on. */
 _Noreturn void panic(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -291,6 +291,7 @@ class _Kernel(_Domain):
         self.locked = _locked(made, found)
         self.mixed = bool(made.servers)
         self.decoded_by_services = "decoded-by-services" in made.switches
+        self.parking_counted = "parking-counted" in made.switches
 
     def text(self) -> str:
         services = self.domain.services
@@ -348,7 +349,9 @@ class _Kernel(_Domain):
         if not member.waits and not member.gives_way:
             return [f"at_once(r, {run});"]
         begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
-        return [f"{begin};", f"HANDLE(r, {run});"]
+        if self.parking_counted:
+            return [f"{begin};", f"COUNTED_HANDLE(r, {run});"]
+        return [f"{begin};", f"while ({run} == PARKED && wait_for_answer(r))", "\tcontinue;"]
 
     def entered(self) -> list[str]:
         """Calls of servers to services in the kernel, by endpoint."""

@@ -50,7 +50,7 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str, bool], ...]], ...] = (
     ),
     (
         "In vfs\n\nThe dispatcher's case unpacks the words.",
-        (("", "vfs_dispatch.c", r"\tcase \d+:\n\t\treturn service->read\(r, ", False),),
+        (("", "vfs_dispatch.c", r"\tcase \d+:\n\t\treturn service->read\(r, \(int32_t\)words\[", False),),
     ),
     (
         "A call between services: `fs.read`\n\nIn the same domain it is a procedure call (mono).",

@@ -144,11 +144,13 @@ def _check_names(words: Sequence[str], known: Sequence[Workload], program: Progr
             continue
         close = get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
-        units = program == "probe-trio" or word.startswith(("trio/", "mach/"))
+        units = program == "probe-trio" or word.startswith(UNITS)
         shown = f"kernometer workloads{' --unit-costs' if units else ''}"
         raise UsageError(f"There is no workload {word!r}{_AMONG[program]}.", f"{hint}'{shown}' shows them all.")
 
 
+#: How the names of unit costs begin, and no workload's.
+UNITS = ("trio/", "mach/")
 #: The end of the error about an unknown name, by program.
 _AMONG: dict[Program, str] = {"probe": "", "probe-trio": " among the unit costs"}
 

@@ -13,7 +13,7 @@ from kernometer.cli.env import Env
 
 def _fill(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
-    from kernometer.campaign.plan import Effort, exactly
+    from kernometer.campaign.plan import UNITS, Effort, exactly
 
     env = context.find_object(Env)
     if name is None or env is None:
@@ -22,7 +22,7 @@ def _fill(context: click.Context, _parameter: click.Parameter, name: str | None)
     session, rows = result.session, [row.row for one in result.workloads.values() for row in one.rows]
     efforts = {key: session.effort[key] for key in (one.name for one in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
-    given["unit_costs"] = any(row.startswith(("trio/", "mach/")) for row in rows)
+    given["unit_costs"] = any(row.startswith(UNITS) for row in rows)
     context.default_map = {**(context.default_map or {}), **given}
     words.repeat(context, tuple(exactly(row) for row in rows if not row.startswith("cmd/")), session.command)
 

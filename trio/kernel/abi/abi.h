@@ -37,9 +37,6 @@ void call_begin_anew(struct task *t, uint64_t number);
 /* absent.c: a copy of the present call met a page that has to be brought. */
 void call_met_absent(struct task *t);
 
-/* The most that one call moves: Linux's MAX_RW_COUNT, a page less than 2 GiB. */
-#define MOST_BYTES 0x7ffff000UL
-
 /* Memory of the present task's. What is not its own gives -EFAULT when it is used, not here: an id of USER_END is
  * nobody's. Since the length is bounded, no part of it can be an id of another kind. */
 static inline struct grant user_grant(uint64_t address, uint64_t length)
@@ -52,9 +49,6 @@ static inline struct grant user_grant_if(uint64_t address, uint64_t length)
 {
 	return user_grant(address, address == 0 ? 0 : length);
 }
-
-/* A path or another string: as much as may be one. */
-#define PATH_BYTES 4096
 
 /* The memory that `count` iovecs at `address` name, as one grant. 0 or -EINVAL, -EFAULT. One at a time a task. */
 int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct grant *out);

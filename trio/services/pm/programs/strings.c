@@ -5,7 +5,6 @@
  * then the script's name in place of the caller's first argument. */
 #include "programs/image.h"
 
-#define PATH_BYTES 4096
 #define MOST_PAGES 512
 #define MOST_STRING (128UL << 10)
 
