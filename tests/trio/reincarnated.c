@@ -27,12 +27,15 @@ static void load(void)
 	static unsigned char now[BYTES], back[BYTES];
 
 	while (!seen->ends) {
-		int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600);
+		int fd = open("file", O_RDWR | O_CREAT | O_TRUNC, 0600), is_synced;
 
 		memset(now, 1 + seen->rounds % 255, sizeof now);
-		seen->errors += fd < 0 || write(fd, now, sizeof now) != sizeof now || fsync(fd) != 0;
-		seen->errors += pread(fd, back, sizeof back, 0) != sizeof back || close(fd) != 0;
-		seen->wrong += memcmp(now, back, sizeof now) != 0;
+		is_synced = fd >= 0 && write(fd, now, sizeof now) == sizeof now && fsync(fd) == 0;
+		if (!is_synced || pread(fd, back, sizeof back, 0) != sizeof back)
+			seen->errors++;
+		else
+			seen->wrong += memcmp(now, back, sizeof now) != 0;
+		close(fd);
 		seen->rounds++;
 	}
 }
