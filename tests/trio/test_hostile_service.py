@@ -213,6 +213,16 @@ def test_a_service_without_state_that_faults_or_loops_begins_anew(hostile: Hosti
 
 
 @pytest.mark.slow(minutes=0.5)
+@pytest.mark.parametrize("harm", LOOPS)
+def test_with_heartbeats_rs_ends_a_service_that_does_not_answer(hostile: Hostile, harm: str) -> None:
+    seen = hostility.run(hostile("micro+with=heartbeats", "ram_block", Orders(FATAL, harm)))
+    others_are_well(seen, LOST["ram_block"])
+    assert set(seen.rounds["alone"].values()) == {"ok"}, seen.ended
+    assert "rs: ram_block does not say that it is alive" in str(seen.ended)
+    assert "it does not answer" not in str(seen.ended), "the clock's ticks were first"
+
+
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("harm", ["null", "stack overflow", "loops"])
 def test_services_in_one_process_end_together(hostile: Hostile, harm: str) -> None:
     ended_and_errors(hostile, "micro+together=vfs,fs", VFS_AND_FS, harm)

@@ -80,8 +80,8 @@ def test_a_disks_driver_is_replaced_and_stopped_under_load_and_nothing_is_lost(
 def test_the_file_system_is_stopped_under_load_and_what_was_synced_is_there(
     kernel: Kernel, program: Program, programs: dict[str, bytes], tmp_path: Path
 ) -> None:
-    """Expected: who wrote is told by fsync, once for each end, that it may be lost; what fsync answered for is there; the
-    disk is sound. Broken: a write that is lost in silence, a node that stands for another file."""
+    """Expected: who wrote is told by fsync, once for each end, that it may be lost; what fsync answered for is there;
+    the disk is sound. Broken: a write that is lost in silence, a node that stands for another file."""
     image = tmp_path / "image"
     make(image, 4096, 4096, 512)
     said, console = reincarnated(kernel, program, programs, image, "fs")
@@ -93,7 +93,8 @@ def test_the_file_system_is_stopped_under_load_and_what_was_synced_is_there(
 
 
 LOST_BY_FS = """mkdir /mnt; mount -t minix /dev/vda /mnt; cd /mnt; echo synced >file; sync; echo unsynced >other
-exec 3>>file 4<other; rm other; echo more >&3; rs stop fs >/dev/null; cat file; ls; cat <&4; echo again >&3; sync; cat file"""
+exec 3>>file 4<other; rm other; echo more >&3; rs stop fs >/dev/null; cat file; ls; cat <&4
+echo again >&3; sync; cat file"""
 
 
 def test_what_the_file_system_loses_and_what_it_keeps(kernel: Kernel, user_programs: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-/* ends.c: the end of a server that is a process, after a fault, its own panic, or when another program takes its place.
- * What it had of the machine is given back. Whoever has called it waits for the next one, if rs may start one; else the
- * call fails with EIO, and so do later ones. */
+/* ends.c: the end of a server that is a process, after a fault, its own panic, or when another program takes its place;
+ * and how one begins. What it had of the machine is given back. Whoever has called it waits for the next one, if rs may
+ * start one; else the call fails with EIO, and so do later ones. */
 #include "servers.h"
 #include "core/frames.h"
 #include "queue.h"
@@ -19,7 +19,7 @@ static void fail(struct task *t)
 
 void server_lose(struct server *s)
 {
-	s->life = SERVER_LOST;
+	s->lives.now = SERVER_LOST;
 	while (!queue_is_empty(&s->callers)) {
 		struct task *t = first_caller(s);
 
@@ -33,8 +33,8 @@ static bool was_struck(const struct server *s, const struct task *t)
 {
 	const struct caller *c = &t->caller;
 
-	return s->struck.header == c->header && s->struck.task == t->number &&
-	       memcmp(s->struck.words, c->words, HEADER_WORDS(c->header) * sizeof *c->words) == 0;
+	return s->lives.struck.header == c->header && s->lives.struck.task == t->number &&
+	       memcmp(s->lives.struck.words, c->words, HEADER_WORDS(c->header) * sizeof *c->words) == 0;
 }
 
 /* A call that was under way when two processes ended one after the other would end the next one too. */
@@ -51,11 +51,11 @@ static void send_again(struct server *s, struct task *t, bool was_under_way)
 		return;
 	}
 	if (was_under_way) {
-		s->struck.task = t->number;
-		s->struck.header = c->header;
-		words_copy(s->struck.words, c->words, MIN(HEADER_WORDS(c->header), REGISTER_WORDS));
+		s->lives.struck.task = t->number;
+		s->lives.struck.header = c->header;
+		words_copy(s->lives.struck.words, c->words, MIN(HEADER_WORDS(c->header), REGISTER_WORDS));
 	}
-	s->calls_waited++;
+	s->lives.calls_waited++;
 	queue_add(&s->callers, &c->link);
 }
 
@@ -83,7 +83,7 @@ static void send_all_again(struct server *s)
 		struct task *t = CONTAINER(later.head.next, struct task, caller.link);
 
 		list_remove(&t->caller.link);
-		s->calls_waited++;
+		s->lives.calls_waited++;
 		queue_add(&s->callers, &t->caller.link);
 	}
 }
@@ -102,12 +102,12 @@ static void forget(struct server *s)
 
 	s->receives = NOTHING;
 	s->notified = 0;
-	s->told_of_clients = s->is_stopped = s->is_replaced = false;
+	s->told_of_clients = s->lives.is_stopped = s->lives.is_replaced = false;
 	memset(s->signalled, 0, sizeof s->signalled);
 	memset(s->late, 0, sizeof s->late);
 	memset(s->gone, 0, sizeof s->gone);
-	s->ticks = s->dma_used = 0;
-	s->answers = s->beats;
+	s->ticks = s->lives.dma_used = 0;
+	s->lives.answers = s->lives.beats;
 	if (process_read(s->domain, s->counters_at, &counted, sizeof counted))
 		counters_add(&counters_of_others, &counted);
 	s->counters_at = 0;
@@ -125,13 +125,13 @@ static bool is_alive(uint32_t endpoint)
 {
 	const struct server *s = endpoints[endpoint].server;
 
-	return !s || s->life == SERVER_RUNS;
+	return !s || s->lives.now == SERVER_RUNS;
 }
 
 static _Noreturn void leave(struct server *s, bool begins_anew)
 {
-	s->ended_at = now();
-	s->life = SERVER_ENDED;
+	s->lives.ended_at = now();
+	s->lives.now = SERVER_ENDED;
 	forget(s);
 	send_all_again(s);
 	if (begins_anew && is_alive(ENDPOINT_RS)) {
@@ -160,8 +160,38 @@ _Noreturn void server_end(const char *format, ...)
 	if (!is_process(s->domain) || s->rights->policy == POLICY_STOP)
 		panic("%s: %s", domains[s->domain].name, line);
 	log_line("%s ends: %s", domains[s->domain].name, line);
-	s->faults += !s->is_replaced;
+	s->lives.faults += !s->lives.is_replaced;
 	leave(s, s->rights->policy == POLICY_START_AGAIN);
+}
+
+bool server_load(uint32_t domain)
+{
+	struct server *s = &servers[domain];
+	struct task *t = is_process(domain)
+				 ? process_load(domain, s->lives.image ? s->lives.image : domains[domain].image)
+				 : task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
+
+	if (!t)
+		return false;
+	s->task = t;
+	t->serves = s;
+	if (is_process(domain))
+		s->words = &t->user->rdi;
+	s->lives.starts++;
+	s->lives.now = SERVER_RUNS;
+	return true;
+}
+
+int64_t server_ready(struct server *s, uint64_t counters_at)
+{
+	s->counters_at = counters_at;
+	if (s->lives.starts == 1)
+		return 0;
+	s->lives.pause = now() - s->lives.ended_at;
+	log_line("%s has begun anew, after %lu ns", domains[s->domain].name, s->lives.pause);
+	/* What those above wait for may have been told to the one that ended. */
+	server_tell_above(s);
+	return 0;
 }
 
 void task_end_alone(uint32_t status)

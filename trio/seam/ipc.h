@@ -97,6 +97,7 @@ static inline bool is_server(const struct task *t)
 	return SERVERS && t->serves;
 }
 
+/* Whether it is a program's. A server's counts are those of others, and it lives in no space that others do. */
 static inline bool is_programs(const struct task *t)
 {
 	return !SERVERS || t->number < TASKS;

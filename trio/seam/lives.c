@@ -26,14 +26,14 @@ int64_t kernel_call_server(uint32_t number, struct grant to)
 
 	if (!s)
 		return is_server_number(number) ? -EINVAL : -ESRCH;
-	n = (struct server_numbers){ .life = s->life,
+	n = (struct server_numbers){ .life = s->lives.now,
 				     .policy = s->rights->policy,
-				     .starts = s->starts,
-				     .faults = s->faults,
-				     .beats = s->beats,
-				     .answers = s->answers,
-				     .pause = s->pause,
-				     .calls_waited = s->calls_waited };
+				     .starts = s->lives.starts,
+				     .faults = s->lives.faults,
+				     .beats = s->lives.beats,
+				     .answers = s->lives.answers,
+				     .pause = s->lives.pause,
+				     .calls_waited = s->lives.calls_waited };
 	memcpy(n.name, s->rights->name, MIN(strlen(s->rights->name), sizeof n.name - 1));
 	return copy_out(to, 0, &n, sizeof n);
 }
@@ -42,7 +42,7 @@ int64_t kernel_call_server_start(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
-	if (!s || s->life != SERVER_ENDED)
+	if (!s || s->lives.now != SERVER_ENDED)
 		return -EINVAL;
 	if (!server_load(number))
 		return -ENOMEM;
@@ -54,7 +54,7 @@ int64_t kernel_call_server_give_up(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
-	if (!s || s->life != SERVER_ENDED)
+	if (!s || s->lives.now != SERVER_ENDED)
 		return -EINVAL;
 	server_lose(s);
 	server_tell_above(s);
@@ -65,9 +65,9 @@ int64_t kernel_call_server_stop(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
-	if (!s || s->life != SERVER_RUNS)
+	if (!s || s->lives.now != SERVER_RUNS)
 		return -EINVAL;
-	s->is_stopped = true;
+	s->lives.is_stopped = true;
 	s->task->work |= WORK_END;
 	server_wake(number);
 	return 0;
@@ -77,18 +77,18 @@ int64_t kernel_call_server_ask(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
-	if (!HEARTBEATS || !s || s->life != SERVER_RUNS)
+	if (!HEARTBEATS || !s || s->lives.now != SERVER_RUNS)
 		return -EINVAL;
-	s->beats++;
+	s->lives.beats++;
 	server_notify((uint32_t)__builtin_ctzl(s->rights->endpoints), 1UL << NOTIFY_ASKED);
 	return 0;
 }
 
 static void program_free(struct server *s)
 {
-	if (s->image)
-		pages_give((void *)(uintptr_t)s->image, s->image_pages);
-	s->image = NULL;
+	if (s->lives.image)
+		pages_give((void *)(uintptr_t)s->lives.image, s->lives.image_pages);
+	s->lives.image = NULL;
 }
 
 /* A server looks whether it is to be told of clients before it waits, and so finds this. */
@@ -98,7 +98,7 @@ int64_t kernel_call_server_replace(uint32_t number, struct grant image)
 	size_t pages = pages_for(image.length);
 	uint8_t *copy;
 
-	if (!s || s->rights->policy != POLICY_START_AGAIN || s->life == SERVER_LOST || image.length == 0 ||
+	if (!s || s->rights->policy != POLICY_START_AGAIN || s->lives.now == SERVER_LOST || image.length == 0 ||
 	    image.length > PROGRAM_PAGES_MOST * PAGE)
 		return -EINVAL;
 	copy = pages_take(pages);
@@ -109,10 +109,10 @@ int64_t kernel_call_server_replace(uint32_t number, struct grant image)
 		return -EINVAL;
 	}
 	program_free(s);
-	s->image = copy;
-	s->image_pages = pages;
-	if (s->life == SERVER_RUNS) {
-		s->is_replaced = s->told_of_clients = true;
+	s->lives.image = copy;
+	s->lives.image_pages = pages;
+	if (s->lives.now == SERVER_RUNS) {
+		s->lives.is_replaced = s->told_of_clients = true;
 		server_wake(number);
 	}
 	return 0;

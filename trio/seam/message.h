@@ -182,13 +182,12 @@ enum {
 	/* (endpoint, word), (endpoint) */
 	TRAP_KEEP,
 	TRAP_KEPT,
-	/* (): it has heard NOTIFY_ASKED. */
-	TRAP_ALIVE,
 	/* (endpoint, bit) */
 	TRAP_NOTIFY,
 	/* (endpoint, deadline) */
 	TRAP_ALARM,
-	/* () */
+	/* (): it has heard NOTIFY_ASKED; () */
+	TRAP_ALIVE,
 	TRAP_NOW,
 	/* (count), (address, count) */
 	TRAP_PAGES_TAKE,

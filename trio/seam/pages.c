@@ -184,20 +184,20 @@ uint64_t process_dma_take(size_t count)
 	struct server *s = current->serves;
 	uint64_t first;
 
-	if (s->dma_used == DMA_MOST)
+	if (s->lives.dma_used == DMA_MOST)
 		return 0;
 	/* A process of another program may want others. */
-	if (s->dma[s->dma_used].count == count) {
-		first = s->dma[s->dma_used].first;
+	if (s->lives.dma[s->lives.dma_used].count == count) {
+		first = s->lives.dma[s->lives.dma_used].first;
 		memset(physical(first), 0, count * PAGE);
 	} else {
 		first = frames_take(count);
 		if (!first)
 			return 0;
-		s->dma[s->dma_used].first = first;
-		s->dma[s->dma_used].count = count;
+		s->lives.dma[s->lives.dma_used].first = first;
+		s->lives.dma[s->lives.dma_used].count = count;
 	}
-	s->dma_used++;
+	s->lives.dma_used++;
 	return first;
 }
 
@@ -232,7 +232,7 @@ static void space_free(uint32_t domain)
 
 	space_roots[TASKS + domain] = 0;
 	if (domains[domain].keeps_pages) {
-		servers[domain].kept_pages = *own_pages(root);
+		servers[domain].lives.kept_pages = *own_pages(root);
 		*own_pages(root) = 0;
 	}
 	table_free(root, 3, 0);
@@ -346,10 +346,10 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 		task_discard(t);
 		return NULL;
 	}
-	if (servers[domain].kept_pages) {
+	if (servers[domain].lives.kept_pages) {
 		uint64_t *entry = own_pages(physical(space_roots[number]));
 
-		*entry = servers[domain].kept_pages;
+		*entry = servers[domain].lives.kept_pages;
 		++*uses_of(entry);
 	}
 	if (!load(domain, image)) {
@@ -357,7 +357,7 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 		task_discard(t);
 		return NULL;
 	}
-	servers[domain].kept_pages = 0;
+	servers[domain].lives.kept_pages = 0;
 	t->root = space_roots[number];
 	t->space = number;
 	task_exec(t, ((const struct elf_header *)image)->entry, PROCESS_STACK_TOP - 8);

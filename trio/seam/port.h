@@ -236,8 +236,7 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline);
  * or a power of two up to 512. NULL where there is no memory. */
 void *pages_take(size_t count);
 void pages_give(void *pages, size_t count);
-/* A word of the service's that outlives it: where its process has ended and was started again, what it gave `keep`
- * last, else 0. */
+/* A word of the service's that outlives its process: what `keep` was given last; 0: nothing. */
 void keep(uint32_t endpoint, uint64_t word);
 uint64_t kept(uint32_t endpoint);
 /* A count for that: pages that hold `bytes`. */

@@ -52,7 +52,7 @@ int64_t queued_call(struct caller *c)
 	struct server *s = c->server;
 	enum task_state before = current->state;
 
-	if (s->life == SERVER_LOST) {
+	if (s->lives.now == SERVER_LOST) {
 		c->waits = false;
 		grants_end(c);
 		return -EIO;
@@ -108,7 +108,7 @@ static bool next_of_clients(struct server *s, struct incoming *in)
 {
 	if (!s->told_of_clients)
 		return false;
-	if (PROCESSES && s->is_replaced)
+	if (PROCESSES && s->lives.is_replaced)
 		server_end("another program takes its place");
 	if (take_bit(s->gone, &in->who))
 		in->kind = INCOMING_GONE;
@@ -184,10 +184,10 @@ void server_ticked(void)
 
 void server_look(void)
 {
-	if (current->serves->ticks >= TICKS_MOST)
-		server_end("it does not answer");
-	if (current->serves->is_stopped)
-		server_end("it was stopped");
+	const struct server *s = current->serves;
+
+	if (s->ticks >= TICKS_MOST || s->lives.is_stopped)
+		server_end(s->lives.is_stopped ? "it was stopped" : "it does not answer");
 	current->work &= ~WORK_END;
 }
 
@@ -294,24 +294,6 @@ void servers_count(struct counters *sum)
 		else if (process_read(domain, s->counters_at, &copy, sizeof copy))
 			counters_add(sum, &copy);
 	}
-}
-
-bool server_load(uint32_t domain)
-{
-	struct server *s = &servers[domain];
-	struct task *t = is_process(domain)
-				 ? process_load(domain, s->image ? s->image : domains[domain].image)
-				 : task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
-
-	if (!t)
-		return false;
-	s->task = t;
-	t->serves = s;
-	if (is_process(domain))
-		s->words = &t->user->rdi;
-	s->starts++;
-	s->life = SERVER_RUNS;
-	return true;
 }
 
 /* The lowest services first: what they do at their start may be what the others ask for at theirs. */

@@ -147,16 +147,6 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline)
 	trap_kernel(TRAP_ALARM, endpoint, deadline, 0);
 }
 
-void keep(uint32_t endpoint, uint64_t word)
-{
-	trap_kernel(TRAP_KEEP, endpoint, word, 0);
-}
-
-uint64_t kept(uint32_t endpoint)
-{
-	return (uint64_t)trap_kernel(TRAP_KEPT, endpoint, 0, 0);
-}
-
 void *pages_take(size_t count)
 {
 	return (void *)trap_kernel(TRAP_PAGES_TAKE, count, 0, 0);

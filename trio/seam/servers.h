@@ -4,10 +4,9 @@
 #define TRIO_SERVERS_H
 
 #include "ipc.h"
+#include "lives.h"
 #include "structure.h"
 #include "core/frames.h"
-
-#define DMA_MOST 4U
 
 struct server {
 	struct task *task;
@@ -19,38 +18,14 @@ struct server {
 	struct task *present;
 	/* A bit an endpoint: its services that were notified. */
 	uint64_t notified;
-	/* A bit a task: what it is to be told of parked requests. */
-	bool told_of_clients;
+	/* What it heard last was a notification; a bit a task: what it is to be told of parked requests. */
+	bool was_notified, told_of_clients;
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
 	/* What it waits for: nothing; any of these; or the same, and a message may come in registers: its words where
 	 * `words` points, what it is in rax of a process, else in `came`. */
 	enum { NOTHING, ANYTHING, IN_REGISTERS } receives;
 	uint64_t *words, came;
-	/* What it heard last was a notification. */
-	bool was_notified;
-	/* Of enum server_life; see struct server_numbers. */
-	uint32_t life, starts, faults, beats, answers;
-	nanoseconds ended_at, pause;
-	uint64_t calls_waited;
-	/* It is to end: now; once it has nothing to do, to run the program that its next start has. */
-	bool is_stopped, is_replaced;
-	/* Its program, where that is not the kernel file's: pages of the kernel's. */
-	const uint8_t *image;
-	size_t image_pages;
-	/* Frames that its devices were told of, of which so many are the present process's: a device may write to them
-	 * until the next process has reset it, which has them then. */
-	struct {
-		uint64_t first;
-		size_t count;
-	} dma[DMA_MOST];
-	unsigned dma_used;
-	/* Of a process that keeps its pages, while there is none: the table of them. */
-	uint64_t kept_pages;
-	/* The call that was under way at its last end: one that is so again is to blame, and fails. */
-	struct {
-		uint32_t task;
-		uint64_t header, words[REGISTER_WORDS];
-	} struck;
+	struct lives lives;
 	/* Of the clock, while it ran, since it asked last for what is next. */
 	uint32_t ticks;
 	/* With the switch by-mapping: the page table's entry of PROCESS_MAPPED; what stands there once a page is taken
@@ -106,12 +81,6 @@ static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 
 /* A server has something to do other than to take a call. */
 void server_wake(uint32_t domain);
-/* Its program becomes a process, ready to run. False: no memory. */
-bool server_load(uint32_t domain);
-/* Whoever waits for a server that has ended gets EIO, now and later. */
-void server_lose(struct server *s);
-/* All that those above may wait for is told to them. */
-void server_tell_above(const struct server *s);
 /* window.c: a page for a copy of the present server's, until it says that this is done. False: it is to be made again,
  * since the page was lost: others ran, or something else was asked for. A server in the middle of its copy goes on with
  * a page of its own. */

@@ -89,18 +89,6 @@ static int64_t copy_asked(uint64_t from)
 	return result;
 }
 
-static int64_t server_ready(struct server *s, uint64_t counters_at)
-{
-	s->counters_at = counters_at;
-	if (s->starts == 1)
-		return 0;
-	s->pause = now() - s->ended_at;
-	log_line("%s has begun anew, after %lu ns", domains[s->domain].name, s->pause);
-	/* What those above wait for may have been told to the one that ended. */
-	server_tell_above(s);
-	return 0;
-}
-
 /* Of the present server's own services. */
 static bool is_presents(uint64_t endpoint)
 {
@@ -152,7 +140,7 @@ int64_t domain_trap(uint64_t number, uint64_t *a)
 	case TRAP_KEPT:
 		return is_presents(a[0]) ? (int64_t)kept((uint32_t)a[0]) : 0;
 	case TRAP_ALIVE:
-		current->serves->answers++;
+		current->serves->lives.answers++;
 		return 0;
 	case TRAP_NOTIFY:
 		return notify_asked(a[0], a[1]);

@@ -29,7 +29,8 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "the seam: services in the kernel": ("seam/local.* seam/queues.c", ("mono",)),
     "the seam: messages, grants, rights": (
-        "seam/ipc.* seam/queued.c seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
+        "seam/ipc.* seam/queued.c seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/lives.* "
+        "seam/kept.c seam/grants.c",
         STRUCTURES[1:],
     ),
     "the seam: in a thread": ("seam/server.* seam/decode.h seam/thread.c seam/queues.c", ("hybrid",)),

@@ -156,7 +156,6 @@ void counters_add(struct counters *sum, const struct counters *one)
 
 void task_discard(struct task *t)
 {
-	/* A server's counts are those of others, and its space has ended. */
 	if (is_programs(t)) {
 		if (COUNTING)
 			counters_add(&counters_of_others, t->counters);
