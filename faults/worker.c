@@ -3,9 +3,9 @@
  *     worker --seed N --operations N [--pace MS] [--files N] [--acknowledge] DIR...
  *
  * A seeded random sequence of operations on files in each DIR, which must not contain DIR/w<seed> yet; --pace sleeps
- * MS milliseconds after each, --operations 0 goes on until killed. Files are at the names DIR/w<seed>/a/s0 ... and
- * DIR/w<seed>/b/s0 ...; --files N (16) is how many names there are in each DIR. Exit status: 0, 1 when it could not
- * begin, 2 when data was wrong. Errors alone are events, and it goes on.
+ * MS milliseconds after each, --operations 0 goes on until killed. The files' names are DIR/w<seed>/a/s0 ... and
+ * DIR/w<seed>/b/s8 ...; --files N (16, at most 256) is how many there are in each DIR. Exit status: 0, 1 when it could
+ * not begin, 2 when data was wrong. Errors alone are events, and it goes on.
  *
  * Content is a function of (seed, file, version). A file has a number that no other file gets; it begins empty, as
  * version 0, and change V of it makes version V of version V-1. With h(a, b) = splitmix64's finaliser of
@@ -231,8 +231,7 @@ static int prepare(struct tree *t, const char *directory)
 {
 	snprintf(t->folder, sizeof t->folder, "%s/w%" PRIu64, directory, w.seed);
 	snprintf(t->more, sizeof t->more, "%s/w%" PRIu64 "/more", directory, w.seed);
-	t->names = calloc(w.names, sizeof *t->names);
-	if (!t->names || mkdir(t->folder, 0700) != 0)
+	if (mkdir(t->folder, 0700) != 0)
 		return -1;
 	for (unsigned i = 0; i < 2; i++) {
 		snprintf(t->halves[i], sizeof t->halves[i], "%s/w%" PRIu64 "/%c", directory, w.seed, 'a' + i);
@@ -272,7 +271,7 @@ static int take_options(int argc, char **argv)
 			w.operations = value;
 		else if (strcmp(argv[at - 1], "--pace") == 0 && value < 1000000)
 			w.pace_ms = (unsigned)value;
-		else if (strcmp(argv[at - 1], "--files") == 0 && value >= 2 && value <= 1024)
+		else if (strcmp(argv[at - 1], "--files") == 0 && value >= 2 && value <= MOST_NAMES)
 			w.names = (unsigned)value;
 		else
 			return 0;

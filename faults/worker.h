@@ -11,6 +11,7 @@
 #define LARGEST 65536
 #define MOST_LOOSE 16
 #define MOST_DIRECTORIES 8
+#define MOST_NAMES 256
 #define PATH_BYTES 256
 #define BLOCK 4096 /* what a pipe takes at once */
 #define PROGRESS 100
@@ -30,7 +31,7 @@ struct name {
 };
 
 struct tree {
-	struct name *names; /* the first half in a/, the others in b/ */
+	struct name names[MOST_NAMES]; /* the first half in a/, the others in b/ */
 	char folder[PATH_BYTES], halves[2][PATH_BYTES], more[PATH_BYTES];
 	int has_more; /* the directory that is made and removed is there */
 };
