@@ -38,9 +38,7 @@ _T = TypeVar("_T", bound=str)
 
 
 @click.command(epilog=EPILOG)
-@click.argument(
-    "paths", metavar="[RESULT]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("paths", metavar="[RESULT]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--on", "specs", metavar="T[,T...]", multiple=True, help="Structures of Trio: qemu:trio-micro, …")
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=FAULTS, show_default=True, help="Faults each.")
 @click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
@@ -156,6 +154,8 @@ def _kept(env: Env, wanted: Wanted) -> Path:
                 elif (one.number + 1) % TOLD == 0:
                     env.say(f"{name}: {one.number + 1} of {wanted.count} faults")
     except OSError as error:
-        raise ResultError(f"{path} cannot be written: {error.strerror}.", "Name a directory with --store DIR.") from error
+        raise ResultError(
+            f"{path} cannot be written: {error.strerror}.", "Name a directory with --store DIR."
+        ) from error
     env.say(f"kept as {path}")
     return path

@@ -17,13 +17,12 @@ from kernometer.faults.outcomes import Found, Outcome
 
 #: The most bytes of a file and of a line: a record has less than two thousand.
 MOST_FILE, MOST_LINE = 256 << 20, 64 << 10
-FORMAT = 1
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="faults"):
     """What the faults after it have in common."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     kernometer: str
     made: str  #: the time of its beginning, ISO 8601
     label: str
@@ -82,7 +81,9 @@ def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
             if isinstance(one, Header):
                 first, present = found.setdefault(one.target, (one, {}))
                 if (first.image, first.worker, first.operations) != (one.image, one.worker, one.operations):
-                    raise ResultError(f"{path}: its {one.target} is another kernel, or did other work.", "Show it alone.")
+                    raise ResultError(
+                        f"{path}: its {one.target} is another kernel, or did other work.", "Show it alone."
+                    )
             elif present is None:
                 raise ResultError(f"{path}: a fault before the first header.", "Name a campaign's file.")
             else:
@@ -105,4 +106,6 @@ def _lines(path: Path) -> Iterator[Header | Record]:
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a campaign's file.") from error
     except msgspec.DecodeError as error:
-        raise ResultError(f"{path}: line {number} is no record of faults: {error}.", "Name a campaign's file.") from error
+        raise ResultError(
+            f"{path}: line {number} is no record of faults: {error}.", "Name a campaign's file."
+        ) from error

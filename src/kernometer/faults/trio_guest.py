@@ -1,6 +1,6 @@
 """Runs of a structure of Trio with one fault each. Every run continues from the same saved guest, with a new disk.
 
-The fault is put into the guest's memory by QEMU's debugger stub, before a chosen operation of the worker: nothing in the
+QEMU's debugger stub puts the fault into the guest's memory before a chosen operation of the worker: nothing in the
 guest knows of it. docs/reliability.md.
 """
 
@@ -25,20 +25,20 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
-from kernometer.guests import command, disks, elf, plugin, programs, qemu, store, trio
+from kernometer.guests import command, disks, elf, plugin, programs, qemu, trio
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, TOLD, TRACE
+from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD, TRACE
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
-#: The guest hangs if its programs print nothing for so many seconds of its time; or of the emulator's processor time; or
-#: in which the emulator has next to nothing to compute.
+#: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
+#: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 10.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
 #: Of one run; for the guest to boot until it is saved; for the emulator to end.
@@ -176,7 +176,15 @@ class TrioGuest:
                 raise booting.explained(error, folder, self.target.name) from error
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
-        work = (f"/{_WORKER}", "--seed", str(self.seed), "--operations", str(self.operations), *MEMORY_FOLDERS, DISK_FOLDER)
+        work = (
+            f"/{_WORKER}",
+            "--seed",
+            str(self.seed),
+            "--operations",
+            str(self.operations),
+            *MEMORY_FOLDERS,
+            DISK_FOLDER,
+        )
         told = ("/bin/sh", f"/{_SCRIPT}", *((f"/{_MARKED}",) if counting else ()), *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
