@@ -41,8 +41,10 @@ from kernometer.targets.stream import shown
 #: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 6.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
+#: Or if the emulator has computed for so long, twenty times as long as a run without a fault: it goes on, and too slowly.
+WHOLE_SECONDS = 60.0
 #: Of one run; for the guest to boot until it is saved; for the emulator to end.
-RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 300.0, 300.0, 20.0
+RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 1200.0, 300.0, 20.0
 FSCK_SECONDS = 60
 MEMORY_MIB = 128
 #: The most bytes of each output, and of the console's end that is kept.
@@ -242,7 +244,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
             return "finished"
         if stopped:
             return "dead"
-        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT:
+        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or _computed(process.pid) > WHOLE_SECONDS:
             return "hung"
         if size != printed:
             printed, quiet = size, _Quiet()
