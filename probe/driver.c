@@ -58,7 +58,7 @@ static void remove_folder(const char *path)
 	struct stat s;
 
 	remove_tree(path);
-	for (int i = 0; i < 100 && lstat(path, &s) == 0; i++) {
+	for (int i = 0; i < 100 && (lstat(path, &s) == 0 || errno != ENOENT); i++) {
 		struct timeval nap = { 0, 10000 };
 
 		select(0, NULL, NULL, NULL, &nap);
@@ -406,7 +406,7 @@ int drive(const struct options *o)
 		time_all(&d, start);
 	for (size_t i = 0; i < FOLDERS; i++)
 		if (d.folders.path[i][0])
-			remove_tree(d.folders.path[i]);
+			remove_folder(d.folders.path[i]);
 	free(d.text);
 	return stopped_by ? 128 + stopped_by : d.failed > 0;
 }

@@ -1,6 +1,6 @@
-/* calls.h: the calls that fail by plan, and how. CALL: one that returns `failed` and sets errno; CODE: one that returns
- * the error; OWN: one that faults.c writes out. The names also make the linker's --wrap options (tests/probe/faulty.py),
- * a line each. */
+/* calls.h: the calls that fail by plan, and how: only as a system lets them fail. CALL: one that returns `failed` and
+ * sets errno; CODE: one that returns the error; OWN: one that faults.c writes out. tests/probe/faulty.py makes the
+ * linker's --wrap options of the names. */
 
 CALL(int, accept, -1, E(EINTR, EMFILE, ECONNABORTED), (int s, struct sockaddr *a, socklen_t *n), s, a, n)
 CALL(int, access, -1, E(EIO), (const char *path, int mode), path, mode)
@@ -23,17 +23,17 @@ CALL(int, lstat, -1, E(ENOMEM), (const char *path, struct stat *to), path, to)
 CALL(int, madvise, -1, E(ENOMEM, EAGAIN), (void *at, size_t n, int what), at, n, what)
 CALL(void *, malloc, NULL, E(ENOMEM), (size_t n), n)
 CALL(int, mkdir, -1, E(ENOSPC, ENOMEM), (const char *path, mode_t mode), path, mode)
-CALL(void *, mmap, MAP_FAILED, E(ENOMEM, EAGAIN), (void *at, size_t n, int prot, int flags, int fd, off_t from), at, n, prot, flags, fd, from)
+CALL(void *, mmap, MAP_FAILED, E(ENOMEM, EAGAIN), (void *at, size_t n, int prot, int flags, int fd, off_t from), at, n,
+     prot, flags, fd, from)
 CALL(int, mq_send, -1, E(EINTR, EAGAIN), (mqd_t q, const char *from, size_t n, unsigned order), q, from, n, order)
 CALL(ssize_t, mq_receive, -1, E(EINTR, EAGAIN), (mqd_t q, char *to, size_t n, unsigned *order), q, to, n, order)
-CALL(int, mq_unlink, -1, E(EACCES), (const char *name), name)
-CALL(int, msgctl, -1, E(EPERM), (int q, int what, struct msqid_ds *to), q, what, to)
 CALL(int, msgget, -1, E(ENOMEM, ENOSPC), (key_t key, int flags), key, flags)
 CALL(ssize_t, msgrcv, -1, E(EINTR, ENOMEM), (int q, void *to, size_t n, long type, int flags), q, to, n, type, flags)
 CALL(int, msgsnd, -1, E(EINTR, EAGAIN, ENOMEM), (int q, const void *from, size_t n, int flags), q, from, n, flags)
 CALL(int, munmap, -1, E(ENOMEM), (void *at, size_t n), at, n)
 CALL(DIR *, opendir, NULL, E(EMFILE, ENOMEM), (const char *path), path)
-CALL(int, prctl, -1, E(EINVAL), (int what, unsigned long a, unsigned long b, unsigned long d, unsigned long e), what, a, b, d, e)
+CALL(int, prctl, -1, E(EINVAL), (int what, unsigned long a, unsigned long b, unsigned long d, unsigned long e), what, a,
+     b, d, e)
 CALL(int, raise, -1, E(EAGAIN), (int number), number)
 CALL(ssize_t, readlink, -1, E(EIO), (const char *path, char *to, size_t n), path, to, n)
 CALL(int, rename, -1, E(ENOSPC, EIO), (const char *from, const char *to), from, to)
@@ -41,24 +41,33 @@ CALL(int, rmdir, -1, E(EBUSY), (const char *path), path)
 CALL(void *, sbrk, (void *)-1, E(ENOMEM), (intptr_t n), n)
 CALL(int, sched_setaffinity, -1, E(EINVAL), (pid_t process, size_t n, const cpu_set_t *set), process, n, set)
 CALL(int, sched_yield, -1, E(ENOSYS), (void))
-CALL(int, select, -1, E(EINTR, ENOMEM), (int n, fd_set *in, fd_set *out, fd_set *more, struct timeval *wait), n, in, out, more, wait)
-CALL(int, setitimer, -1, E(EINVAL), (int which, const struct itimerval *value, struct itimerval *old), which, value, old)
+CALL(int, select, -1, E(EINTR, ENOMEM), (int n, fd_set *in, fd_set *out, fd_set *more, struct timeval *wait), n, in,
+     out, more, wait)
+CALL(int, setitimer, -1, E(EINVAL), (int which, const struct itimerval *value, struct itimerval *old), which, value,
+     old)
 CALL(int, setpgid, -1, E(EPERM), (pid_t process, pid_t group), process, group)
 CALL(int, setrlimit, -1, E(EPERM), (int what, const struct rlimit *to), what, to)
 CALL(pid_t, setsid, -1, E(EPERM), (void))
-CALL(int, setsockopt, -1, E(ENOMEM), (int s, int level, int what, const void *value, socklen_t n), s, level, what, value, n)
-CALL(int, sigaction, -1, E(EINVAL), (int number, const struct sigaction *action, struct sigaction *old), number, action, old)
+CALL(int, setsockopt, -1, E(ENOMEM), (int s, int level, int what, const void *value, socklen_t n), s, level, what,
+     value, n)
+CALL(int, sigaction, -1, E(EINVAL), (int number, const struct sigaction *action, struct sigaction *old), number, action,
+     old)
 CALL(sighandler_t, signal, SIG_ERR, E(EINVAL), (int number, sighandler_t handler), number, handler)
 CALL(int, sigprocmask, -1, E(EINVAL), (int how, const sigset_t *set, sigset_t *old), how, set, old)
 CALL(int, socket, -1, E(EMFILE, ENOBUFS), (int family, int type, int protocol), family, type, protocol)
-CALL(int, socketpair, -1, E(EMFILE, ENOMEM), (int family, int type, int protocol, int end[2]), family, type, protocol, end)
+CALL(int, socketpair, -1, E(EMFILE, ENOMEM), (int family, int type, int protocol, int end[2]), family, type, protocol,
+     end)
 CALL(int, stat, -1, E(ENOMEM), (const char *path, struct stat *to), path, to)
 CALL(int, statvfs, -1, E(EINTR, EIO), (const char *path, struct statvfs *to), path, to)
 CALL(int, symlink, -1, E(ENOSPC), (const char *to, const char *path), to, path)
 CALL(int, unlink, -1, E(EBUSY, EIO), (const char *path), path)
 CALL(pid_t, waitpid, -1, E(EINTR), (pid_t process, int *status, int flags), process, status, flags)
-CODE(posix_spawn, E(ENOMEM, EAGAIN), (pid_t * process, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const words[], char *const env[]), process, path, actions, attributes, words, env)
-CODE(pthread_create, E(EAGAIN), (pthread_t * thread, const pthread_attr_t *a, void *(*f)(void *), void *state), thread, a, f, state)
+CODE(posix_spawn, E(ENOMEM, EAGAIN),
+     (pid_t * process, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+      char *const words[], char *const env[]),
+     process, path, actions, attributes, words, env)
+CODE(pthread_create, E(EAGAIN), (pthread_t * thread, const pthread_attr_t *a, void *(*f)(void *), void *state), thread,
+     a, f, state)
 CODE(pthread_join, E(EINVAL), (pthread_t thread, void **result), thread, result)
 OWN(close)
 OWN(execv)

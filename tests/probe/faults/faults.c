@@ -56,20 +56,24 @@ enum {
 
 /* Of one process. A child's begins as a copy, with a seed of its own. */
 static struct {
-	int ledger;          /* the pipe; 0: there is no plan */
-	pid_t self;          /* a child of vfork has its parent's memory, and is another */
+	int ledger; /* the pipe; 0: there is no plan */
+	pid_t self; /* a child of vfork has its parent's memory, and is another */
 	unsigned long seed, mean, left;
-	int runs, drives;    /* who gets faults */
-	int gentle;          /* only such as a program outlives that tries again */
-	int inside;          /* a timed region */
+	int runs, drives;       /* who gets faults */
+	int gentle;             /* only such as a program outlives that tries again */
+	int inside;             /* a sample */
 	const char *role, *row; /* of a run; NULL elsewhere */
-	unsigned hurry;      /* how fast the driver's clock goes, so that its limits are short */
+	unsigned hurry;         /* how fast the driver's clock goes, so that its limits are short */
 	unsigned long injected, planned;
+	int child;                    /* of a run or of the driver, and still the same program */
+	char at_who[16], at_call[24]; /* KM_FAULT */
+	int at_fault;
+	unsigned long at_nth;
 } now;
 
 static struct {
 	const char *name;
-	unsigned long inside, all, bytes; /* successes; bytes moved within regions */
+	unsigned long inside, all, bytes; /* successes; bytes moved within samples */
 	struct {
 		int fault;
 		unsigned long times;
@@ -101,12 +105,30 @@ static void begin(unsigned long seed, int any)
 		plan();
 }
 
+/* KM_FAULT, "WHO CALL FAULT NTH": one fault alone, in the NTH execution of a call by each process of that kind: the
+ * driver, a run ("time", "count" ...), or a "child" of a run. */
+static int directed(const char *name, const int *faults)
+{
+	static unsigned long seen;
+	const char *who = now.row || !now.child ? now.role : "child";
+	int n;
+
+	if (strcmp(now.at_who, who) != 0 || strcmp(now.at_call, name) != 0 || ++seen != now.at_nth)
+		return 0;
+	for (n = 0; faults[n] && faults[n] != now.at_fault; n++)
+		;
+	now.injected++;
+	return faults[n];
+}
+
 /* The fault for this execution of a call, one of `faults` (0 ends them); 0: none. */
 static int fault(int call, const char *name, const int *faults)
 {
 	int fits[MOST_FAULTS], n = 0, i = 0;
 
 	calls[call].name = name;
+	if (now.at_nth)
+		return directed(name, faults);
 	if (!now.mean || now.left-- > 1)
 		return 0;
 	for (; faults[i]; i++)
@@ -143,8 +165,8 @@ static void report(void)
 
 	if (!now.ledger || (!now.injected && !now.row) || getpid() != now.self)
 		return;
-	n = snprintf(line, sizeof line, "#ledger %s %s %lu %lu", now.row ? now.role : "-",
-		     now.row ? now.row : "-", now.injected, now.planned);
+	n = snprintf(line, sizeof line, "#ledger %s %s %lu %lu", now.row ? now.role : "-", now.row ? now.row : "-",
+		     now.injected, now.planned);
 	for (int c = 0; c < CALLS && n < (int)sizeof line - 256; c++) {
 		for (int i = 0; i < MOST_FAULTS && calls[c].injected[i].times; i++) {
 			int f = calls[c].injected[i].fault;
@@ -167,31 +189,31 @@ static void report(void)
 
 #define E(...) ((const int[]){ __VA_ARGS__, 0 })
 #define FAULT(name, ...) fault(CALL_##name, #name, E(__VA_ARGS__))
-#define CALL(type, name, failed, faults, parameters, ...)              \
-	type __real_##name parameters;                                 \
-	type __wrap_##name parameters                                  \
-	{                                                              \
-		int error = fault(CALL_##name, #name, faults);         \
-		type result;                                           \
-                                                                       \
-		if (error) {                                           \
-			errno = error;                                 \
-			return failed;                                 \
-		}                                                      \
-		result = __real_##name(__VA_ARGS__);                   \
-		if (result != (failed))                                \
-			succeeded(CALL_##name, 0);                     \
-		return result;                                         \
+#define CALL(type, name, failed, faults, parameters, ...)      \
+	type __real_##name parameters;                         \
+	type __wrap_##name parameters                          \
+	{                                                      \
+		int error = fault(CALL_##name, #name, faults); \
+		type result;                                   \
+                                                               \
+		if (error) {                                   \
+			errno = error;                         \
+			return failed;                         \
+		}                                              \
+		result = __real_##name(__VA_ARGS__);           \
+		if (result != (failed))                        \
+			succeeded(CALL_##name, 0);             \
+		return result;                                 \
 	}
-#define CODE(name, faults, parameters, ...)                            \
-	int __real_##name parameters;                                  \
-	int __wrap_##name parameters                                   \
-	{                                                              \
-		int error = fault(CALL_##name, #name, faults);         \
-                                                                       \
+#define CODE(name, faults, parameters, ...)                              \
+	int __real_##name parameters;                                    \
+	int __wrap_##name parameters                                     \
+	{                                                                \
+		int error = fault(CALL_##name, #name, faults);           \
+                                                                         \
 		if (!error && (error = __real_##name(__VA_ARGS__)) == 0) \
-			succeeded(CALL_##name, 0);                     \
-		return error;                                          \
+			succeeded(CALL_##name, 0);                       \
+		return error;                                            \
 	}
 #define OWN(name)
 
@@ -282,6 +304,7 @@ pid_t __wrap_fork(void)
 	child = __real_fork();
 	if (child == 0) {
 		now.self = getpid();
+		now.child = 1;
 		now.row = NULL;
 		now.inside = 0;
 		now.injected = now.planned = 0;
@@ -410,7 +433,7 @@ long __wrap_syscall(long number, ...)
 	return result;
 }
 
-/* The call is the last thing here, so that the compiler makes it a jump: vfork returns twice into its caller's frame. */
+/* The call is the last thing here, so that the compiler makes it a jump: vfork returns twice, into its caller. */
 pid_t __real_vfork(void);
 pid_t __wrap_vfork(void)
 {
@@ -444,18 +467,20 @@ size_t __wrap___stdio_write(FILE *f, const unsigned char *from, size_t n)
 
 /* The process. ---------------------------------------------------------------------------------------------------- */
 
-void __real_mark_begin(unsigned region);
-void __wrap_mark_begin(unsigned region)
+/* The engine reads its meters right before and right after a sample. */
+struct meter;
+void __real_meter_sample_begin(struct meter *);
+void __wrap_meter_sample_begin(struct meter *m)
 {
-	now.inside = region != 0;
-	__real_mark_begin(region);
+	__real_meter_sample_begin(m);
+	now.inside = 1;
 }
 
-void __real_mark_end(unsigned region);
-void __wrap_mark_end(unsigned region)
+void __real_meter_sample_end(struct meter *);
+void __wrap_meter_sample_end(struct meter *m)
 {
-	__real_mark_end(region);
 	now.inside = 0;
+	__real_meter_sample_end(m);
 }
 
 uint64_t __real_clock_wall(void);
@@ -481,12 +506,16 @@ int __wrap_main(int argc, char **argv)
 	if (words && sscanf(words, "%d %lu %d %d", &now.ledger, &seed, &now.runs, &now.drives) == 4) {
 		now.self = getpid();
 		begin(seed, ours ? now.runs : now.drives);
-		now.role = argv[2];
+		now.role = ours ? argv[2] : "driver";
 		now.row = ours ? argv[argc - 1] : NULL;
 		now.hurry = ours ? 1 : HURRY_TIME;
 		for (int i = 1; i < argc && !ours; i++)
 			if (strcmp(argv[i], "path") == 0)
 				now.hurry = HURRY_PATH;
+		words = getenv("KM_FAULT");
+		if (words &&
+		    sscanf(words, "%15s %23s %d %lu", now.at_who, now.at_call, &now.at_fault, &now.at_nth) != 4)
+			now.at_nth = 0;
 		atexit(report);
 	}
 	return __real_main(argc, argv);

@@ -3,7 +3,7 @@
  * usage: repeat SEED TIMES RUN DRIVER DIR PROBE WORD...
  *
  * Passes on what the probe prints, then its ledger, then a line "#faults SEED STATUS LEFT": its exit status (128 + a
- * signal), and what it left behind: "process", "file", "hung"; "-": nothing. A process is known to be gone when the
+ * signal), and what it left behind or did: "process", "file", "ipc", "hung". A process is known to be gone when the
  * ledger's pipe ends, which all of them hold. Exit status 2: a call of this program's own failed. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEDGER 40          /* its descriptor, above those of most rows */
-#define MOST_SECONDS 60    /* of one call of the probe */
-#define ENDING_SECONDS 5   /* from its end to that of its last process */
+#define LEDGER 40        /* its descriptor, above those of most rows */
+#define MOST_SECONDS 60  /* of one call of the probe */
+#define ENDING_SECONDS 5 /* from its end to that of its last process */
 #define MOST_LEDGER (4UL << 20)
 
 static void need(int works, const char *call)
@@ -110,11 +110,28 @@ static int has_files(const char *path)
 	return n > 0;
 }
 
+/* Queues, segments and semaphores of System V; the files' first lines, where there are such files, are headings. */
+static int kept(void)
+{
+	static const char *const paths[] = { "/proc/sysvipc/msg", "/proc/sysvipc/shm", "/proc/sysvipc/sem" };
+	int n = 0;
+
+	for (int i = 0; i < 3; i++) {
+		FILE *f = fopen(paths[i], "r");
+
+		for (int c; f && (c = fgetc(f)) != EOF;)
+			n += c == '\n';
+		if (f)
+			fclose(f);
+	}
+	return n;
+}
+
 static void once(unsigned long seed, char **argv)
 {
 	static char text[MOST_LEDGER];
 	char words[64], folder[256];
-	int ledger[2], status, ended, gone;
+	int ledger[2], status, ended, gone, before = kept();
 	size_t n = 0;
 	pid_t child;
 
@@ -131,8 +148,9 @@ static void once(unsigned long seed, char **argv)
 	close(ledger[0]);
 	end_all();
 	fwrite(text, 1, n, stdout);
-	printf("#faults %lu %d%s%s%s\n", seed, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-	       ended ? "" : " hung", gone ? "" : " process", ended && has_files(folder) ? " file" : "");
+	printf("#faults %lu %d%s%s%s%s\n", seed, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+	       ended ? "" : " hung", gone ? "" : " process", ended && has_files(folder) ? " file" : "",
+	       kept() > before ? " ipc" : "");
 	if (!ended || rmdir(folder) != 0) {
 		char remove[300];
 
