@@ -386,15 +386,6 @@ static ssize_t moved(int call, ssize_t bytes)
 	return bytes;
 }
 
-ssize_t __real_pread(int fd, void *to, size_t n, off_t from);
-ssize_t __wrap_pread(int fd, void *to, size_t n, off_t from)
-{
-	int error = FAULT(pread, EINTR, EIO, SHORT);
-
-	errno = error;
-	return error && error != SHORT ? -1 : moved(CALL_pread, __real_pread(fd, to, part(error, n), from));
-}
-
 ssize_t __real_read(int fd, void *to, size_t n);
 ssize_t __wrap_read(int fd, void *to, size_t n)
 {
