@@ -53,10 +53,10 @@ class Where:
 
 PLACES = (
     Where("this machine, by path", BY_PATH, 55, 10),
-    Where("this machine, by path, all rows", (*BY_PATH, "--profile", "full"), 15, 5),
-    Where("this machine, by time", BY_TIME, 5, 10),
-    Where("Trio mono, by path", BY_PATH, 15, 16, "mono"),
-    Where("Trio micro, by path", BY_PATH, 10, 16, "micro"),
+    Where("this machine, by path, all rows", (*BY_PATH, "--profile", "full"), 15, 3),
+    Where("this machine, by time", BY_TIME, 5, 5),
+    Where("Trio mono, by path", BY_PATH, 15, 8, "mono"),
+    Where("Trio micro, by path", BY_PATH, 10, 4, "micro"),
 )
 
 #: Runs so many calls from a seed on: without faults, with faults in runs, or in the driver too.

@@ -44,8 +44,6 @@ CALL(int, sched_setaffinity, -1, E(EINVAL), (pid_t process, size_t n, const cpu_
 CALL(int, sched_yield, -1, E(ENOSYS), (void))
 CALL(int, select, -1, E(EINTR, ENOMEM), (int n, fd_set *in, fd_set *out, fd_set *more, struct timeval *wait), n, in,
      out, more, wait)
-CALL(int, setitimer, -1, E(EINVAL), (int which, const struct itimerval *value, struct itimerval *old), which, value,
-     old)
 CALL(int, setpgid, -1, E(EPERM), (pid_t process, pid_t group), process, group)
 CALL(int, setrlimit, -1, E(EPERM), (int what, const struct rlimit *to), what, to)
 CALL(pid_t, setsid, -1, E(EPERM), (void))
