@@ -142,6 +142,17 @@ def sparse(whole: bytes) -> bytes:
     return b"".join(parts)
 
 
+def whole(image: bytes) -> bytes:
+    """The disk of an image that `sparse` made."""
+    (size,) = struct.unpack_from("<Q", image)
+    found, at = bytearray(size), 8
+    while at < len(image):
+        offset, length = struct.unpack_from("<QQ", image, at)
+        found[offset : offset + length] = image[at + 16 : at + 16 + length]
+        at += 16 + length
+    return bytes(found)
+
+
 def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
     begin = None
     for at in range(0, len(whole) + BLOCK, BLOCK):

@@ -1,0 +1,237 @@
+"""Runs of a Linux guest with one fault each. Every run continues from the same saved guest, with its own disks.
+
+The guest's programs print JSON lines on the debug port, our module its own on a second one, so that a fault of the
+serial driver does not hide them. docs/faults.md.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kernometer.cache import sha256, source_folder
+from kernometer.errors import MissingError, TargetError
+from kernometer.faults.linux import DATA, Ended, Fault, Observation, Place, Subject, places_of
+from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu, store
+from kernometer.guests.emulator import end_of, talking
+from kernometer.guests.suites import Say
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD
+from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import saving, states
+from kernometer.targets.side_by_side import POLL_SECONDS
+from kernometer.targets.stream import shown
+
+#: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 10⁹ instructions.
+#: A guest that only waits reaches the limits of run.sh at once, as its clock jumps.
+QUIET_SECONDS = 6.0
+#: Of one run, and for the guest to boot until it is saved.
+RUN_SECONDS, BOOT_SECONDS = 600.0, 300.0
+FSCK_SECONDS = 60
+#: The most bytes of each output, and of the console's end that is kept.
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
+
+STRUCK, _PORT = "struck", 0xEA
+#: The file systems of /dev/vda and /dev/vdb, and the disk of each subject that has one of them.
+_DRIVES = ("ext4", "minix")
+_DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "ext4", "minix": "minix"}
+_FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
+_VIRTIO = ("virtio_blk", "virtio_pci")
+_SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
+_PANIC = re.compile(rb"Kernel panic - not syncing")
+
+
+@dataclass(slots=True)
+class Linux:
+    """A guest to be made faulty while `worker`, a static program, works in the directory /work; `words`: its arguments.
+
+    A context manager, which keeps the saved guest in the cache meanwhile.
+    """
+
+    target: QemuTarget
+    worker: bytes
+    words: tuple[str, ...] = ("/work",)
+    say: Say = print
+    _held: ExitStack = field(default_factory=ExitStack)
+    _initrd: bytes = b""
+    _key: str = ""
+
+    def __enter__(self) -> Linux:
+        """Builds the module and saves the guest, unless both are in the cache. Raises MissingError, BuildError."""
+        if not programs.busybox():
+            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
+        self.target.guest.check()
+        self._initrd = booting.initrd("probe", self._files())
+        boot = (*self._argv("saved"), *(sha256(disks.image(kind)) for kind in _DRIVES))
+        parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
+        self._key = sha256("\0".join(parts).encode())[:32]
+        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
+            time.sleep(POLL_SECONDS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def places(self, subject: Subject) -> tuple[Place, ...]:
+        """Every function of the subject that the module can strike, with its entries in a run without fault.
+
+        Raises TargetError if that run does not end well.
+        """
+        words = ("kind=count", *((f"symbol={DATA[subject]}",) if subject in DATA else ()))
+        with self._folder() as folder:
+            events, ended = self._run(folder, subject, panic_on_oops=False, words=words)
+            status = {one.get("event"): one.get("status") for one in events}
+            if ended != "end" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
+                console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
+                raise TargetError(f"Without a fault the worker does not end well: {events[-5:]}.", "", console)
+            return places_of(subject, _lines(folder / STRUCK))
+
+    def run(self, fault: Fault) -> Observation:
+        """One run. Raises TargetError if the guest cannot be restored, or the module refuses the fault."""
+        with self._folder() as folder:
+            events, ended = self._run(folder, fault.subject, panic_on_oops=fault.panic_on_oops, words=fault.words)
+            console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
+            if any(one.get("event") in ("refused", "failed") for one in events):
+                raise TargetError(f"The guest takes no fault at {fault.symbol}.", "", console)
+            struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
+            drive = _DRIVE.get(fault.subject)
+            return Observation(events, struck, console, ended, _fsck(folder, drive) if drive else None)
+
+    def _files(self) -> dict[str, bytes]:
+        """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
+        folder = source_folder("faults") / "linux"
+        guest = self.target.guest
+        built = headers.modules(guest, folder / "km_fault.c", _VIRTIO, self.say)
+        given = disks.provide(guest, ("minix",), self.target.variant.command_line(guest.manifest.command_line))
+        if not given.files:
+            raise MissingError(" ".join(given.arguments))
+        more = dict(drivers.load_order(guest, ("ext4",)))
+        order, _ = drivers.resolved(_VIRTIO, built, ())
+        more |= {name: built[name] for name in order}
+        names = "".join(f"/{drivers.FILES}/{name}.ko\n" for name in more)
+        return {
+            **given.files,
+            initramfs.DRIVERS: given.files[initramfs.DRIVERS] + names.encode(),
+            **{f"{drivers.FILES}/{name}.ko": content for name, content in (*more.items(), *built.items())},
+            _SCRIPT: (folder / "run.sh").read_bytes(),
+            _WORKER: self.worker,
+        }
+
+    def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
+        boot = replace(self.target.boot("path", (), phase), plugin=None, events=None)
+        words = [*qemu.argv(boot), "-chardev", f"file,id={STRUCK},path={STRUCK}"]
+        words += ["-device", f"isa-debugcon,iobase={_PORT:#x},chardev={STRUCK}"]
+        for kind in _DRIVES:
+            words += ["-drive", f"if=none,id={kind},file={kind},format=raw,cache=unsafe"]
+            words += ["-device", f"virtio-blk-pci,drive={kind}"]
+        return tuple(words)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The emulator's directory, with new disks."""
+        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            booting.lay_out(self.target.guest, folder)
+            (folder / STRUCK).touch()
+            for kind in _DRIVES:
+                (folder / kind).write_bytes(disks.whole(disks.image(kind)))
+            for name in (booting.BEFORE, TOLD):
+                (folder / name).write_bytes(command.encoded(()))
+            yield folder
+
+    def _save(self, into: Path) -> Iterator[None]:
+        self.say(f"Booting {self.target.name} to be saved …")
+        with self._folder() as folder:
+            (folder / INITRD).write_bytes(self._initrd)
+            (into / INITRD).write_bytes(self._initrd)
+            watch = booting.Watch(folder, self.target.name)
+            try:
+                until = Deadline.after(BOOT_SECONDS)
+                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, until):
+                    watch.panic()
+                    yield None
+            except TargetError as error:
+                raise booting.explained(error, folder, self.target.name) from error
+
+    def _run(
+        self, folder: Path, subject: Subject, *, panic_on_oops: bool, words: tuple[str, ...]
+    ) -> tuple[tuple[dict[str, Any], ...], Ended]:
+        """Continues the saved guest with run.sh. The lines that its programs printed, and how it ended."""
+        told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", f"/{_WORKER}", *self.words)
+        (folder / TOLD).write_bytes(command.encoded(told))
+        for name in (INITRD, qemu.MEMORY, qemu.STATE):
+            (folder / name).symlink_to(states.folder() / self._key / name)
+        until = Deadline.after(RUN_SECONDS)
+        with talking(self._argv("restored"), folder, 1) as (process, sockets):
+            saving.restore(sockets[0], until)
+            ended = _watched(process, folder, until)
+        return tuple(_lines(folder / BULK)), ended
+
+
+def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline) -> Ended:
+    """Waits for the end of a run. Raises TargetError for too much output, or if its time is up."""
+    outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
+    printed, at_print = -1, 0.0
+    while True:
+        stopped = process.poll() is not None  # before reading, so that the last output is read
+        sizes = [path.stat().st_size for path in outputs]
+        if max(sizes) > MAX_OUTPUT:
+            raise TargetError(f"A guest with a fault printed more than {MAX_OUTPUT:,} bytes.")
+        computed = _computed(process.pid)
+        if sum(sizes) != printed:
+            printed, at_print = sum(sizes), computed
+            if b'{"event":"end"' in end_of(folder / BULK, 4096):
+                return "end"
+        if stopped or computed - at_print > QUIET_SECONDS:
+            panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
+            return "panic" if panicked else "stopped" if stopped else "quiet"
+        if until.passed:
+            raise TargetError("A guest with a fault was not done when its time was up.")
+        time.sleep(POLL_SECONDS)
+
+
+def _computed(pid: int) -> float:
+    """Seconds of processor time of the emulator, which a busy host does not stretch."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return 0.0
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")  # proc(5)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of an output, one per line; a line that a fault cut is left out."""
+    for line in end_of(path, MAX_OUTPUT).splitlines():
+        try:
+            yield msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+
+
+def _fsck(folder: Path, kind: str) -> int:
+    """The status of fsck, which changes nothing: 0 for a sound file system."""
+    program, *words = _FSCK[kind]
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
+    try:
+        return subprocess.run(
+            (program, *words, kind),
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=FSCK_SECONDS,
+            check=False,
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetError(f"{program} cannot be run: {error}.", "Install e2fsprogs and util-linux.") from error
