@@ -6,9 +6,7 @@ Nothing here judges: an Observation is what was seen from outside.
 from __future__ import annotations
 
 import random
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
@@ -31,23 +29,18 @@ Kind = Literal[
     "bad-message",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-#: The function that sees the data of a driver's reads: the place of wrong data.
-DATA: Mapping[Subject, str] = {"brd": "brd:brd_do_bvec", "virtio_blk": "virtio_blk:virtblk_request_done"}
+#: The places of wrong data: functions that each read of a driver passes.
+DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: How a run ended: by its script's last line; by a panic; by an emulator that computed long without any output; by an
 #: emulator that ended for another reason.
 Ended = Literal["end", "panic", "quiet", "stopped"]
 
-_SYMBOL = re.compile(r"(?P<name>[\w.$]{1,200})(?: \[(?P<module>\w{1,60})\])?")
-
-
 class Place(msgspec.Struct, frozen=True):
-    """A function that a fault can strike, and how often it was entered while the worker ran without a fault."""
+    """A function that was entered, so that a fault can strike it, and how often while the worker ran without fault."""
 
     subject: Subject
     symbol: str  #: "ext4:ext4_readdir", "serial8250_tx_chars"
     entries: int
-    in_tasks: int  #: of them outside interrupts
-    reads: int = 0  #: that passed it with their data; 0 of a function that is not in DATA
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -77,33 +70,14 @@ class Observation(msgspec.Struct, frozen=True):
     after: tuple[Mapping[str, Any], ...] = ()  #: the lines of a guest that was started on the same disk afterwards
 
 
-def places_of(subject: Subject, counted: Iterable[Mapping[str, Any]]) -> tuple[Place, ...]:
-    """From the module's lines, by symbol. A name that several functions have is left out: the kernel would take any."""
-    lines = list(counted)
-    found: list[Place] = []
-    for one in lines:
-        match = _SYMBOL.fullmatch(str(one.get("symbol", "")))
-        if match is not None and one.get("event") == "entries":
-            symbol = ":".join(part for part in (match["module"], match["name"]) if part)
-            found.append(Place(subject, symbol, int(one["entries"]), int(one["in_tasks"])))
-    times = Counter(place.symbol for place in found)
-    places = {one.symbol: one for one in found if times[one.symbol] == 1}
-    for one in lines:
-        if one.get("event") == "reads" and (symbol := DATA.get(subject, "")):
-            place = places.get(symbol, Place(subject, symbol, 0, 0))
-            places[symbol] = msgspec.structs.replace(place, reads=int(one["reads"]))
-    return tuple(places[symbol] for symbol in sorted(places))
-
-
 def drawn(places: Sequence[Place], kind: Kind, seed: int) -> Fault | None:
     """A fault of this kind at one of these places, at one of the entries that were counted; None if it has no place.
 
-    Every function that was entered is equally likely, and each of its entries.
+    Every function is equally likely, and each of its entries.
     """
-    data = kind == "wrong-data"
-    able = [(one, entries) for one in places if (entries := one.reads if data else one.entries) > 0]
+    able = [one for one in places if kind != "wrong-data" or one.symbol in DATA]
     if not able:
         return None
     dice = random.Random(f"{kind} {seed}")
-    place, entries = dice.choice(able)
-    return Fault(place.subject, place.symbol, dice.randint(1, entries), kind, dice.getrandbits(32))
+    place = dice.choice(able)
+    return Fault(place.subject, place.symbol, dice.randint(1, place.entries), kind, dice.getrandbits(32))

@@ -21,7 +21,7 @@ import msgspec
 
 from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
-from kernometer.faults.linux import DATA, Ended, Fault, Observation, Place, Subject, places_of
+from kernometer.faults.linux import Ended, Fault, Observation, Place, Subject
 from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu, store
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
@@ -84,23 +84,24 @@ class Linux:
         self._held.close()
 
     def places(self, subject: Subject) -> tuple[Place, ...]:
-        """Every function of the subject that the module can strike, with its entries in a run without fault.
+        """The functions of the subject that a run without fault enters, by symbol.
 
         Raises TargetError if that run does not end well.
         """
-        words = ("kind=count", *((f"symbol={DATA[subject]}",) if subject in DATA else ()))
         with self._folder() as folder:
-            events, ended = self._run(folder, subject, panic_on_oops=False, words=words)
+            events, ended = self._run(folder, subject)
             status = {one.get("event"): one.get("status") for one in events}
             if ended != "end" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
                 console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
                 raise TargetError(f"Without a fault the worker does not end well: {events[-5:]}.", "", console)
-            return places_of(subject, _lines(folder / STRUCK))
+        found = (one for one in events if one.get("event") == "entries")
+        places = (Place(subject, str(one["symbol"]), int(one["entries"])) for one in found)
+        return tuple(sorted(places, key=lambda place: place.symbol))
 
     def run(self, fault: Fault) -> Observation:
         """One run. Raises TargetError if the guest cannot be restored, or the module refuses the fault."""
         with self._folder() as folder:
-            events, ended = self._run(folder, fault.subject, panic_on_oops=fault.panic_on_oops, words=fault.words)
+            events, ended = self._run(folder, fault.subject, fault.words, panic_on_oops=fault.panic_on_oops)
             console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
             if any(one.get("event") in ("refused", "failed") for one in events):
                 raise TargetError(f"The guest takes no fault at {fault.symbol}.", "", console)
@@ -165,7 +166,7 @@ class Linux:
                 raise booting.explained(error, folder, self.target.name) from error
 
     def _run(
-        self, folder: Path, subject: Subject, *, panic_on_oops: bool, words: tuple[str, ...]
+        self, folder: Path, subject: Subject, words: tuple[str, ...] = (), *, panic_on_oops: bool = False
     ) -> tuple[tuple[dict[str, Any], ...], Ended]:
         """Continues the saved guest with run.sh. The lines that its programs printed, and how it ended."""
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", f"/{_WORKER}", *self.words)
