@@ -35,6 +35,7 @@ DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: emulator that ended for another reason.
 Ended = Literal["end", "panic", "quiet", "stopped"]
 
+
 class Place(msgspec.Struct, frozen=True):
     """A function that was entered, so that a fault can strike it, and how often while the worker ran without fault."""
 
@@ -78,6 +79,6 @@ def drawn(places: Sequence[Place], kind: Kind, seed: int) -> Fault | None:
     able = [one for one in places if kind != "wrong-data" or one.symbol in DATA]
     if not able:
         return None
-    dice = random.Random(f"{kind} {seed}")
+    dice = random.Random(f"{kind} {seed}")  # noqa: S311 - an experiment, not a secret
     place = dice.choice(able)
     return Fault(place.subject, place.symbol, dice.randint(1, place.entries), kind, dice.getrandbits(32))

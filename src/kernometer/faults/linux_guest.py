@@ -22,7 +22,7 @@ import msgspec
 from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults.linux import Ended, Fault, Observation, Place, Subject
-from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu, store
+from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
 from kernometer.targets import booting

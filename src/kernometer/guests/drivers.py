@@ -136,8 +136,8 @@ def modinfo(content: bytes, name: str = "") -> Modinfo:
             found[key].append(value)
     depends = [each for value in found["depends"] for each in value.split(",") if each]
     soft = [each for value in found["softdep"] for each in _pre(value)]
-    named = (tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"]))
-    return Modinfo(*named, vermagic="".join(found["vermagic"][:1]).strip())
+    named = [tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"])]
+    return Modinfo(named[0], named[1], named[2], "".join(found["vermagic"][:1]).strip())
 
 
 def _pre(softdep: str) -> list[str]:
