@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh PANIC SUBJECT MODULE-WORD… -- COMMAND…: in a Linux guest, one fault while the command works in /work. Without
-# words for the module there is no fault, and the entries of the subject's functions are counted. It says how each step ended, as a JSON line with the guest's clock in seconds. A step that does not end is left.
+# run.sh PANIC SUBJECT MODULE-WORD… -- [COMMAND…]: in a Linux guest, one fault while the command works in /work. Without
+# words for the module there is no fault, and the entries of the subject's functions are counted; without a command the
+# disk's files are sent out. It says how each step ended, as a JSON line with the guest's clock in seconds. A step that does not end is left.
 
 say() {
 	echo "{\"event\":\"$1\",\"seconds\":$(cut -d ' ' -f 1 /proc/uptime)${2:+,$2}}"
@@ -37,6 +38,19 @@ counted() {
 	done
 }
 
+# A new file in each directory.
+write_everywhere() {
+	find /work -type d ! -name more >/tmp/directories && while read -r directory; do
+		echo written >"$directory/afterwards" && grep -q written "$directory/afterwards" || return 1
+	done </tmp/directories && sync
+}
+
+send_files() {
+	find /work -type f | while read -r file; do
+		echo "{\"event\":\"file\",\"path\":\"$file\",\"content\":\"$(base64 -w 0 "$file")\"}"
+	done
+}
+
 panic=$1 subject=$2 words=
 shift 2
 trace=/sys/kernel/tracing filter=:mod:$subject module=$subject: listed="\\[$subject\\]"
@@ -56,10 +70,16 @@ brd) mount --bind /disk/minix /work ;;
 minix) umount /disk/minix && mount -t minix /dev/vdb /work ;;
 *) umount /disk/minix && mount -t ext4 /dev/vda /work ;;
 esac || say failed
-echo "$panic" >/proc/sys/kernel/panic_on_oops
-if [ "$subject" = 8250 ]; then
-	while sleep 0.1; do echo "a line on the console" >/dev/ttyS0; done &
+say mounted
+if [ $# = 0 ]; then
+	send_files && say finished
+	exit
 fi
+echo "$panic" >/proc/sys/kernel/panic_on_oops
+while sleep 0.1 && [ ! -s /tmp/worker ]; do
+	echo 3 >/proc/sys/vm/drop_caches # so that reads reach the disk
+	[ "$subject" != 8250 ] || echo "a line on the console" >/dev/ttyS0
+done &
 # shellcheck disable=SC2086 # each is a parameter of the module
 if [ "$words" ]; then
 	insmod /lib/drivers/km_fault.ko $words || say refused
@@ -67,11 +87,12 @@ else
 	count
 fi
 say begin
-step worker 60 "$@"
+step worker 30 "$@"
 [ "$words" ] || counted
-step afterwards 20 sh -c "echo written >/work/afterwards && sync && grep -q written /work/afterwards"
+step afterwards 10 write_everywhere
 if [ "$subject" = 8250 ]; then
-	step console 20 sh -c 'echo afterwards >/dev/ttyS0'
+	step console 10 sh -c 'echo afterwards >/dev/ttyS0'
 fi
-step unmount 20 umount /work
-say end
+[ "$subject" != brd ] || step files 10 send_files
+step unmount 10 umount /work
+say finished

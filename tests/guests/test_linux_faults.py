@@ -69,7 +69,7 @@ def test_a_null_write_strikes_the_task_that_entered_the_function(linux: Linux, *
         assert seen.ended == "panic"
         assert not [event for event in seen.events if event["event"] == "worker"]
     else:
-        assert seen.ended == "end"
+        assert seen.ended == "finished"
         assert step(seen, "worker")["status"] == 137
         assert step(seen, "afterwards")["status"] is None, "the dead task holds the directory's lock"
 
@@ -95,7 +95,7 @@ def test_a_jump_goes_where_no_code_is(linux: Linux) -> None:
 def test_a_leak_of_some_pages_is_not_noticed(linux: Linux) -> None:
     seen = linux.run(Fault("minix", ADD_LINK, 3, "leak", 1))
     assert seen.struck is not None
-    assert seen.ended == "end"
+    assert seen.ended == "finished"
     assert [step(seen, name)["status"] for name in ("worker", "afterwards", "unmount")] == [0, 0, 0]
 
 

@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from kernometer.faults.kept import lost
+
 #: What is made faulty: a driver or a file system, each with the disk that run.sh gives it.
 Subject = Literal["virtio_blk", "brd", "ext4", "minix", "8250"]
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
@@ -33,7 +35,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: How a run ended: by its script's last line; by a panic; by an emulator that computed long without any output; by an
 #: emulator that ended for another reason.
-Ended = Literal["end", "panic", "quiet", "stopped"]
+Ended = Literal["finished", "panic", "quiet", "stopped"]
+
+
+Outcome = Literal["masked", "delayed", "error returned", "data lost", "hung", "dead"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+#: A run is delayed if an operation took so many times as long as the slowest without fault, and so much longer.
+DELAYED, DELAYED_NS = 10, 100_000_000
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -68,7 +76,37 @@ class Observation(msgspec.Struct, frozen=True):
     console: str  #: its last part
     ended: Ended
     fsck: int | None = None  #: the exit status of fsck on the disk after the run; None: its disk is not a file
-    after: tuple[Mapping[str, Any], ...] = ()  #: the lines of a guest that was started on the same disk afterwards
+    files: Mapping[str, bytes] | None = None  #: of the disk, as another guest read it; None: it could not be mounted
+
+
+def outcome(seen: Observation, usual_ns: int) -> Outcome | None:
+    """The worst of what was seen; None if the fault never happened. `usual_ns`: the slowest operation without fault.
+
+    What no step of run.sh outlived is hung; a system that ended is dead.
+    """
+    if seen.struck is None:
+        return None
+    if seen.ended in ("panic", "stopped"):
+        return "dead"
+    steps = {one["event"]: one["status"] for one in seen.events if "status" in one}
+    if seen.ended == "quiet" or None in steps.values():
+        return "hung"
+    if is_data_lost(seen):
+        return "data lost"
+    if any(steps.values()) or any(one["event"] == "error" for one in seen.events):
+        return "error returned"
+    slowest = max((int(one["slowest_ns"]) for one in seen.events if one["event"] == "end"), default=0)
+    return "delayed" if slowest > max(DELAYED * usual_ns, usual_ns + DELAYED_NS) else "masked"
+
+
+def is_data_lost(seen: Observation) -> bool:
+    """Whether what was kept is not on the disk, or the worker read wrong bytes. Of a memory disk that went with its
+    guest nothing can be said, and nothing is."""
+    if any(one["event"] == "wrong" for one in seen.events):
+        return True
+    if seen.files is None:
+        return seen.fsck is not None
+    return bool(lost(seen.events, seen.files))
 
 
 def drawn(places: Sequence[Place], kind: Kind, seed: int) -> Fault | None:

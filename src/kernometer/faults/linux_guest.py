@@ -6,12 +6,13 @@ serial driver does not hide them. docs/faults.md.
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,9 +34,9 @@ from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
-#: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 10⁹ instructions.
+#: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 6 × 10⁸ instructions.
 #: A guest that only waits reaches the limits of run.sh at once, as its clock jumps.
-QUIET_SECONDS = 6.0
+QUIET_SECONDS = 4.0
 #: Of one run, and for the guest to boot until it is saved.
 RUN_SECONDS, BOOT_SECONDS = 600.0, 300.0
 FSCK_SECONDS = 60
@@ -54,14 +55,14 @@ _PANIC = re.compile(rb"Kernel panic - not syncing")
 
 @dataclass(slots=True)
 class Linux:
-    """A guest to be made faulty while `worker`, a static program, works in the directory /work; `words`: its arguments.
+    """A guest to be made faulty while `worker`, a program, works in the directory /work; `words`: its arguments.
 
     A context manager, which keeps the saved guest in the cache meanwhile.
     """
 
     target: QemuTarget
     worker: bytes
-    words: tuple[str, ...] = ("/work",)
+    words: tuple[str, ...] = ("--seed", "1", "--operations", "200", "--pace", "2", "/work")
     say: Say = print
     _held: ExitStack = field(default_factory=ExitStack)
     _initrd: bytes = b""
@@ -91,7 +92,7 @@ class Linux:
         with self._folder() as folder:
             events, ended = self._run(folder, subject)
             status = {one.get("event"): one.get("status") for one in events}
-            if ended != "end" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
+            if ended != "finished" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
                 console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
                 raise TargetError(f"Without a fault the worker does not end well: {events[-5:]}.", "", console)
         found = (one for one in events if one.get("event") == "entries")
@@ -107,7 +108,13 @@ class Linux:
                 raise TargetError(f"The guest takes no fault at {fault.symbol}.", "", console)
             struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
             drive = _DRIVE.get(fault.subject)
-            return Observation(events, struck, console, ended, _fsck(folder, drive) if drive else None)
+            if drive is None:
+                return Observation(_without_files(events), struck, console, ended, files=_files_in(events))
+            fsck = _fsck(folder, drive)
+            with self._folder() as again:
+                (folder / drive).replace(again / drive)
+                read, _ = self._run(again, fault.subject, worker=())
+            return Observation(events, struck, console, ended, fsck, _files_in(read))
 
     def _files(self) -> dict[str, bytes]:
         """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
@@ -166,10 +173,18 @@ class Linux:
                 raise booting.explained(error, folder, self.target.name) from error
 
     def _run(
-        self, folder: Path, subject: Subject, words: tuple[str, ...] = (), *, panic_on_oops: bool = False
+        self,
+        folder: Path,
+        subject: Subject,
+        words: tuple[str, ...] = (),
+        *,
+        panic_on_oops: bool = False,
+        worker: tuple[str, ...] | None = None,
     ) -> tuple[tuple[dict[str, Any], ...], Ended]:
-        """Continues the saved guest with run.sh. The lines that its programs printed, and how it ended."""
-        told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", f"/{_WORKER}", *self.words)
+        """Continues the saved guest with run.sh, and the worker unless `worker` is another command. The lines that its
+        programs printed, and how it ended."""
+        work = (f"/{_WORKER}", *self.words) if worker is None else worker
+        told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
             (folder / name).symlink_to(states.folder() / self._key / name)
@@ -192,8 +207,8 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline) ->
         computed = _computed(process.pid)
         if sum(sizes) != printed:
             printed, at_print = sum(sizes), computed
-            if b'{"event":"end"' in end_of(folder / BULK, 4096):
-                return "end"
+            if b'{"event":"finished"' in end_of(folder / BULK, 4096):
+                return "finished"
         if stopped or computed - at_print > QUIET_SECONDS:
             panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
             return "panic" if panicked else "stopped" if stopped else "quiet"
@@ -218,6 +233,19 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError):
             continue
+
+
+def _without_files(events: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple(one for one in events if one.get("event") != "file")
+
+
+def _files_in(events: Sequence[dict[str, Any]]) -> dict[str, bytes] | None:
+    """The files that run.sh sent, by path; None if it did not come to their end."""
+    if not any(
+        one.get("event") == "finished" or (one.get("status") == 0 and one["event"] == "files") for one in events
+    ):
+        return None
+    return {str(one["path"]): base64.b64decode(str(one["content"])) for one in events if one.get("event") == "file"}
 
 
 def _fsck(folder: Path, kind: str) -> int:
