@@ -47,7 +47,9 @@ def wheel(checkout: Path) -> Path:
 
 def expected() -> set[str]:
     """The package's own files, the C sources and the published tables, by their names in the wheel."""
-    carried = {name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio", "mach")}
+    carried = {
+        name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio", "mach", "faults")
+    }
     places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)

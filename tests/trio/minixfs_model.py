@@ -6,7 +6,8 @@ import errno
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.trio.minixfs import ROOT, Driver, pattern
+from kernometer.faults.minixfs import ROOT
+from tests.trio.minixfs import Driver, pattern
 
 NAMES = ["a", "b", "c", "d", "name-of-twenty-bytes", "x" * 60]
 LINES = [

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.faults.minixfs import ROOT, Image
 from tests.trio.host_programs import HOST, TRIO, built
-from tests.trio.minixfs import FSCK, MKFS, ROOT, Driver, Image, fsck, make
+from tests.trio.minixfs import FSCK, MKFS, Driver, fsck, make
 from tests.trio.minixfs_model import Model
 
 SEEDS = range(12)
@@ -34,7 +35,7 @@ def image(tmp_path: Path) -> Path:
 
 def sound(path: Path) -> Image:
     """The image as a sound file system: by the reader here, and by fsck.minix where it can."""
-    image = Image.of(path)
+    image = Image(path.read_bytes())
     assert image.wrong + image.loose + [*image.twice] == []
     if FSCK is not None and image.size == 1024:
         checked = fsck(path)

@@ -15,9 +15,10 @@ from random import Random
 
 import pytest
 
+from kernometer.faults.minixfs import Image
 from tests.trio.boot import Kernel, Machine, initramfs
 from tests.trio.live import live
-from tests.trio.minixfs import Image, make
+from tests.trio.minixfs import make
 from tests.trio.partitions import BRIEFLY_IN_TURN
 from tests.trio.test_minixfs import sound
 

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from tests.trio.minixfs import INODE, MAGIC, SUPER, Driver, Image, make, pattern
+from kernometer.faults.minixfs import INODE, MAGIC, SUPER, Image
+from tests.trio.minixfs import Driver, make, pattern
 from tests.trio.minixfs_model import Model, Node
 from tests.trio.test_minixfs import program, pytestmark, sound  # noqa: F401  # a fixture, and when to skip
 
@@ -74,7 +75,7 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
     make(path, 1024, 1024 if seed % 3 else 2048)
     power = Random(seed).randrange(1, 400)
     synced, model, after = cut(program, path, seed)
-    image = Image.of(after)
+    image = Image(after.read_bytes())
     assert image.wrong == []
     # With the last write that it allows the power is gone: no flush follows.
     durable = [each for each in synced if each.writes < power]
@@ -214,7 +215,7 @@ def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits
     with Driver(program, path) as driver:
         for line in ("mount 0", "create 1 100644 file", "write 2 0 7000 1", "release 2", "unmount", f"save {path}"):
             assert driver.do(line) >= 0, line
-    bad = Image.of(path).files[2].zone[3]
+    bad = Image(path.read_bytes()).files[2].zone[3]
     with Driver(program, path) as driver:
         for line in (f"waits {waits}", "mount 0", "lookup 1 file", f"bad {bad * 2}"):
             assert driver.do(line) == 0, line

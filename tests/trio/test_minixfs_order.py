@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.trio.minixfs import ROOT, Driver, Image, make, pattern
+from kernometer.faults.minixfs import ROOT, Image
+from tests.trio.minixfs import Driver, make, pattern
 from tests.trio.test_minixfs import program, pytestmark, sound  # noqa: F401  # a fixture, and when to skip
 
 #: Of writes that no flush has followed, which are lost: one seed each.
@@ -56,7 +57,7 @@ def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Im
                 all_of_them = int(driver.say("writes")[0]) - before
                 assert driver.do(f"cut {seed}") == 0
                 assert driver.do(f"save {after}") == 0
-            yield Image.of(after)
+            yield Image(after.read_bytes())
         writes += 1
 
 

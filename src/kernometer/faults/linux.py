@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from kernometer.faults.kept import lost
+from kernometer.faults.promises import Event, Promises, judge
 
 #: What is made faulty: a driver or a file system, each with the disk that run.sh gives it.
 Subject = Literal["virtio_blk", "brd", "ext4", "minix", "8250"]
@@ -40,6 +40,8 @@ Ended = Literal["finished", "panic", "quiet", "stopped"]
 
 Outcome = Literal["masked", "delayed", "error returned", "data lost", "hung", "dead"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+#: Where the worker's disk is mounted.
+WORK = "/work"
 #: A run is delayed if an operation took so many times as long as the slowest without fault, and so much longer.
 DELAYED, DELAYED_NS = 10, 100_000_000
 
@@ -76,7 +78,7 @@ class Observation(msgspec.Struct, frozen=True):
     console: str  #: its last part
     ended: Ended
     fsck: int | None = None  #: the exit status of fsck on the disk after the run; None: its disk is not a file
-    files: Mapping[str, bytes] | None = None  #: of the disk, as another guest read it; None: it could not be mounted
+    files: Mapping[str, bytes] | None = None  #: of the disk, as another guest read it; None: it could not
 
 
 def outcome(seen: Observation, usual_ns: int) -> Outcome | None:
@@ -100,13 +102,15 @@ def outcome(seen: Observation, usual_ns: int) -> Outcome | None:
 
 
 def is_data_lost(seen: Observation) -> bool:
-    """Whether what was kept is not on the disk, or the worker read wrong bytes. Of a memory disk that went with its
-    guest nothing can be said, and nothing is."""
-    if any(one["event"] == "wrong" for one in seen.events):
+    """Whether the worker read wrong bytes, or the disk does not keep what was promised (promises.py), or cannot be
+    mounted. Of a memory disk that went with its guest nothing can be said, and nothing is."""
+    promises = Promises.after(msgspec.convert(one, Event) for one in seen.events)
+    if promises.wrong:
         return True
     if seen.files is None:
         return seen.fsck is not None
-    return bool(lost(seen.events, seen.files))
+    judged = judge(promises, seen.files, WORK)
+    return bool(judged.lost or judged.wrong)
 
 
 def drawn(places: Sequence[Place], kind: Kind, seed: int) -> Fault | None:

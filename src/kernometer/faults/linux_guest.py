@@ -22,7 +22,7 @@ import msgspec
 
 from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
-from kernometer.faults.linux import Ended, Fault, Observation, Place, Subject
+from kernometer.faults.linux import WORK, Ended, Fault, Observation, Place, Subject
 from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
@@ -50,6 +50,8 @@ _DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "
 _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 _VIRTIO = ("virtio_blk", "virtio_pci")
 _SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
+#: The names of run.sh's own files on the disk.
+AFTERWARDS = "/afterwards"
 _PANIC = re.compile(rb"Kernel panic - not syncing")
 
 
@@ -61,8 +63,8 @@ class Linux:
     """
 
     target: QemuTarget
-    worker: bytes
-    words: tuple[str, ...] = ("--seed", "1", "--operations", "200", "--pace", "2", "/work")
+    worker: bytes = field(repr=False)
+    words: tuple[str, ...] = ("--seed", "1", "--operations", "200", "--pace", "2", WORK)
     say: Say = print
     _held: ExitStack = field(default_factory=ExitStack)
     _initrd: bytes = b""
@@ -245,7 +247,8 @@ def _files_in(events: Sequence[dict[str, Any]]) -> dict[str, bytes] | None:
         one.get("event") == "finished" or (one.get("status") == 0 and one["event"] == "files") for one in events
     ):
         return None
-    return {str(one["path"]): base64.b64decode(str(one["content"])) for one in events if one.get("event") == "file"}
+    files = [(str(one["path"]).removeprefix(WORK), str(one["content"])) for one in events if one.get("event") == "file"]
+    return {path: base64.b64decode(content) for path, content in files if not path.endswith(AFTERWARDS)}
 
 
 def _fsck(folder: Path, kind: str) -> int:

@@ -1,0 +1,53 @@
+"""The worker (`faults/worker.c`): how it is compiled, and the content of its files, version by version.
+
+The head of its source says what its events mean. The rules of the content are here once more on purpose: whoever
+judges what the worker has written must not ask it.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from pathlib import Path
+
+from kernometer.cache import compiled, source_folder
+from kernometer.guests import programs
+
+LARGEST = 65536
+#: So many changes of a file are without a "kept" at most.
+MOST_LOOSE = 16
+_WORD = 2**64 - 1
+
+
+def program() -> Path:
+    """The static program, for this host and its guests. Raises MissingError without a compiler, BuildError."""
+    folder = source_folder("faults")
+    parts = [folder / name for name in ("worker_events.c", "worker_files.c")]
+    command = (*programs.static_compiler(), "-std=gnu99", *map(str, parts))
+    return compiled("worker", command, (folder / "worker.c", *parts, folder / "worker.h"))
+
+
+@lru_cache(maxsize=4096)
+def content(seed: int, file: int, version: int) -> bytes:
+    """What this version of the file holds."""
+    if version == 0:
+        return b""
+    data = bytearray(content(seed, file, version - 1))
+    s = _h(_h(_h(0, seed), file), version)
+    kind, where, count = _h(s, 0) % 8, _h(s, 1), 1 + _h(s, 2) % 6000
+    at = len(data) if kind <= 3 else where % (len(data) + 3000)
+    if kind == 0 or at + count > LARGEST:
+        length = where % (LARGEST + 1 if kind == 0 else len(data) + 1)
+        return bytes(data[:length].ljust(length, b"\0"))
+    data.extend(bytes(max(at + count - len(data), 0)))
+    first, last = at // 8, (at + count - 1) // 8
+    words = struct.pack(f"<{last - first + 1}Q", *(_h(s, 16 + word) for word in range(first, last + 1)))
+    data[at : at + count] = words[at - first * 8 :][:count]
+    return bytes(data)
+
+
+def _h(a: int, b: int) -> int:
+    x = a ^ (b + 1) * 0x9E3779B97F4A7C15 & _WORD
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & _WORD
+    return x ^ x >> 31
