@@ -17,7 +17,7 @@
 
 #define PORT 0xea
 #define ARGUMENTS 6
-#define LEAKED 8 /* order of the pages that an entry leaks: 1 MiB */
+#define LEAKED 6 /* order of the pages that an entry leaks: 64 of them */
 /* Where a driver's read can be spoiled: brd copies there; virtio_blk hands finished requests back there. */
 #define BRD "brd:brd_do_bvec"
 #define VIRTIO "virtio_blk:virtblk_request_done"
@@ -54,12 +54,13 @@ static noinline void null_write(struct registers *r)
 	*(volatile unsigned long *)(draw() % 64 * 8) = r->ax;
 }
 
-/* To any address of the kernel's half; most have no page. */
+/* Into the code at and behind the function, or anywhere in the kernel's half, most of which has no page. */
 static noinline void wild_jump(struct registers *r)
 {
-	void (*nowhere)(void) = (void *)(draw() | 0xffff800000000000UL);
+	unsigned long near = draw() % 2;
+	void (*wild)(void) = (void *)(near ? resume_at + draw() % PAGE_SIZE : draw() | 0xffff800000000000UL);
 
-	nowhere();
+	wild();
 }
 
 static noinline void infinite_loop(struct registers *r)

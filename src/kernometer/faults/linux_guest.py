@@ -37,6 +37,8 @@ from kernometer.targets.stream import shown
 #: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 6 × 10⁸ instructions.
 #: A guest that only waits reaches the limits of run.sh at once, as its clock jumps.
 QUIET_SECONDS = 4.0
+#: The same while it sorts the entries that it counted.
+SORTING_SECONDS = 60.0
 #: Of one run, and for the guest to boot until it is saved.
 RUN_SECONDS, BOOT_SECONDS = 600.0, 300.0
 FSCK_SECONDS = 60
@@ -193,12 +195,15 @@ class Linux:
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored"), folder, 1) as (process, sockets):
             saving.restore(sockets[0], until)
-            ended = _watched(process, folder, until)
+            ended = _watched(process, folder, until, QUIET_SECONDS if words or worker is not None else SORTING_SECONDS)
         return tuple(_lines(folder / BULK)), ended
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline) -> Ended:
-    """Waits for the end of a run. Raises TargetError for too much output, or if its time is up."""
+def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, quiet: float) -> Ended:
+    """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output.
+
+    Raises TargetError for too much output, or if its time is up.
+    """
     outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
     printed, at_print = -1, 0.0
     while True:
@@ -211,7 +216,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline) ->
             printed, at_print = sum(sizes), computed
             if b'{"event":"finished"' in end_of(folder / BULK, 4096):
                 return "finished"
-        if stopped or computed - at_print > QUIET_SECONDS:
+        if stopped or computed - at_print > quiet:
             panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
             return "panic" if panicked else "stopped" if stopped else "quiet"
         if until.passed:
