@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from kernometer.faults.linux import DATA, KINDS, Fault, Place, drawn
+import msgspec
+import pytest
+
+from kernometer.faults.linux import DATA, KINDS, Ended, Fault, Observation, Place, drawn, outcome
+from kernometer.faults.worker import content
 
 PLACES = (
     Place("virtio_blk", "virtio_blk:virtblk_done", 3),
@@ -43,3 +48,41 @@ def test_the_module_knows_the_kinds_and_the_parameters_that_are_drawn() -> None:
     words = Fault("brd", "brd:brd_do_bvec", 2, "leak", 3).words
     assert words == ("symbol=brd:brd_do_bvec", "kind=leak", "n=2", "seed=3")
     assert set(re.findall(r"module_param\((\w+)", SOURCE)) == {word.partition("=")[0] for word in words}
+
+
+KEPT = {"event": "kept", "file": 1, "version": 2, "path": "/work/w1/a/s0"}
+FINE: tuple[dict[str, Any], ...] = (
+    {"event": "start", "seed": 1},
+    KEPT,
+    {"event": "end", "slowest_ns": 5_000_000},
+    *({"event": step, "status": 0} for step in ("worker", "afterwards", "unmount")),
+)
+#: The slowest operation without a fault.
+USUAL_NS = 2_000_000
+
+
+def seen(*more: dict[str, Any], without: str = "", ended: Ended = "finished") -> Observation:
+    """A run in which all went well, but for these events."""
+    events = (*(one for one in FINE if one["event"] != without), *more)
+    return Observation(events, {"context": "task"}, "", ended, 0, {"/w1/a/s0": content(1, 1, 2)})
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        (seen(), "masked"),
+        (seen({"event": "end", "slowest_ns": 300_000_000}), "delayed"),
+        (seen({"event": "error", "errno": 5}), "error returned"),
+        (seen({"event": "worker", "status": 137}, without="worker"), "error returned"),
+        (seen({"event": "wrong", "path": "/work/w1/a/s0"}), "data lost"),
+        (msgspec.structs.replace(seen(), files={}), "data lost"),
+        (msgspec.structs.replace(seen(), files=None), "data lost"),
+        (msgspec.structs.replace(seen(), files=None, fsck=None), "masked"),
+        (seen({"event": "afterwards", "status": None}, without="afterwards"), "hung"),
+        (seen(ended="quiet"), "hung"),
+        (seen({"event": "error", "errno": 5}, ended="panic"), "dead"),
+        (msgspec.structs.replace(seen(), struck=None), None),
+    ],
+)
+def test_the_worst_of_what_was_seen_is_the_outcome(what: Observation, expected: str | None) -> None:
+    assert outcome(what, USUAL_NS) == expected

@@ -180,7 +180,8 @@ def exactly(names: Sequence[str], version: str, folder: Path, say: Say) -> tuple
     """
     apt_module.need()
     for apt, _ in _lists(say, later=True):
-        found = {one.name: one for one in apt.show(names) if one.version == version}
+        known = [name for name in names if name in apt.names(name)]
+        found = {one.name: one for one in apt.show(known) if one.version == version}
         if len(found) == len(set(names)):
             say(f"Downloading {', '.join(names)} {version} …")
             return tuple(apt.download(found[name], folder) for name in names)
