@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kernometer.errors import TargetError
-from kernometer.faults.linux import DATA, Fault, Observation, Place
+from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Kind
+from kernometer.faults.linux import DATA, Observation, Place
 from kernometer.faults.linux_guest import Linux
 from kernometer.guests import store
 from kernometer.targets.qemu import QemuTarget
@@ -41,6 +43,11 @@ def minix(linux: Linux) -> tuple[Place, ...]:
     return linux.places("minix")
 
 
+def struck(linux: Linux, kind: Kind, value: int = 1, *, panic_on_oops: bool = False) -> Observation:
+    """A run in which the third name strikes."""
+    return linux.run(Fault("minix", 0, ADD_LINK, kind, 3, value), "minix", panic_on_oops=panic_on_oops)
+
+
 def step(seen: Observation, name: str) -> Mapping[str, Any]:
     [found] = [event for event in seen.events if event["event"] == name]
     return found
@@ -57,7 +64,7 @@ def test_the_functions_that_are_entered_are_known_with_their_entries(minix: tupl
 def test_a_null_write_strikes_the_task_that_entered_the_function(linux: Linux, *, panic_on_oops: bool) -> None:
     """Expected: the worker oopses in its own call, with the function's caller in the trace; its death, or a panic.
     Broken: a thread or a handler of the module's oopses, and nothing that the worker needs is hurt."""
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "null-write", 1, panic_on_oops))
+    seen = struck(linux, "null-write", panic_on_oops=panic_on_oops)
     assert seen.struck is not None
     assert (seen.struck["task"], seen.struck["context"], seen.struck["n"]) == ("worker", "task", 3)
     assert seen.struck["caller"] == "minix_create [minix]"
@@ -75,25 +82,25 @@ def test_a_null_write_strikes_the_task_that_entered_the_function(linux: Linux, *
 
 
 def test_an_endless_loop_leaves_a_guest_that_computes_and_prints_nothing(linux: Linux) -> None:
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "infinite-loop", 1))
+    seen = struck(linux, "infinite-loop")
     assert seen.struck is not None
     assert seen.ended == "quiet"
 
 
 def test_an_overflowing_stack_meets_the_page_that_guards_it(linux: Linux) -> None:
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "stack-overflow", 1))
+    seen = struck(linux, "stack-overflow")
     assert "stack guard page was hit" in seen.console
     assert seen.ended == "panic"
 
 
 def test_a_jump_goes_where_no_code_is(linux: Linux) -> None:
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "wild-jump", 1))
+    seen = struck(linux, "wild-jump")
     assert "BUG: unable to handle page fault" in seen.console
     assert step(seen, "worker")["status"] == 137
 
 
 def test_a_leak_of_some_pages_is_not_noticed(linux: Linux) -> None:
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "leak", 1))
+    seen = struck(linux, "leak")
     assert seen.struck is not None
     assert seen.ended == "finished"
     assert [step(seen, name)["status"] for name in ("worker", "afterwards", "unmount")] == [0, 0, 0]
@@ -101,26 +108,26 @@ def test_a_leak_of_some_pages_is_not_noticed(linux: Linux) -> None:
 
 def test_what_is_answered_and_not_done_is_missing(linux: Linux) -> None:
     """Expected: the name that was not made is missed at the next reading. Broken: the function ran all the same."""
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "not-done", 1))
+    seen = struck(linux, "not-done")
     assert step(seen, "worker")["status"] == 1
     assert [event["file"] for event in seen.events if event["event"] == "wrong"] == [3]
 
 
 def test_a_wrong_value_reaches_the_caller(linux: Linux) -> None:
     """Expected: minix_create takes it for an error, and so does the worker. Broken: the answer is the right one."""
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "wrong-value", 1))
+    seen = struck(linux, "wrong-value")
     assert seen.struck is not None
     assert step(seen, "worker")["status"] != 0
 
 
 def test_a_damaged_argument_is_used(linux: Linux) -> None:
     """Expected: one of these pointers leads nowhere. Broken: the function gets the right arguments."""
-    seen = [linux.run(Fault("minix", ADD_LINK, 3, "bad-message", seed)) for seed in range(3)]
+    seen = [struck(linux, "bad-message", seed) for seed in range(3)]
     assert any("Oops:" in one.console or step(one, "worker")["status"] for one in seen)
 
 
 def test_what_is_freed_and_used_is_an_argument(linux: Linux) -> None:
-    seen = linux.run(Fault("minix", ADD_LINK, 3, "use-after-free", 1))
+    seen = struck(linux, "use-after-free")
     assert seen.struck is not None
     assert "Oops:" in seen.console or step(seen, "worker")["status"] is not None
 
@@ -128,11 +135,11 @@ def test_what_is_freed_and_used_is_an_argument(linux: Linux) -> None:
 @pytest.mark.parametrize(("subject", "symbol"), [("brd", DATA[0]), ("virtio_blk", DATA[1])])
 def test_a_bit_of_what_the_disk_read_is_wrong(linux: Linux, subject: Any, symbol: str) -> None:
     """Expected: the driver's task or interrupt, and a reader who sees it, or ext4's sums. Broken: the disk itself."""
-    seen = [linux.run(Fault(subject, symbol, n, "wrong-data", n)) for n in range(4, 16, 2)]
+    seen = [linux.run(Fault(subject, 0, symbol, "wrong-data", n, n), subject) for n in range(4, 16, 2)]
     assert all(one.struck is not None and one.struck["kind"] == "wrong-data" for one in seen)
     assert any(step(one, "worker")["status"] != 0 or "EXT4-fs error" in one.console for one in seen)
 
 
 def test_a_function_that_is_not_there_is_an_error(linux: Linux) -> None:
     with pytest.raises(TargetError, match="takes no fault at minix:no_such"):
-        linux.run(Fault("minix", "minix:no_such", 1, "null-write", 1))
+        linux.run(Fault("minix", 0, "minix:no_such", "null-write", 1, 1), "minix")

@@ -1,49 +1,36 @@
-"""Where a fault can strike in a Linux guest, which faults are drawn there, and what a run with one showed. Pure.
-
-Nothing here judges: an Observation is what was seen from outside.
-"""
+"""Where a fault can strike in a Linux guest, which faults are drawn there, and what a run with one showed. Pure."""
 
 from __future__ import annotations
 
-import random
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from kernometer.faults.promises import Event, Promises, judge
+from kernometer.faults.draw import Fault, drawn
+from kernometer.faults.kinds import Kind
+from kernometer.faults.outcomes import MOST_SENTENCE, Found
+from kernometer.faults.promises import Event, Judgement, Promises, judge
 
 #: What is made faulty: a driver or a file system, each with the disk that run.sh gives it.
-Subject = Literal["virtio_blk", "brd", "ext4", "minix", "8250"]
+Subject = Literal["virtio_blk", "brd", "8250", "ext4", "minix"]
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
-#: In km_fault.c. The first six stop what they strike. Wrong answers are the next three. A bad message is a call with a
-#: damaged argument: Linux's parts call each other where Trio's send messages.
-Kind = Literal[
-    "null-write",
-    "wild-jump",
-    "infinite-loop",
-    "leak",
-    "stack-overflow",
-    "use-after-free",
-    "wrong-value",
-    "wrong-data",
-    "not-done",
-    "bad-message",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+DRIVERS, FILE_SYSTEMS = SUBJECTS[:3], SUBJECTS[3:]
 #: The places of wrong data: functions that each read of a driver passes.
 DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
+#: Where the worker's disk is mounted.
+WORK = "/work"
 #: How a run ended: by its script's last line; by a panic; by an emulator that computed long without any output; by an
 #: emulator that ended for another reason.
 Ended = Literal["finished", "panic", "quiet", "stopped"]
 
-
-Outcome = Literal["masked", "delayed", "error returned", "data lost", "hung", "dead"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
-#: Where the worker's disk is mounted.
-WORK = "/work"
-#: A run is delayed if an operation took so many times as long as the slowest without fault, and so much longer.
-DELAYED, DELAYED_NS = 10, 100_000_000
+#: The kernel's own words about a fault, on its console.
+_WORDS = re.compile(r"(?:BUG: |Oops: |general protection fault|Kernel panic - |EXT4-fs error|watchdog: ).*")
+_OOPSES = ("BUG: ", "Oops: ", "general protection fault")
+MOST_WORDS = 3
+#: The worker's exit status for wrong data, which are counted.
+_SAW_WRONG = 2
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -54,24 +41,8 @@ class Place(msgspec.Struct, frozen=True):
     entries: int
 
 
-class Fault(msgspec.Struct, frozen=True):
-    """At the n-th entry of a function; a leak also at each later one. `seed`: what the kind draws from."""
-
-    subject: Subject
-    symbol: str
-    n: int
-    kind: Kind
-    seed: int
-    panic_on_oops: bool = False
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The module's parameters."""
-        return (f"symbol={self.symbol}", f"kind={self.kind}", f"n={self.n}", f"seed={self.seed}")
-
-
 class Observation(msgspec.Struct, frozen=True):
-    """What one run showed."""
+    """What was seen of one run, from outside."""
 
     events: tuple[Mapping[str, Any], ...]  #: the worker's and run.sh's lines, in order
     struck: Mapping[str, Any] | None  #: the module's line; None: the function was entered less than n times
@@ -81,46 +52,54 @@ class Observation(msgspec.Struct, frozen=True):
     files: Mapping[str, bytes] | None = None  #: of the disk, as another guest read it; None: it could not
 
 
-def outcome(seen: Observation, usual_ns: int) -> Outcome | None:
-    """The worst of what was seen; None if the fault never happened. `usual_ns`: the slowest operation without fault.
-
-    What no step of run.sh outlived is hung; a system that ended is dead.
-    """
-    if seen.struck is None:
-        return None
-    if seen.ended in ("panic", "stopped"):
-        return "dead"
-    steps = {one["event"]: one["status"] for one in seen.events if "status" in one}
-    if seen.ended == "quiet" or None in steps.values():
-        return "hung"
-    if is_data_lost(seen):
-        return "data lost"
-    if any(steps.values()) or any(one["event"] == "error" for one in seen.events):
-        return "error returned"
-    slowest = max((int(one["slowest_ns"]) for one in seen.events if one["event"] == "end"), default=0)
-    return "delayed" if slowest > max(DELAYED * usual_ns, usual_ns + DELAYED_NS) else "masked"
+def faults(places: Sequence[Place], kinds: Sequence[Kind], count: int, seed: int) -> tuple[Fault, ...]:
+    """Drawn as for Trio: kinds take turns, then a subject, one of its functions, one of the entries. A fault's
+    `operation` is the number of that entry."""
+    entries = {(one.subject, one.symbol): one.entries for one in places}
+    able: dict[tuple[Kind, str], list[tuple[int, str]]] = {}
+    for kind in kinds:
+        for one in places:
+            if kind != "wrong-data" or one.symbol in DATA:
+                able.setdefault((kind, one.subject), []).append((0, one.symbol))
+    return tuple(
+        msgspec.structs.replace(one, operation=1 + one.value % entries[one.service, one.function])  # type: ignore[index]
+        for one in drawn(able, count, seed, 2)
+    )
 
 
-def is_data_lost(seen: Observation) -> bool:
-    """Whether the worker read wrong bytes, or the disk does not keep what was promised (promises.py), or cannot be
-    mounted. Of a memory disk that went with its guest nothing can be said, and nothing is."""
+def module_words(fault: Fault) -> tuple[str, ...]:
+    """The module's parameters."""
+    return (f"symbol={fault.function}", f"kind={fault.kind}", f"n={fault.operation}", f"seed={fault.value}")
+
+
+def found(seen: Observation) -> Found:
+    """Judges what was seen. A step of run.sh that never ended is a hang. Of a memory disk that went with its guest
+    nothing can be said; a disk that cannot be mounted is damaged. What fsck says counts after an unmounting."""
     promises = Promises.after(msgspec.convert(one, Event) for one in seen.events)
-    if promises.wrong:
-        return True
-    if seen.files is None:
-        return seen.fsck is not None
-    judged = judge(promises, seen.files, WORK)
-    return bool(judged.lost or judged.wrong)
+    judged = Judgement() if seen.files is None else judge(promises, seen.files, WORK)
+    steps = {str(one["event"]): one["status"] for one in seen.events if "status" in one}
+    unreadable = seen.files is None and seen.fsck is not None
+    hung = seen.ended == "quiet" or None in steps.values()
+    words = list(dict.fromkeys(_WORDS.findall(seen.console)))[:MOST_WORDS]
+    if seen.struck is not None:
+        words.insert(0, "in {context} of {task}, called by {caller}".format_map(seen.struck))
+    return Found(
+        ended="dead" if seen.ended in ("panic", "stopped") else "hung" if hung else "finished",
+        slowest_ns=max((int(one.get("slowest_ns", 0)) for one in seen.events), default=0),
+        errors=promises.errors,
+        wrong=promises.wrong,
+        lost=len(judged.lost),
+        promises=judged.promises,
+        strange=len(judged.wrong),
+        damage=int(unreadable),
+        fsck=seen.fsck if seen.fsck is not None and steps.get("unmount") == 0 else 0,
+        steps_failed=tuple(
+            f"{name} {status}" for name, status in steps.items() if status and (name, status) != ("worker", 2)
+        ),
+        sentences=tuple(one[:MOST_SENTENCE] for one in (*words, *judged.lost, *judged.wrong)[:8]),
+    )
 
 
-def drawn(places: Sequence[Place], kind: Kind, seed: int) -> Fault | None:
-    """A fault of this kind at one of these places, at one of the entries that were counted; None if it has no place.
-
-    Every function is equally likely, and each of its entries.
-    """
-    able = [one for one in places if kind != "wrong-data" or one.symbol in DATA]
-    if not able:
-        return None
-    dice = random.Random(f"{kind} {seed}")  # noqa: S311 - an experiment, not a secret
-    place = dice.choice(able)
-    return Fault(place.subject, place.symbol, dice.randint(1, place.entries), kind, dice.getrandbits(32))
+def oopsed(of: Found) -> bool:
+    """Whether the kernel found the fault itself, so that panic_on_oops makes a difference."""
+    return any(one.startswith(_OOPSES) for one in of.sentences)

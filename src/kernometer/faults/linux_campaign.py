@@ -1,80 +1,78 @@
-"""A campaign of faults in a Linux guest: what is drawn for each subject and kind, and the table of outcomes."""
+"""A campaign of faults in a Linux guest, with the records of one in Trio."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
-from kernometer.faults.linux import KINDS, OUTCOMES, SUBJECTS, Fault, Observation, Outcome, drawn, is_data_lost, outcome
-from kernometer.faults.linux_guest import Linux
-from kernometer.stats.proportions import wilson
+from kernometer import __version__
+from kernometer.cache import sha256
+from kernometer.errors import TargetError, UsageError
+from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Kind
+from kernometer.faults.linux import DRIVERS, FILE_SYSTEMS, Place, Subject, faults, found, oopsed
+from kernometer.faults.linux_guest import Linux, sources
+from kernometer.faults.outcomes import Found, outcome
+from kernometer.faults.records import Header, Record
 
-_OOPS = "Oops:"
-
-
-class Run(msgspec.Struct, frozen=True):
-    """One fault and what it led to. `outcome`: None if it never happened."""
-
-    fault: Fault
-    outcome: Outcome | None
-    data_lost: bool
-    oopsed: bool
-    context: str  #: "task", "interrupt", "softirq"
-    fsck: int | None
+#: After the target's name: its faults that oopsed, once more, with the kernel set to panic then.
+PANICS = " panic_on_oops=1"
 
 
-def campaign(linux: Linux, draws: int, seed: int) -> Iterator[Run]:
-    """`draws` faults of each kind for each subject; and each that oopses once more with panic_on_oops, which changes
-    nothing before an oops."""
-    for subject in SUBJECTS:
-        places = linux.places(subject)
-        linux.say(f"{subject}: {len(places)} functions entered, {sum(one.entries for one in places):,} times")
-        usual = linux.run(Fault(subject, places[0].symbol, 1 << 62, "null-write", 1))
-        usual_ns = max(int(one["slowest_ns"]) for one in usual.events if one["event"] == "end")
-        for kind in KINDS:
-            for number in range(draws):
-                fault = drawn(places, kind, seed + number)
-                if fault is None:
-                    break
-                first = _run(linux, fault, usual_ns)
-                yield first
-                if first.oopsed:
-                    yield _run(linux, msgspec.structs.replace(fault, panic_on_oops=True), usual_ns)
+def run(
+    linux: Linux, subjects: Sequence[Subject], kinds: Sequence[Kind], count: int, seed: int, label: str = ""
+) -> Iterator[Header | Record]:
+    """Header and records as they come; then those of the faults that oopsed, with panic_on_oops, which changes nothing
+    before an oops. Raises TargetError if the worker does not end well without a fault."""
+    places: list[Place] = []
+    usual: dict[str, Found] = {}
+    for subject in subjects:
+        there = linux.places(subject)
+        places += there
+        usual[subject] = found(linux.run(None, subject))
+        if outcome(usual[subject], usual[subject]) != "masked":
+            raise TargetError(f"Without a fault the worker does not end well: {usual[subject]}.")
+        entries = sum(one.entries for one in there)
+        linux.say(f"{linux.target.name}: {subject}: {len(there)} functions entered, {entries:,} times")
+    chosen = faults(places, kinds, count, seed)
+    if not chosen:
+        raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
+    slowest = max(usual.values(), key=lambda one: one.slowest_ns)
+    header = Header(
+        kernometer=__version__,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        label=label,
+        target=linux.target.name,
+        image=linux.target.guest.image,
+        sources=sources(),
+        worker=sha256(linux.worker),
+        qemu=str(linux.target.qemu),
+        seed=seed,
+        count=len(chosen),
+        operations=linux.operations,
+        kinds=tuple(kinds),
+        drivers=tuple(one for one in subjects if one in DRIVERS),
+        services=tuple(one for one in subjects if one in FILE_SYSTEMS),
+        together=(linux.target.name,),
+        places=len(places),
+        usual=slowest,
+    )
+    yield header
+    again: list[tuple[int, Fault]] = []
+    for number, fault in enumerate(chosen):
+        one = _record(linux, number, fault, usual[fault.service], panic_on_oops=False)
+        yield one
+        if oopsed(one.found):
+            again.append((number, fault))
+    yield msgspec.structs.replace(header, target=linux.target.name + PANICS, count=len(again))
+    for number, fault in again:
+        yield _record(linux, number, fault, usual[fault.service], panic_on_oops=True)
 
 
-def _run(linux: Linux, fault: Fault, usual_ns: int) -> Run:
-    seen: Observation = linux.run(fault)
-    context = str(seen.struck["context"]) if seen.struck else ""
-    found = outcome(seen, usual_ns)
-    return Run(fault, found, is_data_lost(seen), _OOPS in seen.console, context, seen.fsck)
-
-
-def table(runs: Sequence[Run]) -> str:
-    """Lines with the share of each outcome, by kind and by subject, with 95 % intervals."""
-    struck = [one for one in runs if one.outcome is not None]
-    plain = [one for one in struck if not one.fault.panic_on_oops]
-    head = f"{'':24}{'runs':>5}" + "".join(f"{name:>19}" for name in (*OUTCOMES, "(with data lost)"))
-    lines = [f"{len(runs)} runs; in {len(runs) - len(struck)} the fault never happened", "", head]
-    lines += [_row(kind, [one for one in plain if one.fault.kind == kind]) for kind in KINDS]
-    lines += ["", *(_row(subject, [one for one in plain if one.fault.subject == subject]) for subject in SUBJECTS), ""]
-    lines += [_row(f"in {where}", [one for one in plain if one.context == where]) for where in ("task", "interrupt")]
-    again = [one for one in struck if one.fault.panic_on_oops]
-    paired = {msgspec.structs.replace(one.fault, panic_on_oops=False) for one in again}
-    lines += ["", _row("oopsed, panic_on_oops=0", [one for one in plain if one.fault in paired])]
-    lines += [_row("the same, with =1", again)]
-    return "\n".join(lines) + "\n"
-
-
-def _row(name: str, runs: Sequence[Run]) -> str:
-    if not runs:
-        return f"{name:24}{0:5}"
-    counted = Counter(one.outcome for one in runs)
-    cells = [_share(counted[each], len(runs)) for each in OUTCOMES]
-    return f"{name:24}{len(runs):5}" + "".join([*cells, _share(sum(one.data_lost for one in runs), len(runs))])
-
-
-def _share(found: int, of: int) -> str:
-    low, high = wilson(found, of)
-    return f"{found:6} ({100 * low:3.0f}–{100 * high:3.0f} %)"
+def _record(linux: Linux, number: int, fault: Fault, usual: Found, *, panic_on_oops: bool) -> Record:
+    seen = linux.run(fault, fault.service, panic_on_oops=panic_on_oops)  # type: ignore[arg-type]  # drawn of subjects
+    shown = found(seen)
+    struck = int(seen.struck is not None)
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, usual), found=shown)

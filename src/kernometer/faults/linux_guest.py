@@ -22,7 +22,8 @@ import msgspec
 
 from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
-from kernometer.faults.linux import WORK, Ended, Fault, Observation, Place, Subject
+from kernometer.faults.draw import Fault
+from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, module_words
 from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
@@ -52,21 +53,31 @@ _DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "
 _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 _VIRTIO = ("virtio_blk", "virtio_pci")
 _SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
+#: Milliseconds of the guest's time between two operations of the worker's.
+PACE = "2"
+_NO_FAULT = "kind=none"
 #: The names of run.sh's own files on the disk.
 AFTERWARDS = "/afterwards"
 _PANIC = re.compile(rb"Kernel panic - not syncing")
 
 
+def sources() -> str:
+    """A digest of the module and the script."""
+    folder = source_folder("faults") / "linux"
+    return sha256(b"\0".join((folder / name).read_bytes() for name in ("km_fault.c", "run.sh")))
+
+
 @dataclass(slots=True)
 class Linux:
-    """A guest to be made faulty while `worker`, a program, works in the directory /work; `words`: its arguments.
+    """A guest to be made faulty while `worker`, a program, works in the directory /work.
 
     A context manager, which keeps the saved guest in the cache meanwhile.
     """
 
     target: QemuTarget
     worker: bytes = field(repr=False)
-    words: tuple[str, ...] = ("--seed", "1", "--operations", "200", "--pace", "2", WORK)
+    seed: int = 1
+    operations: int = 200
     say: Say = print
     _held: ExitStack = field(default_factory=ExitStack)
     _initrd: bytes = b""
@@ -103,21 +114,22 @@ class Linux:
         places = (Place(subject, str(one["symbol"]), int(one["entries"])) for one in found)
         return tuple(sorted(places, key=lambda place: place.symbol))
 
-    def run(self, fault: Fault) -> Observation:
-        """One run. Raises TargetError if the guest cannot be restored, or the module refuses the fault."""
+    def run(self, fault: Fault | None, subject: Subject, *, panic_on_oops: bool = False) -> Observation:
+        """One run; None: without fault. Raises TargetError if the guest cannot be restored, or refuses the fault."""
+        words = module_words(fault) if fault else (_NO_FAULT,)
         with self._folder() as folder:
-            events, ended = self._run(folder, fault.subject, fault.words, panic_on_oops=fault.panic_on_oops)
+            events, ended = self._run(folder, subject, words, panic_on_oops=panic_on_oops)
             console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
             if any(one.get("event") in ("refused", "failed") for one in events):
-                raise TargetError(f"The guest takes no fault at {fault.symbol}.", "", console)
+                raise TargetError(f"The guest takes no fault at {fault.function if fault else subject}.", "", console)
             struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
-            drive = _DRIVE.get(fault.subject)
+            drive = _DRIVE.get(subject)
             if drive is None:
                 return Observation(_without_files(events), struck, console, ended, files=_files_in(events))
             fsck = _fsck(folder, drive)
             with self._folder() as again:
                 (folder / drive).replace(again / drive)
-                read, _ = self._run(again, fault.subject, worker=())
+                read, _ = self._run(again, subject, worker=())
             return Observation(events, struck, console, ended, fsck, _files_in(read))
 
     def _files(self) -> dict[str, bytes]:
@@ -187,7 +199,8 @@ class Linux:
     ) -> tuple[tuple[dict[str, Any], ...], Ended]:
         """Continues the saved guest with run.sh, and the worker unless `worker` is another command. The lines that its
         programs printed, and how it ended."""
-        work = (f"/{_WORKER}", *self.words) if worker is None else worker
+        numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
+        work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
