@@ -39,6 +39,7 @@ COMMANDS: dict[str, Entry] = {
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
     "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
     "profile": Entry("measure", "kernometer.cli.profile", "Show which functions a row's instructions go to."),
+    "faults": Entry("measure", "kernometer.cli.faults", "Put faults into Trio's services, and see what survives."),
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
     "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
     "explain": Entry("judge", "kernometer.cli.explain", "Say why two results differ, by their figures alone."),

@@ -7,6 +7,7 @@ judges what the worker has written must not ask it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,11 +20,11 @@ MOST_LOOSE = 16
 _WORD = 2**64 - 1
 
 
-def program() -> Path:
+def program(flags: Sequence[str] = ()) -> Path:
     """The static program, for this host and its guests. Raises MissingError without a compiler, BuildError."""
     folder = source_folder("faults")
     parts = [folder / name for name in ("worker_events.c", "worker_files.c")]
-    command = (*programs.static_compiler(), "-std=gnu99", *map(str, parts))
+    command = (*programs.static_compiler(), "-std=gnu99", *flags, *map(str, parts))
     return compiled("worker", command, (folder / "worker.c", *parts, folder / "worker.h"))
 
 

@@ -129,6 +129,36 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     return _kept(name, (_digest(sources), structure, *map(_version, ("gcc", "ld"))), make)
 
 
+def objects(say: Say = linux.silently) -> dict[str, Path]:
+    """The object of each service, the same in all structures. Raises as `add` does."""
+    programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
+    sources = source_folder("trio")
+    of = tomllib.loads((sources / "config" / "services.toml").read_text())
+
+    def make(folder: Path) -> Path:
+        say("trio: compiling its services …")
+        build(sources, folder / "build", "mono")
+        (folder / "objects").mkdir()
+        for name, service in of.items():
+            shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
+        return folder / "objects"
+
+    key = sha256("\0".join((_digest(sources), "objects", *map(_version, ("gcc", "ld")))).encode())[:24]
+    made = kept(cache_folder() / "trio" / key, make)
+    return {name: made / f"{name}.o" for name in of}
+
+
+def is_driver(service: str) -> bool:
+    """Whether its sources are a driver's, by config/services.toml."""
+    of = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    return str(of[service]["sources"]).startswith("drivers/")
+
+
+def digest() -> str:
+    """Of the sources that kernels are built from now."""
+    return _digest(source_folder("trio"))
+
+
 def probe() -> Path:
     """`probe-trio`, static, from the cache if the probe's engine and the units are unchanged. Raises as `add` does.
 

@@ -61,8 +61,9 @@ def as_running(state: bytes) -> bytes:
     return state[:at] + struct.pack(">I", len(words)) + words.ljust(_WORDS, b"\0") + state[at + 4 + _WORDS :]
 
 
-def restore(monitor: socket.socket, until: Deadline) -> None:
+def restore(monitor: socket.socket, until: Deadline) -> Monitor:
     """Lets a QEMU of phase `restored` continue from STATE and MEMORY in its directory. Raises TargetError."""
     ask = Monitor(monitor, Deadline.after(min(STATE_SECONDS, until.left())))
     ask.execute("migrate-set-capabilities", **_CAPABILITIES)
     ask.execute("migrate-incoming", uri=f"exec:cat {qemu.STATE}")
+    return ask

@@ -101,24 +101,43 @@ class Debugger:
 
     def run_to(self, address: int) -> None:
         """Lets the guest run until it reaches the instruction at `address`: see `stopped`."""
-        self._send(b"Z1,%x,1" % address)
-        try:
-            answer = self._packet(None)
-        except TimeoutError:
-            raise LostError("QEMU's debugger does not answer.") from None
-        if answer != b"OK":
-            raise LostError(f"QEMU sets no breakpoint: {answer[:100]!r}.")
+        self._ask(b"Z1,%x,1" % address)
         self._send(b"c")
 
-    def stopped(self) -> bool:
-        """Whether it has reached it; does not wait."""
+    def leave(self, address: int) -> None:
+        """After `run_to` and `stopped`: the guest will not stop there again, and is one instruction further."""
+        self._ask(b"z1,%x,1" % address)
+        self._send(b"s")
+        if not self.stopped(None):
+            raise LostError("QEMU's debugger does not answer.")
+
+    def proceed(self) -> None:
+        self._send(b"c")
+
+    def write(self, address: int, data: bytes) -> None:
+        """Puts data at a physical address, while the guest is stopped; code that was there is translated anew."""
+        self._ask(b"Qqemu.PhyMemMode:1")
+        self._ask(b"M%x,%x:%s" % (address, len(data), data.hex().encode()))
+        self._ask(b"Qqemu.PhyMemMode:0")
+
+    def stopped(self, seconds: float | None = 0.0) -> bool:
+        """Whether it has reached it, without waiting longer than `seconds`; None: until the time is up."""
         try:
-            answer = self._packet(0.0)
+            answer = self._packet(seconds)
         except TimeoutError:
             return False
         if not _STOPPED.fullmatch(answer):
             raise LostError(f"The guest stopped for another reason: {answer[:100]!r}.")
         return True
+
+    def _ask(self, data: bytes) -> None:
+        self._send(data)
+        try:
+            answer = self._packet(None)
+        except TimeoutError:
+            raise LostError("QEMU's debugger does not answer.") from None
+        if answer != b"OK":
+            raise LostError(f"QEMU's debugger refuses {data[:20]!r}: {answer[:100]!r}.")
 
     def _send(self, data: bytes) -> None:
         self._wire.send(b"$%s#%02x" % (data, sum(data) & 0xFF))

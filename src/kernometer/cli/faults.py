@@ -1,0 +1,161 @@
+"""`kernometer faults`: faults in the services of Trio's structures, and what becomes of the system."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from kernometer.cli import options
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.lists import targets as split_targets
+from kernometer.errors import ResultError, UsageError
+
+if TYPE_CHECKING:
+    from kernometer.faults.campaign import Wanted
+    from kernometer.targets.qemu import QemuTarget
+
+EPILOG = """\b
+Examples:
+  kernometer faults --on qemu:trio-micro,qemu:trio-mono --report out.html
+  kernometer faults --on qemu:trio-micro --kinds null-write -n 20
+  kernometer faults campaign.ndjson more.ndjson     show them as one
+
+RESULT: a campaign's file. A campaign is kept in the store, in the directory
+faults beside the results; an interrupted one keeps what it has.
+docs/reliability.md describes kinds and outcomes."""
+
+FAULTS, OPERATIONS = 100, 300
+#: Progress is told after so many faults.
+TOLD = 25
+
+_T = TypeVar("_T", bound=str)
+
+
+@click.command(epilog=EPILOG)
+@click.argument(
+    "paths", metavar="[RESULT]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("--on", "specs", metavar="T[,T...]", multiple=True, help="Structures of Trio: qemu:trio-micro, …")
+@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=FAULTS, show_default=True, help="Faults each.")
+@click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
+@click.option("--services", metavar="S[,S...]", default="", help="Services to put them into [default: all].")
+@click.option(
+    "--operations",
+    type=click.IntRange(2, 100_000),
+    default=OPERATIONS,
+    show_default=True,
+    help="What the program does that works all the while.",
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
+@options.label
+@options.seed
+@options.report
+@json_option
+@pass_env
+def command(
+    env: Env,
+    paths: tuple[Path, ...],
+    specs: tuple[str, ...],
+    count: int,
+    kinds: str,
+    services: str,
+    operations: int,
+    jobs: int | None,
+    label: str,
+    seed: int | None,
+    report_file: Path | None,
+) -> None:
+    """Put faults into the services and drivers of Trio, and see what becomes of the system.
+
+    A program works on three file systems; at a drawn moment a drawn place of a service's code is made faulty, the same
+    place in each structure. The outcome of each fault is observed: masked, delayed, an error returned, data lost,
+    hung, dead.
+    """
+    from kernometer.faults.campaign import Wanted
+    from kernometer.faults.kinds import KINDS
+    from kernometer.faults.records import read
+    from kernometer.guests.trio import calls
+    from kernometer.report import faults as report
+    from kernometer.report.html import write
+
+    found = list(paths)
+    with ExitStack() as stack:
+        targets = _targets(stack, split_targets(specs))
+        if targets:
+            wanted = Wanted(
+                targets=targets,
+                count=count,
+                seed=1 if seed is None else seed,
+                operations=operations,
+                kinds=_chosen("kind", kinds, KINDS),
+                services=_chosen("service", services, tuple(calls())),
+                label=label,
+                jobs=jobs or len(os.sched_getaffinity(0)),
+            )
+            found.append(_kept(env, wanted))
+        elif not paths:
+            raise UsageError("The structures are missing.", "Name them: --on qemu:trio-micro,qemu:trio-mono.")
+    campaigns = read(found)
+    if not campaigns:
+        raise ResultError(f"{found[0]} has no fault.", "Name a campaign's file.")
+    if env.json:
+        click.echo(json.dumps(report.document(campaigns), ensure_ascii=False, indent=1), file=env.out)
+    else:
+        report.print_faults(env.console(), campaigns)
+    if report_file is not None:
+        write(report_file, report.page(campaigns))
+
+
+def _targets(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
+    from kernometer.guests.trio import is_trio
+    from kernometer.targets.parse import target_of
+    from kernometer.targets.qemu import QemuTarget
+
+    found = []
+    for spec in specs:
+        target = stack.enter_context(closing(target_of(spec)))
+        if not isinstance(target, QemuTarget) or not is_trio(target.guest):
+            raise UsageError(f"{spec} is no structure of Trio.", "For example --on qemu:trio-micro.")
+        found.append(target)
+    return found
+
+
+def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
+    """Those of a list that `given` names, in the list's order; all if it names none. Raises UsageError."""
+    words = {word for word in given.split(",") if word}
+    if unknown := words - {*there}:
+        raise UsageError(f"There is no {what} {sorted(unknown)[0]!r}.", f"There are {', '.join(there)}.")
+    return [one for one in there if not words or one in words]
+
+
+def _kept(env: Env, wanted: Wanted) -> Path:
+    """Runs the campaign; its file in the store, which grows with each fault."""
+    from datetime import UTC, datetime
+
+    from kernometer.faults.campaign import run
+    from kernometer.faults.records import Record, line
+    from kernometer.results.store import default_folder
+
+    folder = (env.store_folder or default_folder()) / "faults"
+    path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            name = ""
+            for one in run(wanted, env.say):
+                file.write(line(one))
+                file.flush()
+                if not isinstance(one, Record):
+                    name = one.target
+                elif (one.number + 1) % TOLD == 0:
+                    env.say(f"{name}: {one.number + 1} of {wanted.count} faults")
+    except OSError as error:
+        raise ResultError(f"{path} cannot be written: {error.strerror}.", "Name a directory with --store DIR.") from error
+    env.say(f"kept as {path}")
+    return path

@@ -1,0 +1,136 @@
+"""A campaign: the places that all structures pass, the faults drawn there, and a run for each fault and structure."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from kernometer import __version__
+from kernometer.errors import TargetError, UsageError
+from kernometer.faults import kinds, worker
+from kernometer.faults.draw import Fault, drawn
+from kernometer.faults.kinds import Kind
+from kernometer.faults.outcomes import Found, found, outcome
+from kernometer.faults.places import Code, code
+from kernometer.faults.records import Header, Record
+from kernometer.faults.trio_guest import FLAGS, TrioGuest
+from kernometer.cache import sha256
+from kernometer.guests import trio
+from kernometer.guests.suites import Say
+from kernometer.targets.qemu import QemuTarget
+
+#: Seconds; objdump takes a part of one.
+LIST_SECONDS = 60
+#: A run that the emulator spoils is done again, so many times in all.
+TRIALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The options of one call."""
+
+    targets: Sequence[QemuTarget]
+    count: int
+    seed: int
+    operations: int
+    kinds: Sequence[Kind]
+    services: Sequence[str]
+    label: str
+    jobs: int
+
+
+def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
+    """Headers and records as they come, structure by structure. Raises MissingError, BuildError, TargetError."""
+    codes = {name: _code(name) for name in wanted.services}
+    with ExitStack() as held:
+        guests = [
+            held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, say))
+            for target in wanted.targets
+        ]
+        usual = [_without_fault(guest, say) for guest in guests]
+        common = {name: set.intersection(*(set(guest.passed(name)) for guest in guests)) for name in codes}
+        places = {
+            (kind, name): [(at, of.function(at)) for at in kinds.places(kind, of) if at in common[name]]
+            for kind in wanted.kinds
+            for name, of in codes.items()
+        }
+        drivers = [name for name in wanted.services if trio.is_driver(name)]
+        faults = drawn(places, drivers, wanted.count, wanted.seed, wanted.operations)
+        if not faults:
+            raise UsageError("The worker passes no place of such a fault.", "Name other services or kinds.")
+        for guest, without in zip(guests, usual, strict=True):
+            yield _header(wanted, guest, without, sum(map(len, common.values())))
+            yield from _records(guest, faults, without, wanted.jobs, say)
+
+
+def _without_fault(guest: TrioGuest, say: Say) -> Found:
+    """The run that others are compared with. Raises TargetError if it is not as it should be."""
+    say(f"{guest.target.name}: counting what the worker passes …")
+    guest.count()
+    usual = found(guest.run(None))
+    if outcome(usual, usual) != "masked":
+        raise TargetError(f"{guest.target.name}: without a fault the worker does not end well: {usual}.")
+    return usual
+
+
+def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int, say: Say) -> Iterator[Record]:
+    def one(numbered: tuple[int, Fault]) -> Record | None:
+        number, fault = numbered
+        for trial in range(TRIALS):
+            try:
+                seen = guest.run(fault)
+                break
+            except TargetError as error:
+                if trial == TRIALS - 1:
+                    say(f"{guest.target.name}: fault {number} could not be run: {error.text}")
+                    return None
+        shown = found(seen)
+        return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            yield from filter(None, pool.map(one, enumerate(faults)))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _header(wanted: Wanted, guest: TrioGuest, usual: Found, places: int) -> Header:
+    drivers = tuple(name for name in wanted.services if trio.is_driver(name))
+    return Header(
+        kernometer=__version__,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        label=wanted.label,
+        target=guest.target.name,
+        image=guest.target.guest.image,
+        sources=guest.target.guest.manifest.package_sha256,
+        worker=sha256(worker.program(FLAGS).read_bytes()),
+        qemu=str(guest.target.qemu),
+        seed=wanted.seed,
+        count=wanted.count,
+        operations=wanted.operations,
+        kinds=tuple(wanted.kinds),
+        drivers=drivers,
+        services=tuple(name for name in wanted.services if name not in drivers),
+        together=tuple(target.name for target in wanted.targets),
+        places=places,
+        usual=usual,
+    )
+
+
+def _code(service: str) -> Code:
+    """The service's object, disassembled. Raises TargetError if objdump cannot."""
+    path = trio.objects()[service]
+    listing = ""
+    for options in (("-dr", "-j", ".text", "--no-show-raw-insn"), ("-r",)):
+        try:
+            done = subprocess.run(
+                ("objdump", *options, str(path)), capture_output=True, text=True, timeout=LIST_SECONDS, check=True
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise TargetError(f"objdump does not show {path.name}: {error}.", "Debian: apt-get install binutils.") from error
+        listing += done.stdout
+    return code(service, path.read_bytes(), listing)

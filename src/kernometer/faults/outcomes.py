@@ -1,0 +1,143 @@
+"""What a run with a fault showed, and what its outcome is called. Pure. docs/reliability.md defines each outcome."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Annotated, Literal, get_args
+
+import msgspec
+
+from kernometer.faults.minixfs import Image
+from kernometer.faults.promises import Promises, events, judge
+
+#: From the best to the worst.
+Outcome = Literal["masked", "delayed", "error", "lost", "hung", "dead"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+WORDS: Mapping[Outcome, str] = {
+    "masked": "masked",
+    "delayed": "delayed",
+    "error": "error returned",
+    "lost": "data lost",
+    "hung": "hung",
+    "dead": "dead",
+}
+#: How a run ended: by its script's last line; by the emulator's end; or nothing was printed for too long.
+Ended = Literal["finished", "dead", "hung"]
+
+#: Where the worker works: in memory, on the memory disk, on the virtio disk, whose image is looked at from outside.
+MEMORY_FOLDERS, DISK_FOLDER = ("/tmp", "/disk/minix"), "/disk/virtio"  # noqa: S108  # in the guest
+#: An operation that took longer than this, or than so many times the longest one without a fault, was delayed.
+DELAY_NS, DELAY_TIMES = 50_000_000, 3
+MOST_SENTENCES, MOST_SENTENCE = 4, 200
+_ENDS = re.compile(r"^trio: (\w+) (?:ends: .*|starts again.*)$", re.MULTILINE)
+#: What the kernel says at its end.
+_LAST_WORDS = re.compile(r"^trio: (?:Kernel panic|the first process ends)[^\n]*\n?(?:trio: [^\n]*)?", re.MULTILINE)
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What was seen of one run, from outside."""
+
+    output: bytes  #: of the worker and of run.sh
+    console: str  #: its last part
+    ended: Ended
+    struck: int | None  #: how often the fault's code ran; None if the emulator did not tell
+    fsck: int  #: the exit status of fsck.minix on the disk
+    disk: bytes
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What was found in it."""
+
+    ended: Ended
+    slowest_ns: int = 0  #: the worker's longest operation, of the guest's time
+    errors: int = 0  #: that the worker saw
+    wrong: int = 0  #: reads of the worker's with wrong bytes
+    lost: int = 0  #: promises about synced data that do not hold, on all disks that could be looked at
+    promises: int = 0
+    strange: int = 0  #: files whose bytes were never written so
+    damage: int = 0  #: sentences about the virtio disk's file system
+    fsck: int = 0
+    steps_failed: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()  #: that ended or started again, in order
+    sentences: tuple[str, ...] = ()
+
+
+class _Step(msgspec.Struct, frozen=True):
+    """A line of run.sh."""
+
+    event: str
+    status: int = 0
+    directory: str = ""
+    path: str = ""
+    content: str = ""
+
+
+_STEPS = ("mounted", "worker", "afterwards", "listed", "unmounted")
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+def found(seen: Seen) -> Found:
+    """Judges the worker's files: on the disk's image always, in the guest's memory if the guest could list them."""
+    told = list(events(seen.output))
+    promises = Promises.after(told)
+    steps, files = _steps(seen.output)
+    image = Image(seen.disk)
+    judged = [judge(promises, image.tree(), DISK_FOLDER)]
+    for folder in MEMORY_FOLDERS:
+        if any(one.event == "listed" and one.directory == folder and one.status == 0 for one in steps):
+            below = {path.removeprefix(folder): data for path, data in files.items() if path.startswith(f"{folder}/")}
+            judged.append(judge(promises, below, folder))
+    words = _LAST_WORDS.findall(seen.console)[-1:] if seen.ended == "dead" else []
+    sentences = [*words, *(one for each in judged for one in (*each.lost, *each.wrong)), *image.wrong]
+    return Found(
+        ended=seen.ended,
+        slowest_ns=max((one.slowest_ns for one in told), default=0),
+        errors=promises.errors,
+        wrong=promises.wrong,
+        lost=sum(len(one.lost) for one in judged),
+        promises=sum(one.promises for one in judged),
+        strange=sum(len(one.wrong) for one in judged),
+        damage=len(image.wrong),
+        fsck=seen.fsck,
+        steps_failed=tuple(
+            f"{one.event} {one.directory}".strip()
+            for one in steps
+            if one.status and not (one.event == "worker" and one.status == 2)  # wrong data, which is counted
+        ),
+        services=tuple(_ENDS.findall(seen.console)),
+        sentences=tuple(one[:MOST_SENTENCE] for one in sentences[:MOST_SENTENCES]),
+    )
+
+
+def outcome(of: Found, usual: Found) -> Outcome:
+    """The worst that happened; `usual` is of the run without a fault."""
+    if of.ended != "finished":
+        return of.ended
+    if of.lost or of.strange or of.wrong or of.damage > usual.damage or of.fsck != usual.fsck:
+        return "lost"
+    if of.errors or of.steps_failed:
+        return "error"
+    if of.services or of.slowest_ns > delay(usual):
+        return "delayed"
+    return "masked"
+
+
+def delay(usual: Found) -> int:
+    """Nanoseconds of the guest's time from which an operation is delayed."""
+    return max(DELAY_NS, DELAY_TIMES * usual.slowest_ns)
+
+
+def _steps(output: bytes) -> tuple[list[_Step], dict[str, bytes]]:
+    steps, files = [], {}
+    for line in output.split(b"\n")[:-1]:
+        try:
+            one = msgspec.json.decode(line, type=_Step)
+            if one.event == "file":
+                files[one.path] = b64decode(one.content, validate=True)
+            elif one.event in _STEPS:
+                steps.append(one)
+        except (msgspec.DecodeError, ValueError):
+            continue
+    return steps, files

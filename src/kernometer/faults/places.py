@@ -1,0 +1,101 @@
+"""Where a fault can strike in a service of Trio: instructions and calls of its object, the same in all structures, and
+where a kernel or a program has that object. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kernometer.errors import TargetError
+from kernometer.guests import elf
+
+#: Bytes that a fault puts over an instruction: a call.
+CALL_BYTES = 5
+_FUNCTION = re.compile(r"([0-9a-f]{16}) <(.+)>:")
+_INSTRUCTION = re.compile(r" *([0-9a-f]+):\t(\w+)(?: +([0-9a-f]+) <)?")
+_RELOCATION = re.compile(r"\s+([0-9a-f]+): (R_X86_64_\w+)\s+(\S+?)(?:-0x[0-9a-f]+)?$")
+_TEXT = re.compile(r"\.text\+0x([0-9a-f]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A service's code as it was compiled: offsets are those of the object's .text."""
+
+    service: str
+    text: bytes
+    functions: Mapping[int, str]
+    instructions: tuple[int, ...]
+    targets: frozenset[int]  #: of jumps and of tables
+    calls: Mapping[int, str]  #: of each direct call, whom
+    holes: tuple[tuple[int, int], ...]  #: offset and bytes of what the linker fills in
+
+    def function(self, offset: int) -> str:
+        """"transfer+0x40"."""
+        begin = max(at for at in self.functions if at <= offset)
+        return f"{self.functions[begin]}{f'+{offset - begin:#x}' if offset > begin else ''}"
+
+    def anywhere(self) -> Iterator[int]:
+        """Instructions over which a call can be put: it reaches into no other function, and nobody jumps into it."""
+        ends = sorted((*self.functions, len(self.text)))
+        begins = iter(ends)
+        end = next(begins)
+        for at in self.instructions:
+            while end <= at:
+                end = next(begins)
+            inside = range(at + 1, at + CALL_BYTES)
+            if at + CALL_BYTES <= end and self.targets.isdisjoint(inside):
+                yield at
+
+    def within(self, text: bytes) -> int | None:
+        """Where a linked text has this code; None if it does not have it exactly once."""
+        pieces = list(self._pieces())
+        longest, piece = max(pieces, key=lambda one: len(one[1]))
+        found = []
+        at = text.find(piece)
+        while at >= 0:
+            start = at - longest
+            if start >= 0 and all(text.startswith(one, start + offset) for offset, one in pieces):
+                found.append(start)
+            at = text.find(piece, at + 1)
+        return found[0] if len(found) == 1 else None
+
+    def _pieces(self) -> Iterator[tuple[int, bytes]]:
+        begin = 0
+        for hole, size in (*self.holes, (len(self.text), 0)):
+            if hole > begin:
+                yield begin, self.text[begin:hole]
+            begin = hole + size
+
+
+def code(service: str, content: bytes, listing: str) -> Code:
+    """From the object's file and what `objdump -dr -j .text` and `objdump -r` print of it. Raises TargetError."""
+    try:
+        [section] = [one for one in elf.sections(content) if one.name == ".text"]
+    except (LookupError, ValueError) as error:
+        raise TargetError(f"The object of {service} has no code: {error}.") from error
+    text = content[section.offset : section.offset + section.size]
+    functions: dict[int, str] = {}
+    instructions: list[int] = []
+    targets: set[int] = set()
+    calls: dict[int, str] = {}
+    holes: dict[int, int] = {}
+    disassembly, _, tables = listing.partition("RELOCATION RECORDS")
+    for line in disassembly.splitlines():
+        if match := _FUNCTION.match(line):
+            functions[int(match[1], 16)] = match[2]
+        elif match := _INSTRUCTION.match(line):
+            instructions.append(int(match[1], 16))
+            if match[2] == "call" and text[instructions[-1]] == 0xE8:
+                calls[instructions[-1]] = line.rpartition("<")[2].rstrip(">")
+            elif match[3]:
+                targets.add(int(match[3], 16))
+        elif match := _RELOCATION.match(line):
+            holes[int(match[1], 16)] = 8 if match[2] == "R_X86_64_64" else 4
+            if instructions[-1] in calls:
+                calls[instructions[-1]] = match[3]
+    targets |= {int(one, 16) for one in _TEXT.findall(tables)}
+    if not functions or not instructions:
+        raise TargetError(f"The object of {service} has no code.")
+    return Code(service, text, functions, tuple(instructions), frozenset(targets), calls, tuple(sorted(holes.items())))

@@ -1,0 +1,315 @@
+"""Runs of a structure of Trio with one fault each. Every run continues from the same saved guest, with a new disk.
+
+The fault is put into the guest's memory by QEMU's debugger stub, before a chosen operation of the worker: nothing in the
+guest knows of it. docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+
+from kernometer.cache import compiled, sha256, source_folder
+from kernometer.errors import MissingError, TargetError
+from kernometer.faults import kinds, linked, worker
+from kernometer.faults.draw import Fault
+from kernometer.faults.linked import Linked
+from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
+from kernometer.faults.places import Code
+from kernometer.guests import command, disks, elf, plugin, programs, qemu, store, trio
+from kernometer.guests.emulator import end_of, talking
+from kernometer.guests.suites import Say
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, TOLD, TRACE
+from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import saving, states
+from kernometer.targets.saved.wire import Debugger, LostError, Monitor
+from kernometer.targets.side_by_side import POLL_SECONDS
+from kernometer.targets.stream import shown
+
+#: The guest hangs if its programs print nothing for so many seconds of its time; or of the emulator's processor time; or
+#: in which the emulator has next to nothing to compute.
+GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 10.0, 4.0, 0.02
+LOOK_SECONDS = 0.25
+#: Of one run; for the guest to boot until it is saved; for the emulator to end.
+RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 300.0, 300.0, 20.0
+FSCK_SECONDS = 60
+MEMORY_MIB = 128
+#: The most bytes of each output, and of the console's end that is kept.
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 8 << 10
+DISK = "disk"
+_SCRIPT, _WORKER, _MARKED = "etc/kernometer/run.sh", "bin/worker", "bin/marked"
+#: The worker's addresses are nobody else's. The function of an operation has an address.
+FLAGS = ("-no-pie", "-Wl,-Ttext-segment=0x20000000", "-fno-inline")
+_OPERATION = "operate"
+_FINISHED = b'{"event":"finished"}'
+
+
+@dataclass(slots=True)
+class TrioGuest:
+    """A structure to be made faulty. A context manager, which keeps the saved guest in the cache meanwhile."""
+
+    target: QemuTarget
+    codes: Mapping[str, Code]
+    seed: int
+    operations: int
+    say: Say = print
+    executed: dict[str, Mapping[int, int]] = field(default_factory=dict)  #: by service: address to count
+    _held: ExitStack = field(default_factory=ExitStack)
+    _linked: dict[str, Linked] = field(default_factory=dict)
+    _pages: dict[str, Mapping[int, int]] = field(default_factory=dict)
+    _initrd: bytes = b""
+    _key: str = ""
+    _stop: int = 0
+
+    def __enter__(self) -> TrioGuest:
+        """Saves the guest, unless it is in the cache. Raises MissingError, BuildError, TargetError."""
+        self.target.guest.check()
+        if not trio.is_trio(self.target.guest):
+            raise TargetError(f"{self.target.name} is no Trio.", "For example qemu:trio-micro.")
+        if not programs.busybox():
+            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
+        kernel = self.target.guest.kernel.read_bytes()
+        known = linked.images(kernel)
+        self._linked = {name: linked.link(code, known) for name, code in self.codes.items()}
+        self._initrd = booting.initrd("probe", self._files())
+        parts = (self.target.qemu.text, self.target.guest.image, *self._argv("saved"), sha256(self._initrd))
+        self._key = sha256("\0".join(parts).encode())[:32]
+        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
+            time.sleep(POLL_SECONDS)
+        with (
+            (states.folder() / self._key / qemu.MEMORY).open("rb") as file,
+            mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+            memoryview(mapped) as memory,
+        ):
+            roots = linked.roots_of(kernel)
+            self._pages = {name: linked.physical(one.image, memory, roots) for name, one in self._linked.items()}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def count(self) -> Seen:
+        """A run without a fault, slow, in which every instruction is counted: `executed`."""
+        with self._folder() as folder:
+            shown = self._run(folder, None, counting=True)
+            trace = booting.trace_of(folder)
+        by_image = {}
+        for name, one in self._linked.items():
+            if one.image.name not in by_image:
+                by_image[one.image.name] = linked.counts(trace, one.image)
+            self.executed[name] = by_image[one.image.name]
+        return shown
+
+    def passed(self, service: str) -> Mapping[int, int]:
+        """How often each instruction of a service's code was executed without a fault: by offset."""
+        one = self._linked[service]
+        end = one.text + len(one.code.text)
+        return {at - one.text: n for at, n in self.executed[service].items() if one.text <= at < end}
+
+    def run(self, fault: Fault | None) -> Seen:
+        """One run. Raises TargetError if the guest cannot be restored."""
+        with self._folder() as folder:
+            return self._run(folder, fault)
+
+    def _files(self) -> dict[str, bytes]:
+        folder = source_folder("faults") / "trio"
+        given = disks.provide(self.target.guest, ("minix",), self.target.guest.manifest.command_line)
+        if not given.files:
+            raise MissingError(" ".join(given.arguments))
+        content = worker.program(FLAGS).read_bytes()
+        self._stop = next(at for name, _, at, _ in elf.symbols(content) if name == _OPERATION)
+        marked = compiled("marked", (*programs.static_compiler(), "-std=gnu99"), (folder / "marked.c",))
+        return {
+            **given.files,
+            _SCRIPT: (folder / "run.sh").read_bytes(),
+            _WORKER: content,
+            _MARKED: marked.read_bytes(),
+        }
+
+    def _argv(self, phase: qemu.Phase, *, counting: bool = False) -> tuple[str, ...]:
+        boot = self.target.boot("path", (), phase)
+        boot = replace(boot, machine=msgspec.structs.replace(boot.machine, memory_mib=MEMORY_MIB, display="bochs-drm"))
+        if counting:
+            recorded = f"region={kinds.REGION},execution=all"
+            built = plugin.build(self.target.qemu, "profile")
+            boot = replace(boot, plugin=built, events=Path(TRACE), recorded=recorded)
+        words = [*qemu.argv(boot), "-drive", f"if=none,id=disk,file={DISK},format=raw,cache=unsafe"]
+        words += ["-device", "virtio-blk-pci,drive=disk"]
+        if phase == "restored":
+            words += ["-chardev", f"socket,id=debugger,fd={qemu.DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
+        return tuple(words)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The emulator's directory, with a new disk."""
+        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            booting.lay_out(self.target.guest, folder)
+            (folder / DISK).write_bytes(disks.whole(disks.image("minix")))
+            for name in (booting.BEFORE, TOLD):
+                (folder / name).write_bytes(command.encoded(()))
+            yield folder
+
+    def _save(self, into: Path) -> Iterator[None]:
+        self.say(f"Booting {self.target.name} to be saved …")
+        with self._folder() as folder:
+            (folder / INITRD).write_bytes(self._initrd)
+            (into / INITRD).write_bytes(self._initrd)
+            watch = booting.Watch(folder, self.target.name)
+            try:
+                until = Deadline.after(BOOT_SECONDS)
+                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, until):
+                    watch.panic()
+                    yield None
+            except TargetError as error:
+                raise booting.explained(error, folder, self.target.name) from error
+
+    def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
+        work = (f"/{_WORKER}", "--seed", str(self.seed), "--operations", str(self.operations), *MEMORY_FOLDERS, DISK_FOLDER)
+        told = ("/bin/sh", f"/{_SCRIPT}", *((f"/{_MARKED}",) if counting else ()), *work)
+        (folder / TOLD).write_bytes(command.encoded(told))
+        for name in (INITRD, qemu.MEMORY, qemu.STATE):
+            (folder / name).symlink_to(states.folder() / self._key / name)
+        until = Deadline.after(RUN_SECONDS)
+        with talking(self._argv("restored", counting=counting), folder, 2) as (process, (monitor, debugger)):
+            ask = saving.restore(monitor, until)
+            while ask.execute("query-status")["status"] != "paused":
+                time.sleep(POLL_SECONDS)
+            at = Debugger(debugger, until)
+            if fault is not None:
+                self._inject(at, fault, process)
+            else:
+                at.proceed()
+            ended = _watched(process, folder, ask, until)
+            with suppress(LostError):
+                ask.execute("quit")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(END_SECONDS)
+        return Seen(
+            output=end_of(folder / BULK, MAX_OUTPUT),
+            console=shown(end_of(folder / CONSOLE, CONSOLE_BYTES)),
+            ended=ended,
+            struck=_struck(folder) if not counting else 0,
+            fsck=_fsck(folder),
+            disk=(folder / DISK).read_bytes(),
+        )
+
+    def _inject(self, at: Debugger, fault: Fault, process: subprocess.Popen[bytes]) -> None:
+        """Lets the worker begin its operation `fault.operation`, and changes the service's code there."""
+        for _ in range(fault.operation):
+            at.run_to(self._stop)
+            while not at.stopped(1.0):
+                if process.poll() is not None:
+                    raise LostError("QEMU ended before the fault.")
+            at.leave(self._stop)
+        one = self._linked[fault.service]
+        where = one.where(fault.offset, self.executed[fault.service])
+        place = one.text + fault.offset
+        self._put(at, fault.service, place, kinds.mutation(place, where.room))
+        made = kinds.machine_code(fault.kind, fault.value, one.code, fault.offset, where)
+        self._put(at, fault.service, where.room, made)
+        at.proceed()
+
+    def _put(self, at: Debugger, service: str, address: int, data: bytes) -> None:
+        """A piece for each page."""
+        while data:
+            page = address // 4096 * 4096
+            piece = data[: page + 4096 - address]
+            at.write(self._pages[service][page] + address - page, piece)
+            address, data = address + len(piece), data[len(piece) :]
+
+
+def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline) -> Ended:
+    """Waits for the end of a run. Raises TargetError if its time is up."""
+    printed = -1
+    quiet = _Quiet()
+    while True:
+        stopped = process.poll() is not None  # before reading, so that the last output is read
+        size = (folder / BULK).stat().st_size
+        if _FINISHED in end_of(folder / BULK, 4096):
+            return "finished"
+        if stopped:
+            return "dead"
+        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT:
+            return "hung"
+        if size != printed:
+            printed, quiet = size, _Quiet()
+        elif quiet.too_long(process.pid, ask):
+            return "hung"
+        if until.passed:
+            raise TargetError("A guest with a fault was not done when its time was up.")
+        time.sleep(POLL_SECONDS)
+
+
+class _Quiet:
+    """A time in which the guest's programs print nothing."""
+
+    def __init__(self) -> None:
+        self._look = Deadline.after(LOOK_SECONDS)
+        self._began: tuple[float, float] | None = None
+        self._idle: tuple[Deadline, float] | None = None
+
+    def too_long(self, pid: int, ask: Monitor) -> bool:
+        if not self._look.passed:
+            return False
+        self._look = Deadline.after(LOOK_SECONDS)
+        computed, clock = _computed(pid), _clock(ask)
+        began = self._began = self._began or (computed, clock)
+        if self._idle is None or computed - self._idle[1] > IDLE_SHARE * IDLE_SECONDS:
+            self._idle = Deadline.after(IDLE_SECONDS), computed
+        return clock - began[1] > GUEST_SECONDS or computed - began[0] > BUSY_SECONDS or self._idle[0].passed
+
+
+def _clock(ask: Monitor) -> float:
+    """The guest's clock, in whole seconds."""
+    try:
+        now = ask.execute("qom-get", path="/machine", property="rtc-time")
+    except TargetError:  # it has just ended
+        return 0.0
+    return float(now["tm_sec"] + 60 * (now["tm_min"] + 60 * now["tm_hour"]))
+
+
+def _computed(pid: int) -> float:
+    """Seconds of processor time of the emulator, which a busy host does not stretch."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it has ended
+        return 0.0
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")  # proc(5)
+
+
+def _struck(folder: Path) -> int | None:
+    """How often the fault struck; None if the emulator did not tell."""
+    try:
+        counted = booting.counts_of(folder).get(str(kinds.REGION))
+    except TargetError:
+        return None
+    return counted.complete if counted else 0
+
+
+def _fsck(folder: Path) -> int:
+    """The status of fsck.minix, which changes nothing: 0 for a sound file system."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
+    try:
+        return subprocess.run(
+            ("fsck.minix", "-f", DISK),
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=FSCK_SECONDS,
+            check=False,
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetError(f"fsck.minix cannot be run: {error}.", "Install util-linux.") from error

@@ -1,0 +1,202 @@
+"""What faults did: the table for the terminal, the page with its bars, and the document for other programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from rich.table import Table
+from rich.text import Text
+
+from kernometer import __version__
+from kernometer.faults.kinds import FAIL_STOP, KINDS
+from kernometer.faults.outcomes import OUTCOMES, WORDS
+from kernometer.faults.records import Campaign, Record
+from kernometer.stats.shares import wilson
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Outcomes after which the system goes on and nothing that was promised is missing.
+SURVIVED = ("masked", "delayed")
+NOT_STRUCK = "The faults that never struck are left out: the service did not come to their place again."
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One outcome of a group."""
+
+    outcome: str
+    count: int
+    of: int
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.count / self.of if self.of else 0.0
+
+    @property
+    def interval(self) -> str:
+        """"2.1–9.4 %", Wilson's, 95 %."""
+        low, high = wilson(self.count, self.of)
+        return f"{100 * low:.1f}–{100 * high:.1f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Faults of one sort in one structure."""
+
+    name: str
+    shares: tuple[Share, ...]
+
+    @property
+    def of(self) -> int:
+        return self.shares[0].of
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """All of a structure. `kinds` and `services`: a group for each."""
+
+    name: str
+    sentence: str
+    groups: tuple[Group, ...]
+    kinds: tuple[Group, ...]
+    services: tuple[Group, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that the page shows. All text is printable."""
+
+    title: str
+    by: str
+    made: str
+    words: tuple[tuple[str, str], ...]
+    structures: tuple[Structure, ...]
+    note: str
+
+
+def structures(campaigns: Sequence[Campaign]) -> tuple[Structure, ...]:
+    return tuple(map(_structure, campaigns))
+
+
+def print_faults(console: Console, campaigns: Sequence[Campaign]) -> None:
+    """Of each structure a sentence and the groups."""
+    for number, one in enumerate(structures(campaigns)):
+        if number:
+            console.print()
+        console.print(Text(one.name, "bold"))
+        console.print(Text(one.sentence))
+        for groups in (one.groups, one.kinds, one.services):
+            console.print(_table(groups))
+    console.print(Text(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim"))
+
+
+def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
+    """For --json: docs/format.md, "Faults"."""
+    return [
+        {
+            "header": msgspec.to_builtins(of.header),
+            "not_struck": len(of.records) - len(of.struck),
+            "groups": [
+                {
+                    "group": group.name,
+                    "faults": group.of,
+                    "outcomes": {
+                        share.outcome: {"count": share.count, "interval": wilson(share.count, share.of)}
+                        for share in group.shares
+                    },
+                }
+                for groups in (one.groups, one.kinds, one.services)
+                for group in groups
+            ],
+            "faults": [msgspec.to_builtins(record) for record in of.records],
+        }
+        for of, one in zip(campaigns, structures(campaigns), strict=True)
+    ]
+
+
+def page(campaigns: Sequence[Campaign]) -> str:
+    """As HTML."""
+    from kernometer.report.html import fill
+
+    found = structures(campaigns)
+    view = Page(
+        f"Faults in {', '.join(one.name for one in found)}",
+        "path",
+        f"Kernometer {__version__}",
+        tuple((one, WORDS[one]) for one in OUTCOMES),
+        found,
+        NOT_STRUCK,
+    )
+    return fill("faults.html.j2", view, "report.css", "faults.css")
+
+
+def _structure(of: Campaign) -> Structure:
+    drivers = set(of.header.drivers)
+    stop = set(FAIL_STOP)
+    groups = [
+        ("fail-stop, drivers", lambda one: one.fault.kind in stop and one.fault.service in drivers),
+        ("fail-stop, others", lambda one: one.fault.kind in stop and one.fault.service not in drivers),
+        ("wrong, drivers", lambda one: one.fault.kind not in stop and one.fault.service in drivers),
+        ("wrong, others", lambda one: one.fault.kind not in stop and one.fault.service not in drivers),
+    ]
+    return Structure(
+        printable(of.header.target),
+        _sentence(of),
+        tuple(_groups(of.struck, groups)),
+        tuple(_groups(of.struck, [(kind, lambda one, kind=kind: one.fault.kind == kind) for kind in KINDS])),
+        tuple(
+            _groups(
+                of.struck,
+                [
+                    (printable(name), lambda one, name=name: one.fault.service == name)
+                    for name in (*of.header.drivers, *of.header.services)
+                ],
+            )
+        ),
+    )
+
+
+def _groups(
+    records: Sequence[Record], of: Sequence[tuple[str, Callable[[Record], bool]]]
+) -> Iterator[Group]:
+    for name, belongs in of:
+        counted = Counter(one.outcome for one in records if belongs(one))
+        if total := counted.total():
+            yield Group(name, tuple(Share(outcome, counted[outcome], total) for outcome in OUTCOMES))
+
+
+def _sentence(of: Campaign) -> str:
+    struck = of.struck
+    went_on = sum(one.outcome in SURVIVED for one in struck)
+    low, high = wilson(went_on, len(struck))
+    recovered = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
+    synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
+    longest = f" The longest operation of runs in which a service ended: median {_ms(recovered[len(recovered) // 2])}, "
+    longest += f"most {_ms(recovered[-1])} ms." if recovered else ""
+    return (
+        f"{len(struck)} of {len(of.records)} faults struck. After {went_on} ({100 * low:.1f}–{100 * high:.1f} %) all went "
+        f"on with all data.{longest if recovered else ''} Of the machines that hung or died {synced} had lost data "
+        "that was synced on the virtio disk."
+    )
+
+
+def _ms(nanoseconds: int) -> str:
+    return f"{nanoseconds / 1e6:,.1f}"
+
+
+def _table(groups: Sequence[Group]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("faults", justify="right")
+    for outcome in OUTCOMES:
+        table.add_column(WORDS[outcome], justify="right")
+    for group in groups:
+        cells = [f"{one.count} ({one.interval[:-2]})" if one.count else "–" for one in group.shares]
+        table.add_row(Text(group.name), str(group.of), *map(Text, cells))
+    return table
