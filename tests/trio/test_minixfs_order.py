@@ -38,6 +38,16 @@ BATCHES = {
     "a name that was renamed away is given by a rename": [
         "rename 1 other 1 o", "rename 1 kept 1 new", "rename 1 o 1 kept",
     ],
+    "a name that a new file has got by a rename is removed": [
+        "create 1 100644 new", "release 18", "rename 1 new 1 f0", "unlink 1 0 f0",
+    ],
+    "a name that was given to a new file is removed": [
+        "unlink 1 0 f0", "release 3", "create 1 100644 f0", "release 18", "unlink 1 0 f0",
+    ],
+    "a name that was given to a new file is removed, and its inode is used again": [
+        "unlink 1 0 f0", "release 3", "create 1 100644 f0", "release 18", "unlink 1 0 f0", "create 1 100644 new",
+        "write 18 0 100 3",
+    ],
 }  # fmt: skip  # as a table
 
 
@@ -64,11 +74,13 @@ def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Im
 @pytest.mark.parametrize("rule", BATCHES)
 def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: str) -> None:  # noqa: F811  # the fixture
     """Expected: the file that was synced has a name and its content, no name is there twice, and what is left to mend
-    are marks and counts. Broken: without the rule, a name is gone or there twice after some of the writes."""
+    are marks and counts. Broken: without the rule, a name is gone, there twice, of a file that is not there or of
+    another one, after some of the writes."""
     count = 0
     for count, image in enumerate(after_each_write(program, tmp_path / "image", BATCHES[rule]), 1):
         assert image.wrong == [], count
         assert image.data.get(2) == KEPT, count
+        assert image.paths.get("/f0", 0) != image.paths.get("/new"), count
     assert count > 3 * CUTS
 
 

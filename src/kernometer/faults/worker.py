@@ -18,6 +18,8 @@ LARGEST = 65536
 #: So many changes of a file are without a "kept" at most.
 MOST_LOOSE = 16
 _WORD = 2**64 - 1
+#: A version is made from the one before it: so many at a time, or the recursion would be too deep.
+_STEP = 100
 
 
 def program(flags: Sequence[str] = ()) -> Path:
@@ -28,12 +30,18 @@ def program(flags: Sequence[str] = ()) -> Path:
     return compiled("worker", command, (folder / "worker.c", *parts, folder / "worker.h"))
 
 
-@lru_cache(maxsize=4096)
 def content(seed: int, file: int, version: int) -> bytes:
     """What this version of the file holds."""
+    for each in range(0, version, _STEP):
+        _content(seed, file, each)
+    return _content(seed, file, version)
+
+
+@lru_cache(maxsize=1024)
+def _content(seed: int, file: int, version: int) -> bytes:
     if version == 0:
         return b""
-    data = bytearray(content(seed, file, version - 1))
+    data = bytearray(_content(seed, file, version - 1))
     s = _h(_h(_h(0, seed), file), version)
     kind, where, count = _h(s, 0) % 8, _h(s, 1), 1 + _h(s, 2) % 6000
     at = len(data) if kind <= 3 else where % (len(data) + 3000)

@@ -1,18 +1,18 @@
-"""The interval of a share. docs/reliability.md, "Shares"."""
+"""The interval of a share that was counted. docs/statistics.md, "Shares"."""
 
 from __future__ import annotations
 
 import math
 
-#: The normal distribution's quantile of 97.5 %.
-_Z = 1.959963984540054
+#: Of the normal distribution, for both sides of 95 %.
+Z = 1.959963984540054
 
 
-def wilson(k: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of the share k of n by Wilson's score (1927); of none the whole range."""
-    if n == 0:
+def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
+    """Both ends of Wilson's interval (JASA 22, 1927) for the share count / of; (0, 1) of nothing."""
+    if of == 0:
         return 0.0, 1.0
-    share, z2 = k / n, _Z * _Z / n
-    middle = (share + z2 / 2) / (1 + z2)
-    half = _Z * math.sqrt(share * (1 - share) / n + z2 / (4 * n)) / (1 + z2)
-    return (0.0 if k == 0 else middle - half), (1.0 if k == n else middle + half)
+    share, spread = count / of, z * z / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt((share * (1 - share) + spread / 4) / of)
+    return max(middle - half, 0.0), min(middle + half, 1.0)

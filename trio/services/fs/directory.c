@@ -161,8 +161,12 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 	if (was_vacated(m, d, name, &s->room))
 		return write_back_first(m);
 	/* The removed file has another name, which the disk must have before it loses this one. */
-	if (s->replaces && !inode_is_dead(m, removal_of(m, &s->room)->inode))
-		return write_back_first(m);
+	if (s->replaces) {
+		uint32_t removed = removal_of(m, &s->room)->inode;
+
+		if (removed != 0 && !inode_is_dead(m, removed))
+			return write_back_first(m);
+	}
 	if (s->room.buffer)
 		return 0;
 	if ((uint64_t)d->size + ENTRY > m->max_size)
@@ -213,7 +217,10 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p)
 	if (p->buffer->fresh & slot) {
 		p->buffer->fresh &= ~slot;
 	} else {
-		m->removals[m->removal_count++] = (struct removal){ p->block, p->slot, p->inode };
+		/* The disk has the slot's earlier file, which has lost this name; it is not to give it to the new one. */
+		uint32_t kept = is_fresh(&m->inodes_map, p->inode) ? 0 : p->inode;
+
+		m->removals[m->removal_count++] = (struct removal){ p->block, p->slot, kept };
 		p->buffer->removed |= slot;
 	}
 	entry(p->buffer, p->slot)->inode = 0;

@@ -117,7 +117,7 @@ struct map {
 	size_t pages;
 };
 
-/* An entry that was on the disk when it was removed. */
+/* An entry that was on the disk when it was removed. `inode` 0: its slot had got a new file, which the disk has not. */
 struct removal {
 	uint32_t block, slot, inode;
 };
