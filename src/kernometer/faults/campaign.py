@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kernometer import __version__
+from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import kinds, worker
 from kernometer.faults.draw import Fault, drawn
@@ -18,7 +19,6 @@ from kernometer.faults.outcomes import Found, found, outcome
 from kernometer.faults.places import Code, code
 from kernometer.faults.records import Header, Record
 from kernometer.faults.trio_guest import FLAGS, TrioGuest
-from kernometer.cache import sha256
 from kernometer.guests import trio
 from kernometer.guests.suites import Say
 from kernometer.targets.qemu import QemuTarget
@@ -131,6 +131,8 @@ def _code(service: str) -> Code:
                 ("objdump", *options, str(path)), capture_output=True, text=True, timeout=LIST_SECONDS, check=True
             )
         except (OSError, subprocess.SubprocessError) as error:
-            raise TargetError(f"objdump does not show {path.name}: {error}.", "Debian: apt-get install binutils.") from error
+            raise TargetError(
+                f"objdump does not show {path.name}: {error}.", "Debian: apt-get install binutils."
+            ) from error
         listing += done.stdout
     return code(service, path.read_bytes(), listing)

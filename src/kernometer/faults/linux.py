@@ -55,15 +55,15 @@ class Observation(msgspec.Struct, frozen=True):
 def faults(places: Sequence[Place], kinds: Sequence[Kind], count: int, seed: int) -> tuple[Fault, ...]:
     """Drawn as for Trio: kinds take turns, then a subject, one of its functions, one of the entries. A fault's
     `operation` is the number of that entry."""
-    entries = {(one.subject, one.symbol): one.entries for one in places}
+    entries: dict[tuple[str, str], int] = {(one.subject, one.symbol): one.entries for one in places}
     able: dict[tuple[Kind, str], list[tuple[int, str]]] = {}
     for kind in kinds:
         for one in places:
             if kind != "wrong-data" or one.symbol in DATA:
                 able.setdefault((kind, one.subject), []).append((0, one.symbol))
     return tuple(
-        msgspec.structs.replace(one, operation=1 + one.value % entries[one.service, one.function])  # type: ignore[index]
-        for one in drawn(able, count, seed, 2)
+        msgspec.structs.replace(one, operation=1 + one.value % entries[one.service, one.function])
+        for one in drawn(able, DRIVERS, count, seed, 1)
     )
 
 

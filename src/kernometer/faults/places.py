@@ -32,7 +32,7 @@ class Code:
     holes: tuple[tuple[int, int], ...]  #: offset and bytes of what the linker fills in
 
     def function(self, offset: int) -> str:
-        """"transfer+0x40"."""
+        """ "transfer+0x40"."""
         begin = max(at for at in self.functions if at <= offset)
         return f"{self.functions[begin]}{f'+{offset - begin:#x}' if offset > begin else ''}"
 

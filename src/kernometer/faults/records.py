@@ -82,7 +82,9 @@ def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
             if isinstance(one, Header):
                 first, present = found.setdefault(one.target, (one, {}))
                 if (first.image, first.worker, first.operations) != (one.image, one.worker, one.operations):
-                    raise ResultError(f"{path}: its {one.target} is another kernel, or did other work.", "Show it alone.")
+                    raise ResultError(
+                        f"{path}: its {one.target} is another kernel, or did other work.", "Show it alone."
+                    )
             elif present is None:
                 raise ResultError(f"{path}: a fault before the first header.", "Name a campaign's file.")
             else:
@@ -105,4 +107,6 @@ def _lines(path: Path) -> Iterator[Header | Record]:
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a campaign's file.") from error
     except msgspec.DecodeError as error:
-        raise ResultError(f"{path}: line {number} is no record of faults: {error}.", "Name a campaign's file.") from error
+        raise ResultError(
+            f"{path}: line {number} is no record of faults: {error}.", "Name a campaign's file."
+        ) from error

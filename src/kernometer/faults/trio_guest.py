@@ -25,12 +25,12 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
-from kernometer.guests import command, disks, elf, plugin, programs, qemu, store, trio
+from kernometer.guests import command, disks, elf, plugin, programs, qemu, trio
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, TOLD, TRACE
+from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD, TRACE
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
@@ -176,7 +176,15 @@ class TrioGuest:
                 raise booting.explained(error, folder, self.target.name) from error
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
-        work = (f"/{_WORKER}", "--seed", str(self.seed), "--operations", str(self.operations), *MEMORY_FOLDERS, DISK_FOLDER)
+        work = (
+            f"/{_WORKER}",
+            "--seed",
+            str(self.seed),
+            "--operations",
+            str(self.operations),
+            *MEMORY_FOLDERS,
+            DISK_FOLDER,
+        )
         told = ("/bin/sh", f"/{_SCRIPT}", *((f"/{_MARKED}",) if counting else ()), *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):

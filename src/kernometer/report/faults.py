@@ -40,7 +40,7 @@ class Share:
 
     @property
     def interval(self) -> str:
-        """"2.1–9.4 %", Wilson's, 95 %."""
+        """ "2.1–9.4 %", Wilson's, 95 %."""
         low, high = wilson(self.count, self.of)
         return f"{100 * low:.1f}–{100 * high:.1f} %"
 
@@ -162,9 +162,7 @@ def _structure(of: Campaign) -> Structure:
     )
 
 
-def _groups(
-    records: Sequence[Record], of: Sequence[tuple[str, Callable[[Record], bool]]]
-) -> Iterator[Group]:
+def _groups(records: Sequence[Record], of: Sequence[tuple[str, Callable[[Record], bool]]]) -> Iterator[Group]:
     for name, belongs in of:
         counted = Counter(one.outcome for one in records if belongs(one))
         if total := counted.total():
