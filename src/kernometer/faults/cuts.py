@@ -57,9 +57,13 @@ def logged(log: bytes) -> list[Write]:
     return writes
 
 
-def cut(base: bytes, writes: Sequence[Write], count: int, mode: str, random: Random) -> Cut:
-    """What `base` is after the first `count` entries, and a loss of the kind `mode`."""
-    lasting = max((at + 1 for at in range(count) if writes[at].is_flush), default=0)
+def cut(base: bytes, writes: Sequence[Write], count: int, mode: str, random: Random, lies: int = 0) -> Cut:
+    """What `base` is after the first `count` entries, and a loss of the kind `mode`.
+
+    A disk that lies has done nothing for the last `lies` flushes before the cut.
+    """
+    flushes = [0, *(at + 1 for at in range(count) if writes[at].is_flush)]
+    lasting = flushes[max(len(flushes) - 1 - lies, 0)]
     image = bytearray(base)
     for at, write in enumerate(writes[:count]):
         loose = at >= lasting
@@ -72,9 +76,9 @@ def cut(base: bytes, writes: Sequence[Write], count: int, mode: str, random: Ran
     return Cut(count, lasting, mode, bytes(image))
 
 
-def drawn(base: bytes, writes: Sequence[Write], random: Random) -> Cut:
+def drawn(base: bytes, writes: Sequence[Write], random: Random, lies: int = 0) -> Cut:
     """A cut anywhere, of any kind."""
-    return cut(base, writes, random.randrange(len(writes) + 1), random.choice(MODES), random)
+    return cut(base, writes, random.randrange(len(writes) + 1), random.choice(MODES), random, lies)
 
 
 def _put(image: bytearray, write: Write, sectors: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Which faults a campaign has: drawn by a seed from the places that the worker's run passes in every structure. Pure."""
+"""Which faults a campaign has: drawn by a seed from the places that the worker passes in every structure. Pure."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kernometer.errors import TargetError
@@ -44,7 +45,7 @@ class Image:
             return end
         run = sorted(executed)
         begins = sorted({at for each in self.functions.values() for at in each})
-        for begin, following in reversed(list(zip(begins, begins[1:], strict=False))):
+        for begin, following in reversed(list(pairwise(begins))):
             if following - begin >= ROOM and bisect_left(run, begin) == bisect_left(run, following):
                 return begin
         raise TargetError(f"{self.name or 'The kernel'} has no room for a fault's code.")
@@ -125,9 +126,8 @@ def physical(image: Image, memory: memoryview, roots: tuple[int, int]) -> Mappin
         root = _word(memory, at)
         found = {page: _walk(memory, root, page) for page in pages} if root else {}
         begin = found.get(first)
-        if begin and bytes(memory[begin : begin + _PAGE]).startswith(image.text[:_PAGE]):
-            if all(found.values()):
-                return {page: at for page, at in found.items() if at is not None}
+        if begin and bytes(memory[begin : begin + _PAGE]).startswith(image.text[:_PAGE]) and all(found.values()):
+            return {page: at for page, at in found.items() if at is not None}
     raise TargetError(f"The guest has no {image.name} in its memory.")
 
 

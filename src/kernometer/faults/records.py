@@ -17,13 +17,12 @@ from kernometer.faults.outcomes import Found, Outcome
 
 #: The most bytes of a file and of a line: a record has less than two thousand.
 MOST_FILE, MOST_LINE = 256 << 20, 64 << 10
-FORMAT = 1
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="faults"):
     """What the faults after it have in common."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     kernometer: str
     made: str  #: the time of its beginning, ISO 8601
     label: str

@@ -1,6 +1,6 @@
 """Runs of a structure of Trio with one fault each. Every run continues from the same saved guest, with a new disk.
 
-The fault is put into the guest's memory by QEMU's debugger stub, before a chosen operation of the worker: nothing in the
+QEMU's debugger stub puts the fault into the guest's memory before a chosen operation of the worker: nothing in the
 guest knows of it. docs/reliability.md.
 """
 
@@ -37,8 +37,8 @@ from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
-#: The guest hangs if its programs print nothing for so many seconds of its time; or of the emulator's processor time; or
-#: in which the emulator has next to nothing to compute.
+#: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
+#: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 10.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
 #: Of one run; for the guest to boot until it is saved; for the emulator to end.

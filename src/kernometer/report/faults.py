@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
+#: Kinds by what they should do, and where.
+SORTS = ("fail-stop, drivers", "fail-stop, others", "wrong, drivers", "wrong, others")
 NOT_STRUCK = "The faults that never struck are left out: the service did not come to their place again."
 
 
@@ -138,54 +140,45 @@ def page(campaigns: Sequence[Campaign]) -> str:
 
 def _structure(of: Campaign) -> Structure:
     drivers = set(of.header.drivers)
-    stop = set(FAIL_STOP)
-    groups = [
-        ("fail-stop, drivers", lambda one: one.fault.kind in stop and one.fault.service in drivers),
-        ("fail-stop, others", lambda one: one.fault.kind in stop and one.fault.service not in drivers),
-        ("wrong, drivers", lambda one: one.fault.kind not in stop and one.fault.service in drivers),
-        ("wrong, others", lambda one: one.fault.kind not in stop and one.fault.service not in drivers),
-    ]
+
+    def sort(one: Record) -> str:
+        place = "drivers" if one.fault.service in drivers else "others"
+        return f"{'fail-stop' if one.fault.kind in FAIL_STOP else 'wrong'}, {place}"
+
     return Structure(
         printable(of.header.target),
         _sentence(of),
-        tuple(_groups(of.struck, groups)),
-        tuple(_groups(of.struck, [(kind, lambda one, kind=kind: one.fault.kind == kind) for kind in KINDS])),
-        tuple(
-            _groups(
-                of.struck,
-                [
-                    (printable(name), lambda one, name=name: one.fault.service == name)
-                    for name in (*of.header.drivers, *of.header.services)
-                ],
-            )
-        ),
+        tuple(_groups(of.struck, sort, SORTS)),
+        tuple(_groups(of.struck, lambda one: one.fault.kind, KINDS)),
+        tuple(_groups(of.struck, lambda one: one.fault.service, (*of.header.drivers, *of.header.services))),
     )
 
 
-def _groups(records: Sequence[Record], of: Sequence[tuple[str, Callable[[Record], bool]]]) -> Iterator[Group]:
-    for name, belongs in of:
-        counted = Counter(one.outcome for one in records if belongs(one))
-        if total := counted.total():
-            yield Group(name, tuple(Share(outcome, counted[outcome], total) for outcome in OUTCOMES))
+def _groups(records: Sequence[Record], name_of: Callable[[Record], str], names: Sequence[str]) -> Iterator[Group]:
+    counted = Counter((name_of(one), one.outcome) for one in records)
+    for name in names:
+        if total := sum(counted[name, outcome] for outcome in OUTCOMES):
+            shares = (Share(outcome, counted[name, outcome], total) for outcome in OUTCOMES)
+            yield Group(printable(name), tuple(shares))
 
 
 def _sentence(of: Campaign) -> str:
     struck = of.struck
     went_on = sum(one.outcome in SURVIVED for one in struck)
     low, high = wilson(went_on, len(struck))
-    recovered = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
+    again = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
     synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
-    longest = f" The longest operation of runs in which a service ended: median {_ms(recovered[len(recovered) // 2])}, "
-    longest += f"most {_ms(recovered[-1])} ms." if recovered else ""
-    return (
-        f"{len(struck)} of {len(of.records)} faults struck. After {went_on} ({100 * low:.1f}–{100 * high:.1f} %) all went "
-        f"on with all data.{longest if recovered else ''} Of the machines that hung or died {synced} had lost data "
-        "that was synced on the virtio disk."
-    )
-
-
-def _ms(nanoseconds: int) -> str:
-    return f"{nanoseconds / 1e6:,.1f}"
+    sentences = [
+        f"{len(struck)} of {len(of.records)} faults struck.",
+        f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
+        f"Of the machines that hung or died {synced} had lost synced data on the virtio disk.",
+    ]
+    if again:
+        middle, last = (f"{each / 1e6:,.1f} ms" for each in (again[len(again) // 2], again[-1]))
+        sentences.append(
+            f"The longest operation where a service ended and the system did not: {middle} (median), {last}."
+        )
+    return " ".join(sentences)
 
 
 def _table(groups: Sequence[Group]) -> Table:

@@ -217,7 +217,7 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p)
 	if (p->buffer->fresh & slot) {
 		p->buffer->fresh &= ~slot;
 	} else {
-		/* The disk has the slot's earlier file, which has lost this name; it is not to give it to the new one. */
+		/* The disk has an earlier file there, which has lost the name; the new one it does not know. */
 		uint32_t kept = is_fresh(&m->inodes_map, p->inode) ? 0 : p->inode;
 
 		m->removals[m->removal_count++] = (struct removal){ p->block, p->slot, kept };
