@@ -3,11 +3,15 @@ each kind is what such a fault does."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from kernometer.cli import kernometer
 from kernometer.errors import TargetError
 from kernometer.faults.draw import Fault
 from kernometer.faults.kinds import Kind
@@ -28,6 +32,8 @@ exit $bad
 """
 #: A function of MINIX FS that makes a name, for a new file, under the directory's lock.
 ADD_LINK = "minix:minix_add_link"
+
+PANIC = "panic_on_oops=1"
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=1)]
 
@@ -143,3 +149,20 @@ def test_a_bit_of_what_the_disk_read_is_wrong(linux: Linux, subject: Any, symbol
 def test_a_function_that_is_not_there_is_an_error(linux: Linux) -> None:
     with pytest.raises(TargetError, match="takes no fault at minix:no_such"):
         linux.run(Fault("minix", 0, "minix:no_such", "null-write", 1, 1), "minix")
+
+
+def test_one_command_draws_runs_and_shows_with_and_without_panic_on_oops(linux: Linux, tmp_path: Path) -> None:
+    """Expected: two systems in one document, the second of the faults that oopsed. Broken: a table of one's own."""
+    words = ["faults", "--on", linux.target.name, "--kinds", "null-write", "--services", "minix", "-n", "2"]
+    done = CliRunner().invoke(
+        kernometer, ["--store", str(tmp_path), *words, "--operations", "60", "--jobs", "1", "--seed", "3", "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    plain, panicking = json.loads(done.stdout)
+    assert [one["header"]["target"] for one in (plain, panicking)] == [
+        linux.target.name,
+        f"{linux.target.name} {PANIC}",
+    ]
+    assert {one["fault"]["service"] for one in plain["faults"]} == {"minix"}
+    assert len(plain["faults"]) == 2
+    assert all(one["outcome"] == "dead" for one in panicking["faults"] if one["struck"])

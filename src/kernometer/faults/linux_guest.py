@@ -80,7 +80,8 @@ class Linux:
     operations: int = 200
     say: Say = print
     _held: ExitStack = field(default_factory=ExitStack)
-    _initrd: bytes = b""
+    _disks: dict[str, bytes] = field(default_factory=dict, repr=False)
+    _initrd: bytes = field(default=b"", repr=False)
     _key: str = ""
 
     def __enter__(self) -> Linux:
@@ -89,7 +90,8 @@ class Linux:
             raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
         self.target.guest.check()
         self._initrd = booting.initrd("probe", self._files())
-        boot = (*self._argv("saved"), *(sha256(disks.image(kind)) for kind in _DRIVES))
+        self._disks = {kind: disks.whole(disks.image(kind)) for kind in _DRIVES}
+        boot = (*self._argv("saved"), *map(sha256, self._disks.values()))
         parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
         self._key = sha256("\0".join(parts).encode())[:32]
         for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
@@ -168,8 +170,8 @@ class Linux:
             folder = Path(made)
             booting.lay_out(self.target.guest, folder)
             (folder / STRUCK).touch()
-            for kind in _DRIVES:
-                (folder / kind).write_bytes(disks.whole(disks.image(kind)))
+            for kind, content in self._disks.items():
+                (folder / kind).write_bytes(content)
             for name in (booting.BEFORE, TOLD):
                 (folder / name).write_bytes(command.encoded(()))
             yield folder
