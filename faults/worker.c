@@ -1,6 +1,6 @@
 /* worker.c: a program that works all the while, whose events say what must be on the disk after a crash.
  *
- *     worker --seed N --operations N [--pace MS] [--files N] [--acknowledge] DIR...
+ *     worker --seed N --operations N [--pace MS] [--files N] [--mark N] [--acknowledge] DIR...
  *
  * A seeded random sequence of operations on files in each DIR, which must not contain DIR/w<seed> yet; --pace sleeps
  * MS milliseconds after each, --operations 0 goes on until killed. The files' names are DIR/w<seed>/a/s0 ... and
@@ -203,6 +203,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* A debugger waits here for the operation of --mark. */
+static __attribute__((noinline)) void mark(void)
+{
+	__asm__ volatile("");
+}
+
 static void work(void)
 {
 	struct timespec pace = { w.pace_ms / 1000, (long)(w.pace_ms % 1000) * 1000000 };
@@ -211,7 +217,8 @@ static void work(void)
 		uint64_t begin = now_ns(), taken;
 		const char *what;
 
-		w.operation++;
+		if (++w.operation == w.marked)
+			mark();
 		what = operate();
 		taken = now_ns() - begin;
 		if (taken > w.slowest_ns) {
@@ -245,7 +252,8 @@ static int prepare(struct tree *t, const char *directory)
 	return sync_path(directory) == 0 && sync_path(t->folder) == 0 ? 0 : -1;
 }
 
-static const char usage[] = "usage: worker --seed N --operations N [--pace MS] [--files N] [--acknowledge] DIR...\n";
+static const char usage[] =
+	"usage: worker --seed N --operations N [--pace MS] [--files N] [--mark N] [--acknowledge] DIR...\n";
 
 /* Returns the index of the first directory in argv; 0: the usage is not kept. */
 static int take_options(int argc, char **argv)
@@ -269,6 +277,8 @@ static int take_options(int argc, char **argv)
 			w.seed = value;
 		else if (strcmp(argv[at - 1], "--operations") == 0)
 			w.operations = value;
+		else if (strcmp(argv[at - 1], "--mark") == 0)
+			w.marked = value;
 		else if (strcmp(argv[at - 1], "--pace") == 0 && value < 1000000)
 			w.pace_ms = (unsigned)value;
 		else if (strcmp(argv[at - 1], "--files") == 0 && value >= 2 && value <= MOST_NAMES)

@@ -37,7 +37,7 @@ struct tree {
 };
 
 struct worker {
-	uint64_t seed, operations, drawn, operation, files_made, errors, wrong, slowest_operation, slowest_ns;
+	uint64_t seed, operations, marked, drawn, operation, files_made, errors, wrong, slowest_operation, slowest_ns;
 	unsigned directories, names, pace_ms;
 	int acknowledge;
 	const char *slowest;

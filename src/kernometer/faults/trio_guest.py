@@ -39,7 +39,7 @@ from kernometer.targets.stream import shown
 
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
 #: or in which the emulator has next to nothing to compute.
-GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 10.0, 4.0, 0.02
+GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 6.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
 #: Of one run; for the guest to boot until it is saved; for the emulator to end.
 RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 300.0, 300.0, 20.0
@@ -49,9 +49,9 @@ MEMORY_MIB = 128
 MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 8 << 10
 DISK = "disk"
 _SCRIPT, _WORKER, _MARKED = "etc/kernometer/run.sh", "bin/worker", "bin/marked"
-#: The worker's addresses are nobody else's. The function of an operation has an address.
-FLAGS = ("-no-pie", "-Wl,-Ttext-segment=0x20000000", "-fno-inline")
-_OPERATION = "operate"
+#: The worker's addresses are nobody else's, and at one of them it begins the operation of --mark.
+FLAGS = ("-no-pie", "-Wl,-Ttext-segment=0x20000000")
+_MARK = "mark"
 _FINISHED = b'{"event":"finished"}'
 
 
@@ -128,7 +128,7 @@ class TrioGuest:
         if not given.files:
             raise MissingError(" ".join(given.arguments))
         content = worker.program(FLAGS).read_bytes()
-        self._stop = next(at for name, _, at, _ in elf.symbols(content) if name == _OPERATION)
+        self._stop = next(at for name, _, at, _ in elf.symbols(content) if name == _MARK)
         marked = compiled("marked", (*programs.static_compiler(), "-std=gnu99"), (folder / "marked.c",))
         return {
             **given.files,
@@ -176,15 +176,9 @@ class TrioGuest:
                 raise booting.explained(error, folder, self.target.name) from error
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
-        work = (
-            f"/{_WORKER}",
-            "--seed",
-            str(self.seed),
-            "--operations",
-            str(self.operations),
-            *MEMORY_FOLDERS,
-            DISK_FOLDER,
-        )
+        numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
+        words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
+        work = (f"/{_WORKER}", *words, *MEMORY_FOLDERS, DISK_FOLDER)
         told = ("/bin/sh", f"/{_SCRIPT}", *((f"/{_MARKED}",) if counting else ()), *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
@@ -215,12 +209,11 @@ class TrioGuest:
 
     def _inject(self, at: Debugger, fault: Fault, process: subprocess.Popen[bytes]) -> None:
         """Lets the worker begin its operation `fault.operation`, and changes the service's code there."""
-        for _ in range(fault.operation):
-            at.run_to(self._stop)
-            while not at.stopped(1.0):
-                if process.poll() is not None:
-                    raise LostError("QEMU ended before the fault.")
-            at.leave(self._stop)
+        at.run_to(self._stop)
+        while not at.stopped(1.0):
+            if process.poll() is not None:
+                raise LostError("QEMU ended before the fault.")
+        at.leave(self._stop)
         one = self._linked[fault.service]
         where = one.where(fault.offset, self.executed[fault.service])
         place = one.text + fault.offset
