@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 
@@ -13,7 +12,7 @@ from kernometer import __version__
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import worker
-from kernometer.faults.campaign import Wanted
+from kernometer.faults.campaign import Wanted, in_parallel
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed
 from kernometer.faults.linux_guest import Linux, sources
@@ -44,27 +43,18 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
                 raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
             header = _header(wanted, linux, places, max(usual.values(), key=lambda one: one.slowest_ns))
             yield header
+            once = partial(_record, linux, usual, panic_on_oops=False)
             again: list[tuple[int, Fault]] = []
-            for one in _records(linux, list(enumerate(chosen)), usual, wanted.jobs, panic_on_oops=False):
+            for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, say):
                 yield one
                 if oopsed(one.found):
                     again.append((one.number, one.fault))
             yield msgspec.structs.replace(header, target=target.name + PANICS, count=len(again))
-            yield from _records(linux, again, usual, wanted.jobs, panic_on_oops=True)
+            with_panic = partial(_record, linux, usual, panic_on_oops=True)
+            yield from in_parallel(with_panic, again, wanted.jobs, target.name, say)
 
 
-def _records(
-    linux: Linux, of: Sequence[tuple[int, Fault]], usual: dict[str, Found], jobs: int, *, panic_on_oops: bool
-) -> Iterator[Record]:
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            yield from pool.map(partial(_record, linux, usual, panic_on_oops=panic_on_oops), of)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _record(linux: Linux, usual: dict[str, Found], numbered: tuple[int, Fault], *, panic_on_oops: bool) -> Record:
-    number, fault = numbered
+def _record(linux: Linux, usual: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
     [subject] = [one for one in SUBJECTS if one == fault.service]
     seen = linux.run(fault, subject, panic_on_oops=panic_on_oops)
     shown = found(seen)

@@ -7,7 +7,6 @@ serial driver does not hide them. docs/faults.md.
 from __future__ import annotations
 
 import base64
-import os
 import re
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ import msgspec
 
 from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
+from kernometer.faults import emulated
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, module_words
 from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
@@ -40,9 +40,7 @@ from kernometer.targets.stream import shown
 QUIET_SECONDS = 4.0
 #: The same while it sorts the entries that it counted.
 SORTING_SECONDS = 60.0
-#: Of one run, and for the guest to boot until it is saved.
-RUN_SECONDS, BOOT_SECONDS = 600.0, 300.0
-FSCK_SECONDS = 60
+RUN_SECONDS = 600.0
 #: The most bytes of each output, and of the console's end that is kept.
 MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 
@@ -50,7 +48,6 @@ STRUCK, _PORT = "struck", 0xEA
 #: The file systems of /dev/vda and /dev/vdb, and the disk of each subject that has one of them.
 _DRIVES = ("ext4", "minix")
 _DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "ext4", "minix": "minix"}
-_FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 _VIRTIO = ("virtio_blk", "virtio_pci")
 _SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
 #: Milliseconds of the guest's time between two operations of the worker's.
@@ -128,7 +125,7 @@ class Linux:
             drive = _DRIVE.get(subject)
             if drive is None:
                 return Observation(_without_files(events), struck, console, ended, files=_files_in(events))
-            fsck = _fsck(folder, drive)
+            fsck = emulated.fsck(folder / drive, drive)
             with self._folder() as again:
                 (folder / drive).replace(again / drive)
                 read, _ = self._run(again, subject, worker=())
@@ -178,17 +175,7 @@ class Linux:
 
     def _save(self, into: Path) -> Iterator[None]:
         self.say(f"Booting {self.target.name} to be saved …")
-        with self._folder() as folder:
-            (folder / INITRD).write_bytes(self._initrd)
-            (into / INITRD).write_bytes(self._initrd)
-            watch = booting.Watch(folder, self.target.name)
-            try:
-                until = Deadline.after(BOOT_SECONDS)
-                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, until):
-                    watch.panic()
-                    yield None
-            except TargetError as error:
-                raise booting.explained(error, folder, self.target.name) from error
+        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder, into)
 
     def _run(
         self,
@@ -226,7 +213,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, qu
         sizes = [path.stat().st_size for path in outputs]
         if max(sizes) > MAX_OUTPUT:
             raise TargetError(f"A guest with a fault printed more than {MAX_OUTPUT:,} bytes.")
-        computed = _computed(process.pid)
+        computed = emulated.computed(process.pid)
         if sum(sizes) != printed:
             printed, at_print = sum(sizes), computed
             if b'{"event":"finished"' in end_of(folder / BULK, 4096):
@@ -237,15 +224,6 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, qu
         if until.passed:
             raise TargetError("A guest with a fault was not done when its time was up.")
         time.sleep(POLL_SECONDS)
-
-
-def _computed(pid: int) -> float:
-    """Seconds of processor time of the emulator, which a busy host does not stretch."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it has ended
-        return 0.0
-    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")  # proc(5)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -269,21 +247,3 @@ def _files_in(events: Sequence[dict[str, Any]]) -> dict[str, bytes] | None:
         return None
     files = [(str(one["path"]).removeprefix(WORK), str(one["content"])) for one in events if one.get("event") == "file"]
     return {path: base64.b64decode(content) for path, content in files if not path.endswith(AFTERWARDS)}
-
-
-def _fsck(folder: Path, kind: str) -> int:
-    """The status of fsck, which changes nothing: 0 for a sound file system."""
-    program, *words = _FSCK[kind]
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
-    try:
-        return subprocess.run(
-            (program, *words, kind),
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=FSCK_SECONDS,
-            check=False,
-        ).returncode
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"{program} cannot be run: {error}.", "Install e2fsprogs and util-linux.") from error
