@@ -14,7 +14,7 @@ from kernometer.errors import TargetError, UsageError
 from kernometer.faults import worker
 from kernometer.faults.campaign import Wanted, in_parallel
 from kernometer.faults.draw import Fault
-from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed
+from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed, usual
 from kernometer.faults.linux_guest import Linux, sources
 from kernometer.faults.outcomes import Found, outcome
 from kernometer.faults.records import Header, Record
@@ -31,38 +31,40 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     for target in wanted.targets:
         with Linux(target, worker.program().read_bytes(), wanted.seed, wanted.operations, say) as linux:
             places: list[Place] = []
-            usual: dict[str, Found] = {}
+            normal: dict[str, Found] = {}
             for subject in subjects:
                 say(f"{target.name}: counting what the worker enters of {subject} …")
                 places += linux.places(subject)
-                usual[subject] = found(linux.run(None, subject))
-                if outcome(usual[subject], usual[subject]) != "masked":
-                    raise TargetError(f"{target.name}: without a fault the worker does not end well: {usual[subject]}.")
+                normal[subject] = usual(found(linux.run(None, subject)))
+                if outcome(normal[subject], normal[subject]) != "masked":
+                    raise TargetError(
+                        f"{target.name}: without a fault the worker does not end well: {normal[subject]}."
+                    )
             chosen = faults(places, wanted.kinds, wanted.count, wanted.seed)
             if not chosen:
                 raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
-            header = _header(wanted, linux, places, max(usual.values(), key=lambda one: one.slowest_ns))
+            header = _header(wanted, linux, places, max(normal.values(), key=lambda one: one.slowest_ns))
             yield header
-            once = partial(_record, linux, usual, panic_on_oops=False)
+            once = partial(_record, linux, normal, panic_on_oops=False)
             again: list[tuple[int, Fault]] = []
             for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, say):
                 yield one
                 if oopsed(one.found):
                     again.append((one.number, one.fault))
             yield msgspec.structs.replace(header, target=target.name + PANICS, count=len(again))
-            with_panic = partial(_record, linux, usual, panic_on_oops=True)
+            with_panic = partial(_record, linux, normal, panic_on_oops=True)
             yield from in_parallel(with_panic, again, wanted.jobs, target.name, say)
 
 
-def _record(linux: Linux, usual: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
+def _record(linux: Linux, normal: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
     [subject] = [one for one in SUBJECTS if one == fault.service]
     seen = linux.run(fault, subject, panic_on_oops=panic_on_oops)
     shown = found(seen)
     struck = int(seen.struck is not None)
-    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, usual[subject]), found=shown)
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), found=shown)
 
 
-def _header(wanted: Wanted, linux: Linux, places: Sequence[Place], usual: Found) -> Header:
+def _header(wanted: Wanted, linux: Linux, places: Sequence[Place], normal: Found) -> Header:
     subjects = dict.fromkeys(one.subject for one in places)
     return Header(
         kernometer=__version__,
@@ -81,5 +83,5 @@ def _header(wanted: Wanted, linux: Linux, places: Sequence[Place], usual: Found)
         services=tuple(one for one in subjects if one not in DRIVERS),
         together=(linux.target.name,),
         places=len(places),
-        usual=usual,
+        usual=normal,
     )
