@@ -69,8 +69,8 @@ def seen(*more: dict[str, Any], without: str = "", ended: Ended = "finished", co
     ("what", "expected"),
     [
         (seen(), "masked"),
-        (seen({"event": "end", "slowest_ns": 250_000_000}), "masked"),
-        (seen({"event": "end", "slowest_ns": 350_000_000}), "delayed"),
+        (seen({"event": "end", "slowest_ns": 900_000_000}), "masked"),
+        (seen({"event": "end", "slowest_ns": 1_200_000_000}), "delayed"),
         (seen({"event": "error", "errno": 5}), "error"),
         (seen({"event": "worker", "status": 137}, without="worker"), "error"),
         (seen({"event": "wrong", "path": "/work/w1/a/s0"}, {"event": "worker", "status": 2}, without="worker"), "lost"),

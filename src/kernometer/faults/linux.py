@@ -29,7 +29,7 @@ Ended = Literal["finished", "panic", "quiet", "stopped"]
 _WORDS = re.compile(r"(?:BUG: |Oops: |general protection fault|Kernel panic - |EXT4-fs error|watchdog: ).*")
 _OOPSES = ("BUG: ", "Oops: ", "general protection fault")
 MOST_WORDS = 3
-NOISE_NS = 100_000_000
+NOISE_NS = 350_000_000
 #: The worker's exit status for wrong data, which are counted.
 _SAW_WRONG = 2
 
