@@ -45,7 +45,7 @@ class Wanted:
 
 def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     """Headers and records as they come, structure by structure. Raises MissingError, BuildError, TargetError."""
-    codes = {name: _code(name) for name in wanted.services}
+    codes = {name: disassembled(name) for name in wanted.services}
     with ExitStack() as held:
         guests = [
             held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, say))
@@ -130,7 +130,7 @@ def _header(wanted: Wanted, guest: TrioGuest, usual: Found, places: int) -> Head
     )
 
 
-def _code(service: str) -> Code:
+def disassembled(service: str) -> Code:
     """The service's object, disassembled. Raises TargetError if objdump cannot."""
     path = trio.objects()[service]
     listing = ""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
-from kernometer.faults.outcomes import OUTCOMES, WORDS
+from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome
 from kernometer.faults.records import Campaign, Record
 from kernometer.stats.shares import wilson
 from kernometer.text import printable
@@ -32,7 +32,7 @@ NOT_STRUCK = "The faults that never struck are left out: the service did not com
 class Share:
     """One outcome of a group."""
 
-    outcome: str
+    outcome: Outcome
     count: int
     of: int
 
@@ -93,8 +93,8 @@ def print_faults(console: Console, campaigns: Sequence[Campaign]) -> None:
             console.print()
         console.print(Text(one.name, "bold"))
         console.print(Text(one.sentence))
-        for groups in (one.groups, one.kinds, one.services):
-            console.print(_table(groups))
+        for group in (*one.groups, *one.kinds, *one.services):
+            console.print(Padding(Text.assemble((f"{group.name}, {group.of}: ", "bold"), _words(group)), (0, 0, 0, 2)))
     console.print(Text(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim"))
 
 
@@ -181,13 +181,5 @@ def _sentence(of: Campaign) -> str:
     return " ".join(sentences)
 
 
-def _table(groups: Sequence[Group]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    table.add_column("faults", justify="right")
-    for outcome in OUTCOMES:
-        table.add_column(WORDS[outcome], justify="right")
-    for group in groups:
-        cells = [f"{one.count} ({one.interval[:-2]})" if one.count else "–" for one in group.shares]
-        table.add_row(Text(group.name), str(group.of), *map(Text, cells))
-    return table
+def _words(group: Group) -> str:
+    return ", ".join(f"{WORDS[one.outcome]} {one.count} ({one.interval})" for one in group.shares if one.count)
