@@ -115,9 +115,9 @@ def outcome(of: Found, usual: Found) -> Outcome:
     """The worst that happened; `usual` is of the run without a fault."""
     if of.ended != "finished":
         return of.ended
-    if of.lost or of.strange or of.wrong or of.damage > usual.damage or of.fsck != usual.fsck:
+    if of.lost or of.strange or of.wrong or of.damage > usual.damage:
         return "lost"
-    if of.errors or of.steps_failed:
+    if of.errors or of.steps_failed or of.fsck != usual.fsck:
         return "error"
     if of.services or of.slowest_ns > delay(usual):
         return "delayed"

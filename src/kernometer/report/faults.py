@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
+#: A longer time of an operation is that of a clock that went back.
+BACK_NS = 1 << 60
 #: Kinds by what they should do, and where.
 SORTS = ("fail-stop, drivers", "fail-stop, others", "wrong, drivers", "wrong, others")
 NOT_STRUCK = "The faults that never struck are left out: the service did not come to their place again."
@@ -166,7 +168,8 @@ def _sentence(of: Campaign) -> str:
     struck = of.struck
     went_on = sum(one.outcome in SURVIVED for one in struck)
     low, high = wilson(went_on, len(struck))
-    again = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
+    went = (one.found for one in struck if one.found.services and one.found.ended == "finished")
+    again = sorted(one.slowest_ns for one in went if one.slowest_ns < BACK_NS)
     synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
     sentences = [
         f"{len(struck)} of {len(of.records)} faults struck.",
