@@ -31,7 +31,7 @@ MEMORY_FOLDERS, DISK_FOLDER = ("/tmp", "/disk/minix"), "/disk/virtio"  # noqa: S
 #: An operation that took longer than this, or than so many times the longest one without a fault, was delayed.
 DELAY_NS, DELAY_TIMES = 50_000_000, 3
 MOST_SENTENCES, MOST_SENTENCE = 4, 200
-_ENDS = re.compile(r"^trio: (\w+) (?:ends: .*|starts again.*)$", re.MULTILINE)
+_ENDS = re.compile(r"^trio: (\w+) (?:ends: .*|has begun anew.*)$", re.MULTILINE)
 #: What the kernel says at its end.
 _LAST_WORDS = re.compile(r"^trio: (?:Kernel panic|the first process ends)[^\n]*\n?(?:trio: [^\n]*)?", re.MULTILINE)
 
