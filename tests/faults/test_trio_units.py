@@ -171,9 +171,10 @@ def test_files_in_memory_are_judged_where_the_guest_could_list_them() -> None:
     assert (lost(0), lost(1)) == (1, 0)
 
 
-def test_services_that_end_and_start_again_are_named() -> None:
-    console = "trio: fs ends: page fault\na line\ntrio: fs starts again\n"
-    assert found(Seen(b"", console, "finished", 1, 0, b"")).services == ("fs", "fs")
+def test_services_that_end_and_begin_anew_are_named_with_their_pauses() -> None:
+    console = "trio: fs ends: page fault\r\na line\r\ntrio: fs has begun anew, after 50123 ns\r\n"
+    shown = found(Seen(b"", console, "finished", 1, 0, b""))
+    assert (shown.services, shown.pauses_ns) == (("fs",), (50123,))
 
 
 # The file ------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 300.0, 300.0, 20.0
 FSCK_SECONDS = 60
 MEMORY_MIB = 128
 #: The most bytes of each output, and of the console's end that is kept.
-MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 8 << 10
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 DISK = "disk"
 #: The region of the worker's run: see observed.c.
 WORK = 0x7FFD
