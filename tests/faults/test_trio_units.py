@@ -68,7 +68,7 @@ IMAGE = Image("fs", 0x400000, b"\x90" * 64 + TEXT, {"pages_take": (0x400000,), "
 
 
 def test_a_faults_code_stands_behind_all_code_or_in_a_function_that_never_ran() -> None:
-    """Expected: the first multiple of 16 on the last page where that has room; else a function that nothing executed."""
+    """Expected: the first multiple of 16 on the last page where that has room; else a function that never ran."""
     assert IMAGE.room(()) == 0x400070
     full = Image("fs", 0x400000, bytes(4000), {"a": (0x400000,), "b": (0x400400,), "c": (0x400500,)})
     assert full.room({0x400410}) == 0x400000
