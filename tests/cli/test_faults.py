@@ -9,7 +9,7 @@ import pytest
 
 from kernometer.__main__ import main
 from kernometer.errors import Status
-from kernometer.faults.records import line
+from kernometer.faults.records import Header, Record, line
 from tests.faults import make
 
 
@@ -17,9 +17,13 @@ from tests.faults import make
 def campaign(tmp_path: Path) -> Path:
     """Two structures: of one all faults are masked, of the other one struck and ended the machine."""
     path = tmp_path / "campaign.ndjson"
-    micro = [make.header("qemu:trio-micro"), *(make.record(number) for number in range(3))]
-    mono = [make.header("qemu:trio-mono"), make.record(0, "dead", ended="dead"), make.record(1, struck=0)]
-    path.write_bytes(b"".join(line(one) for one in (*micro, *mono)))
+    micro: list[Header | Record] = [make.header("qemu:trio-micro"), *(make.record(number) for number in range(3))]
+    mono: list[Header | Record] = [
+        make.header("qemu:trio-mono"),
+        make.record(0, "dead", ended="dead"),
+        make.record(1, struck=0),
+    ]
+    path.write_bytes(b"".join([*map(line, micro), *map(line, mono)]))
     return path
 
 

@@ -4,8 +4,9 @@ usage: PYTHONPATH=.:trio/tools .venv/bin/python -m tests.faults.powercuts [STRUC
                                                   [--boots N] [--sectors N] [--seed N] [--write]
 
 The worker's writes to a virtio disk are recorded once a seed; each cut is made of a recording, and judged from the
-outside. Of some the guest uses the disk again. Prints the tables; --write puts them into
-examples/reliability/power-cuts.md. Exit status 1: something was lost or wrong that must not be.
+outside. Some disks are used again by the guest. Prints the tables; --write puts them into
+examples/reliability/power-cuts.md. A Linux guest (linux-6.1) with its own MINIX FS can stand beside Trio's structures.
+Exit status 1: with one of Trio's, something was lost, wrong or damaged.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples/reliability/power-cuts.md"
 CUTS, RECORDINGS, BOOTS, SECTORS, SEED = 1000, 20, 20, 40, 1
 OPERATIONS = 300
+#: So many sentences of a structure are shown, each so long.
+SHOWN, LONGEST = 5, 300
 #: The most flushes before the cut for which a disk that lies has done nothing; so many cuts of such a disk, in parts.
 LIES, LYING_PART = 4, 5
 #: From the best to the worst; the first two are what is promised.
@@ -164,8 +167,14 @@ def of_others(found: dict[str, Found]) -> Iterator[str]:
         yield f"| {name} | {of.promises:,} | {of.boots} | {kinds} |"
 
 
+def _some(lines: Sequence[str]) -> Iterator[str]:
+    yield from (line.replace("\n", " ")[:LONGEST] for line in lines[:SHOWN])
+    if len(lines) > SHOWN:
+        yield f"and {len(lines) - SHOWN:,} more"
+
+
 def tables(found: dict[str, Found], given: argparse.Namespace) -> str:
-    wrong = [f"- {name}: {line}" for name, of in found.items() for line in of.wrong]
+    wrong = [f"- {name}: {line}" for name, of in found.items() for line in _some(of.wrong)]
     return "\n\n".join(
         (
             f"Commit {commit()}, seed {given.seed}, {given.recordings} recordings of {OPERATIONS} operations each; "
@@ -175,7 +184,7 @@ def tables(found: dict[str, Found], given: argparse.Namespace) -> str:
             f"The same with a disk that lies: it has done nothing for the last 1 to {LIES} flushes:",
             "\n".join(of_cuts(found, "lying")),
             "\n".join(of_others(found)),
-            "Found:\n\n" + "\n".join(wrong) if wrong else "Nothing was found that must not be.",
+            "Found that must not be:\n\n" + "\n".join(wrong) if wrong else "Nothing was found that must not be.",
         )
     )
 
@@ -186,7 +195,9 @@ def options(words: Sequence[str]) -> argparse.Namespace:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("structures", metavar="STRUCTURE", nargs="*", default=list(trio.STRUCTURES))
+    parser.add_argument(
+        "structures", metavar="STRUCTURE", nargs="*", default=list(trio.STRUCTURES), help="of Trio's, or a Linux guest"
+    )
     parser.add_argument("--cuts", metavar="N", type=int, default=CUTS, help=f"a structure ({CUTS:,})")
     parser.add_argument("--recordings", metavar="N", type=int, default=RECORDINGS, help=f"a structure ({RECORDINGS})")
     parser.add_argument("--boots", metavar="N", type=int, default=BOOTS, help=f"of cut disks, a structure ({BOOTS})")
@@ -198,6 +209,11 @@ def options(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def _is_linux(structure: str) -> bool:
+    """Its file system promises no order: what is found there is a comparison."""
+    return structure.startswith("linux-")
+
+
 def main(words: Sequence[str]) -> int:
     given = options(words)
     found: dict[str, Found] = {}
@@ -207,12 +223,13 @@ def main(words: Sequence[str]) -> int:
         def say(line: str, name: str = structure, began: float = began) -> None:
             print(f"power cuts: {name}, {time.monotonic() - began:.0f} s: {line}", file=sys.stderr, flush=True)
 
-        found[structure] = campaign(Kernel.trio(trio.built(structure)), given, say)
+        kernel = Kernel.linux(structure) if _is_linux(structure) else Kernel.trio(trio.built(structure))
+        found[structure] = campaign(kernel, given, say)
     text = tables(found, given)
     print(text)
     if given.write:
         PAGE.write_text(written(PAGE.read_text(), "power cuts", text))
-    return 1 if any(of.wrong for of in found.values()) else 0
+    return 1 if any(of.wrong for name, of in found.items() if not _is_linux(name)) else 0
 
 
 if __name__ == "__main__":

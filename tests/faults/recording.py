@@ -9,7 +9,9 @@ from pathlib import Path
 from kernometer.faults.cuts import Write, logged
 from kernometer.faults.promises import Event, Promises, read
 from kernometer.faults.worker import program
-from tests.trio.boot import Kernel, Machine, initramfs
+from kernometer.guests import drivers
+from kernometer.guests.initramfs import DRIVERS
+from tests.trio.boot import Inside, Kernel, Machine, initramfs
 from tests.trio.live import live
 
 MOUNTED = "/mnt"
@@ -42,15 +44,30 @@ class Recording:
         return Promises.after(event for at, event in self.told if at <= end)
 
 
+def drivers_of(kernel: Kernel) -> dict[str, bytes]:
+    """The files by which a Linux guest gets its disk and file system: modules. Trio has both.
+
+    Raises MissingError where the guest was stored without them.
+    """
+    if kernel.guest.manifest.built_in:
+        return {}
+    loaded = drivers.load_order(kernel.guest, ("virtio_pci", "virtio_blk", "minix"))
+    files = {f"{drivers.FILES}/{name}.ko": content for name, content in loaded}
+    return {DRIVERS: "".join(f"/{name}\n" for name in files).encode(), **files}
+
+
+def inside(kernel: Kernel, script: str) -> Inside:
+    """A guest that has the worker, and runs this."""
+    files = {"bin/worker": program().read_bytes(), **drivers_of(kernel)}
+    return initramfs(("sh", "-c", script), files, ["bin/worker"])
+
+
 def record(kernel: Kernel, base: bytes, words: Sequence[str], folder: Path) -> Recording:
     """The worker's whole run with these words; it must end well. `folder` is empty, and the caller's to remove."""
     (folder / "image").write_bytes(base)
     (folder / "log").write_bytes(b"")
-    inside = initramfs(
-        ("sh", "-c", SCRIPT.format(words=" ".join(words))), {"bin/worker": program().read_bytes()}, ["bin/worker"]
-    )
     told = []
-    with live(kernel, inside, Machine(more=DISK), folder) as machine:
+    with live(kernel, inside(kernel, SCRIPT.format(words=" ".join(words))), Machine(more=DISK), folder) as machine:
         while not (line := machine.hear(b"\n")).startswith(b"unmounted"):
             if (event := read(line)) is not None:
                 told.append(((folder / "log").stat().st_size, event))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from kernometer.errors import ResultError
+from kernometer.errors import ResultError, TargetError
 from kernometer.faults import kinds, records
 from kernometer.faults.draw import drawn
 from kernometer.faults.kinds import KINDS, Kind, Where
+from kernometer.faults.linked import Image, link, physical
 from kernometer.faults.outcomes import Found, Outcome, Seen, found, outcome
 from kernometer.faults.places import Code
 from kernometer.faults.records import line, read
@@ -60,6 +62,43 @@ def test_code_is_found_in_a_linked_text_whatever_the_linker_filled_in() -> None:
     assert CODE.within(bytes(linked) * 2) is None
     linked[0] ^= 1
     assert CODE.within(bytes(linked)) is None
+
+
+IMAGE = Image("fs", 0x400000, b"\x90" * 64 + TEXT, {"pages_take": (0x400000,), "pages_give": (0x400010, 0x400050)})
+
+
+def test_a_faults_code_stands_behind_all_code_or_in_a_function_that_never_ran() -> None:
+    """Expected: the first multiple of 16 on the last page where that has room; else a function that never ran."""
+    assert IMAGE.room(()) == 0x400070
+    full = Image("fs", 0x400000, bytes(4000), {"a": (0x400000,), "b": (0x400400,), "c": (0x400500,)})
+    assert full.room({0x400410}) == 0x400000
+    with pytest.raises(TargetError, match="no room"):
+        full.room({0x400410, 0x400000})
+
+
+def test_where_a_structure_has_the_code_calls_lead_as_the_linker_made_them() -> None:
+    """Expected: the callee by the linked call, and of functions that domains have each the one behind the service."""
+    one = link(CODE, [IMAGE])
+    assert one.text == 0x400040
+    where = one.where(0x10, ())
+    assert where.callee == 0x400040 + 0x20
+    assert where.functions == {"pages_take": 0x400000, "pages_give": 0x400050}
+    with pytest.raises(TargetError, match="other sources"):
+        link(CODE, [])
+
+
+def test_the_pages_of_a_program_are_found_by_its_page_tables_and_its_bytes() -> None:
+    """Expected: of two spaces the one whose first page has the program's code. Broken: a fault in another process."""
+    memory = bytearray(16 * 4096)
+    for root, page in ((4, 12), (8, 13)):
+        for level, index in enumerate((0, 0, 2, 0)):  # 0x400000
+            below = root + level + 1 if level < 3 else page
+            struct.pack_into("<Q", memory, (root + level) * 4096 + 8 * index, below * 4096 | 1)
+    struct.pack_into("<QQ", memory, 0x200, 4 * 4096, 8 * 4096)
+    memory[13 * 4096 : 13 * 4096 + len(IMAGE.text)] = IMAGE.text
+    assert physical(IMAGE, memoryview(memory), (0x200, 64)) == {0x400000: 13 * 4096}
+    with pytest.raises(TargetError, match="no fs in its memory"):
+        physical(IMAGE, memoryview(memory), (0x200, 8))
 
 
 # Kinds ---------------------------------------------------------------------------------------------------------------
@@ -146,7 +185,8 @@ USUAL = Found(ended="finished", slowest_ns=10_000_000)
         ({"errors": 1, "lost": 1}, "lost"),
         ({"wrong": 1}, "lost"),
         ({"strange": 1}, "lost"),
-        ({"fsck": 4}, "lost"),
+        ({"fsck": 4}, "error"),
+        ({"damage": 1, "errors": 1}, "lost"),
         ({"ended": "hung", "lost": 1}, "hung"),
         ({"ended": "dead"}, "dead"),
     ],
@@ -170,9 +210,10 @@ def test_files_in_memory_are_judged_where_the_guest_could_list_them() -> None:
     assert (lost(0), lost(1)) == (1, 0)
 
 
-def test_services_that_end_and_start_again_are_named() -> None:
-    console = "trio: fs ends: page fault\na line\ntrio: fs starts again\n"
-    assert found(Seen(b"", console, "finished", 1, 0, b"")).services == ("fs", "fs")
+def test_services_that_end_and_begin_anew_are_named_with_their_pauses() -> None:
+    console = "trio: fs ends: page fault\r\na line\r\ntrio: fs has begun anew, after 50123 ns\r\n"
+    shown = found(Seen(b"", console, "finished", 1, 0, b""))
+    assert (shown.services, shown.pauses_ns) == (("fs",), (50123,))
 
 
 # The file ------------------------------------------------------------------------------------------------------------

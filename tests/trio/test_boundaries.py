@@ -31,9 +31,11 @@ def buildable(structure: str) -> bool:
 
 
 def test_the_boundaries_are_those_of_the_configuration() -> None:
-    """Expected: every service, and each pair of which one depends on the other. Broken: the front end's own list."""
+    """Expected: every service, and each pair of which one depends on the other; rs, which nobody calls and which copies
+    nobody's memory, is no part of it. Broken: the front end's own list."""
     root = source_folder("trio")
-    services = idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+    known = idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+    services = [each for each in known if each.name != "rs"]
     found = plan_of_sources()
     assert found.services == tuple(each.name for each in services)
     assert set(found.pairs) == {(a.name, b.name) for a in services for b in services if a.depends_on(b)}

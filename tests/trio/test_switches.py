@@ -73,7 +73,8 @@ def test_a_service_decodes_a_call_that_registers_tell_whole(name: str) -> None:
 
 
 def test_every_switch_has_its_effect_here() -> None:
-    assert set(EFFECTS) == set(structures.SWITCHES)
+    """All but heartbeats, which no operation sees: test_hostile_service.py."""
+    assert set(EFFECTS) == set(structures.SWITCHES) - {"heartbeats"}
 
 
 @pytest.mark.slow(minutes=0.5)

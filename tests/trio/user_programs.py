@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 USER = Path(__file__).parents[2] / "trio/user"
-PROGRAMS = ("usertests", "fuzz", "gaps", "probe-trio")
+PROGRAMS = ("usertests", "fuzz", "gaps", "rs", "probe-trio")
 
 
 def make(source: Path, build: Path, *programs: str) -> Path:

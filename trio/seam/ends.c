@@ -1,8 +1,10 @@
-/* ends.c: the end of a server that is a process, after a fault or its own panic. Whoever waits for it gets EIO, and so
- * does whoever calls it later; what it had of the machine is given back. */
+/* ends.c: the end of a server that is a process, after a fault, its own panic, or when another program takes its place;
+ * and how one begins. What it had of the machine is given back. Whoever has called it waits for the next one, if rs may
+ * start one; else the call fails with EIO, and so do later ones. */
 #include "servers.h"
 #include "core/frames.h"
 #include "queue.h"
+#include "rs.h"
 #include "text.h"
 #include "x86/machine.h"
 
@@ -15,26 +17,138 @@ static void fail(struct task *t)
 	call_done(t, -EIO);
 }
 
-static void callers_fail(struct server *s)
+void server_lose(struct server *s)
 {
-	if (s->present)
-		fail(s->present);
-	s->present = NULL;
+	s->lives.now = SERVER_LOST;
 	while (!queue_is_empty(&s->callers)) {
 		struct task *t = first_caller(s);
 
 		list_remove(&t->caller.link);
 		fail(t);
 	}
-	for (uint32_t task = 0; task < TASKS; task++)
-		if (tasks[task] && tasks[task]->caller.state != CLIENT_NONE && tasks[task]->caller.server == s)
-			fail(tasks[task]);
+}
+
+/* The same words to the same service: grants have another generation in each call. */
+static bool was_struck(const struct server *s, const struct task *t)
+{
+	const struct caller *c = &t->caller;
+
+	return s->lives.struck.header == c->header && s->lives.struck.task == t->number &&
+	       memcmp(s->lives.struck.words, c->words, HEADER_WORDS(c->header) * sizeof *c->words) == 0;
+}
+
+/* A call that was under way when two processes ended one after the other would end the next one too. */
+static void send_again(struct server *s, struct task *t, bool was_under_way)
+{
+	struct caller *c = &t->caller;
+
+	if (is_client(c)) {
+		client_end(t);
+		c->state = CLIENT_SENT;
+	}
+	if (was_under_way && was_struck(s, t)) {
+		fail(t);
+		return;
+	}
+	if (was_under_way) {
+		s->lives.struck.task = t->number;
+		s->lives.struck.header = c->header;
+		words_copy(s->lives.struck.words, c->words, MIN(HEADER_WORDS(c->header), REGISTER_WORDS));
+	}
+	s->lives.calls_waited++;
+	queue_add(&s->callers, &c->link);
+}
+
+/* Those whose requests it had; they come before whoever has called since. */
+static void send_all_again(struct server *s)
+{
+	struct queue later = { { NULL, NULL } };
+
+	while (!queue_is_empty(&s->callers)) {
+		struct task *t = first_caller(s);
+
+		list_remove(&t->caller.link);
+		queue_add(&later, &t->caller.link);
+	}
+	if (s->present)
+		send_again(s, s->present, true);
+	s->present = NULL;
+	for (uint32_t task = 0; task < TASKS; task++) {
+		struct task *t = tasks[task];
+
+		if (t && t->caller.server == s && t->caller.state >= CLIENT_HELD)
+			send_again(s, t, t->caller.state == CLIENT_HELD);
+	}
+	while (!queue_is_empty(&later)) {
+		struct task *t = CONTAINER(later.head.next, struct task, caller.link);
+
+		list_remove(&t->caller.link);
+		s->lives.calls_waited++;
+		queue_add(&s->callers, &t->caller.link);
+	}
+}
+
+void server_tell_above(const struct server *s)
+{
+	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++)
+		for (unsigned bit = 0; s->rights->notifies >> endpoint & 1 && bit < NOTIFY_BITS; bit++)
+			notify(endpoint, bit);
+}
+
+/* What it heard, what it was to be told of, what it counted, what of the machine was its own. */
+static void forget(struct server *s)
+{
+	static struct counters counted;
+
+	s->receives = NOTHING;
+	s->notified = 0;
+	s->told_of_clients = s->lives.is_stopped = s->lives.is_replaced = false;
+	memset(s->signalled, 0, sizeof s->signalled);
+	memset(s->late, 0, sizeof s->late);
+	memset(s->gone, 0, sizeof s->gone);
+	s->ticks = s->lives.dma_used = 0;
+	s->lives.answers = s->lives.beats;
+	if (process_read(s->domain, s->counters_at, &counted, sizeof counted))
+		counters_add(&counters_of_others, &counted);
+	s->counters_at = 0;
+	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++) {
+		if (!process_is(endpoint))
+			continue;
+		timer_clear(TASKS + endpoint);
+		interrupts_release(endpoint);
+	}
+	process_free(s->domain);
+	s->task = NULL;
+}
+
+static bool is_alive(uint32_t endpoint)
+{
+	const struct server *s = endpoints[endpoint].server;
+
+	return !s || s->lives.now == SERVER_RUNS;
+}
+
+static _Noreturn void leave(struct server *s, bool begins_anew)
+{
+	s->lives.ended_at = now();
+	s->lives.now = SERVER_ENDED;
+	forget(s);
+	send_all_again(s);
+	if (begins_anew && is_alive(ENDPOINT_RS)) {
+		notify(ENDPOINT_RS, RS_ENDED);
+	} else {
+		server_lose(s);
+		server_tell_above(s);
+		grants_revoke(s->domain, UINT32_MAX);
+	}
+	current->state = ENDED;
+	schedule();
+	panic("%s runs after its end", domains[s->domain].name);
 }
 
 _Noreturn void server_end(const char *format, ...)
 {
-	uint32_t domain = PRESENT_DOMAIN;
-	struct server *s = &servers[domain];
+	struct server *s = current->serves;
 	char line[LINE];
 	struct text t = { line, sizeof line, 0 };
 	va_list list;
@@ -43,25 +157,41 @@ _Noreturn void server_end(const char *format, ...)
 	text_add_list(&t, format, list);
 	va_end(list);
 	/* A thread is part of the kernel. */
-	if (!is_process(domain))
-		panic("%s: %s", domains[domain].name, line);
-	log_line("%s ends: %s", domains[domain].name, line);
-	s->dead = true;
-	callers_fail(s);
-	for (uint32_t endpoint = 1; endpoint < ENDPOINTS; endpoint++) {
-		if (process_is(endpoint)) {
-			timer_clear(TASKS + endpoint);
-			interrupts_release(endpoint);
-		} else if (domains[domain].notifies >> endpoint & 1) {
-			for (unsigned bit = 0; bit < NOTIFY_CANCEL; bit++)
-				notify(endpoint, bit);
-		}
-	}
-	grants_revoke(domain, UINT32_MAX);
-	process_free(domain);
-	current->state = WAITING;
-	schedule();
-	panic("%s runs after its end", domains[domain].name);
+	if (!is_process(s->domain) || s->rights->policy == POLICY_STOP)
+		panic("%s: %s", domains[s->domain].name, line);
+	log_line("%s ends: %s", domains[s->domain].name, line);
+	s->lives.faults += !s->lives.is_replaced;
+	leave(s, s->rights->policy == POLICY_START_AGAIN);
+}
+
+bool server_load(uint32_t domain)
+{
+	struct server *s = &servers[domain];
+	struct task *t = is_process(domain)
+				 ? process_load(domain, s->lives.image ? s->lives.image : domains[domain].image)
+				 : task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
+
+	if (!t)
+		return false;
+	s->task = t;
+	t->serves = s;
+	if (is_process(domain))
+		s->words = &t->user->rdi;
+	s->lives.starts++;
+	s->lives.now = SERVER_RUNS;
+	return true;
+}
+
+int64_t server_ready(struct server *s, uint64_t counters_at)
+{
+	s->counters_at = counters_at;
+	if (s->lives.starts == 1)
+		return 0;
+	s->lives.pause = now() - s->lives.ended_at;
+	log_line("%s has begun anew, after %lu ns", domains[s->domain].name, s->lives.pause);
+	/* What those above wait for may have been told to the one that ended. */
+	server_tell_above(s);
+	return 0;
 }
 
 void task_end_alone(uint32_t status)

@@ -6,6 +6,7 @@
 #include "core/task.h"
 #include "domains.h"
 #include "message.h"
+#include "numbers.h"
 #include "x86/entry.h"
 
 enum shape_kind { SHAPE_NONE, SHAPE_CALL, SHAPE_CLIENT };
@@ -40,6 +41,9 @@ struct domain {
 	/* A bit an endpoint: its own; those that it may call, and upward, or its own, notify. A bit a call: of the
 	 * kernel's, of vm's. */
 	uint64_t endpoints, calls, notifies, kernel_calls, vm_calls;
+	/* What becomes of it when it ends, of enum server_policy; what it has taken stays then. */
+	uint8_t policy;
+	bool keeps_pages;
 	/* All memory of the tasks whose requests it has. */
 	bool has_clients_memory;
 	/* Some of its services reads and writes programs' memory by frame. */
@@ -91,6 +95,12 @@ static inline long copy_user(enum copy_kind kind, uint64_t user, uint64_t own, s
 static inline bool is_server(const struct task *t)
 {
 	return SERVERS && t->serves;
+}
+
+/* Whether it is a program's. A server's counts are those of others, and it lives in no space that others do. */
+static inline bool is_programs(const struct task *t)
+{
+	return !SERVERS || t->number < TASKS;
 }
 
 static inline bool is_process(uint32_t domain)
@@ -181,13 +191,17 @@ bool frame_is_lent(uint64_t frame);
 void frame_hold_own(uint64_t frame);
 bool frame_drop_own(uint64_t frame);
 bool process_may_map(uint64_t frame, uint64_t count);
-/* All that a process has of memory; its address space is gone. */
+/* All that the present process has of memory; its address space is gone. Its pages stay where it keeps them. */
 void process_free(uint32_t domain);
 /* Copies of a process's memory; false: it is not there. */
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
-/* A server's program becomes its process. */
-struct task *process_load(uint32_t domain);
+/* Frames for the present process's device; those that its process before had, in the same order. 0: no memory. */
+uint64_t process_dma_take(size_t count);
+/* A program, an ELF file, becomes a server's process. NULL: no memory. */
+struct task *process_load(uint32_t domain, const uint8_t *image);
+/* Whether it is one that a process can be made of. */
+bool process_is_program(const uint8_t *image, size_t length);
 /* rights.c: what of the machine the present server, a process, may touch. */
 bool process_may_port(uint32_t port, uint32_t size);
 bool process_may_line(uint32_t line);

@@ -2,6 +2,18 @@
 #include "structure.h"
 #include "vm.h"
 
+static uint64_t kept_words[ENDPOINTS];
+
+void keep(uint32_t endpoint, uint64_t word)
+{
+	kept_words[endpoint] = word;
+}
+
+uint64_t kept(uint32_t endpoint)
+{
+	return kept_words[endpoint];
+}
+
 /* By an entry of the table of grants, which a server passed to a service in the kernel or to the kernel. */
 static long copy_by_entry(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
 {

@@ -179,6 +179,8 @@ void local_begin(void)
 	if (!SERVERS)
 		return;
 	notifier = task_create_server(NOTIFIER, "notifier", notifier_life);
+	if (!notifier)
+		panic("no memory for what is notified");
 	task_start(notifier);
 }
 

@@ -163,7 +163,7 @@ static inline long copy_own_string(char *to, size_t size, const char *from)
 /* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
  * name, or 0 or a negative errno. */
 enum {
-	/* (address): of its struct counters. */
+	/* (address): its services have been started; of its struct counters. */
 	TRAP_BEGIN = TRAP_COPY_DIRECTLY + 1,
 	/* (incoming, wait): what is next; 0, or 1 where there is nothing and it is not to wait. */
 	TRAP_NEXT,
@@ -179,11 +179,15 @@ enum {
 	TRAP_COPY,
 	/* (task, address, length): a grant's id. */
 	TRAP_GRANT_CALLER,
+	/* (endpoint, word), (endpoint) */
+	TRAP_KEEP,
+	TRAP_KEPT,
 	/* (endpoint, bit) */
 	TRAP_NOTIFY,
 	/* (endpoint, deadline) */
 	TRAP_ALARM,
-	/* () */
+	/* (): it has heard NOTIFY_ASKED; () */
+	TRAP_ALIVE,
 	TRAP_NOW,
 	/* (count), (address, count) */
 	TRAP_PAGES_TAKE,

@@ -29,6 +29,21 @@ struct machine_numbers {
 	bool vm_is_asked_by_message;
 };
 
+/* How a server that is a process is; what becomes of it when it ends (config/services.toml). */
+enum server_life { SERVER_RUNS, SERVER_ENDED, SERVER_LOST };
+enum server_policy { POLICY_GIVE_UP, POLICY_START_AGAIN, POLICY_STOP };
+
+/* Of kernel.server. */
+struct server_numbers {
+	char name[64];
+	uint32_t life, policy;
+	/* How often it was started, ended by a fault, was asked whether it is alive, and said so. */
+	uint32_t starts, faults, beats, answers;
+	/* From its last end until the next was ready; calls that have waited for one. */
+	nanoseconds pause;
+	uint64_t calls_waited;
+};
+
 #ifdef TRIO_NO_COUNTERS
 #define COUNTING 0
 #else

@@ -1,6 +1,6 @@
 /* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
  * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address.
- * Its program is loaded at boot. */
+ * Its program is loaded at boot, and when rs says so. */
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
@@ -179,6 +179,28 @@ uint64_t process_device(uint32_t domain, uint64_t from, uint64_t length)
 	return PROCESS_DEVICES + from;
 }
 
+uint64_t process_dma_take(size_t count)
+{
+	struct server *s = current->serves;
+	uint64_t first;
+
+	if (s->lives.dma_used == DMA_MOST)
+		return 0;
+	/* A process of another program may want others. */
+	if (s->lives.dma[s->lives.dma_used].count == count) {
+		first = s->lives.dma[s->lives.dma_used].first;
+		memset(physical(first), 0, count * PAGE);
+	} else {
+		first = frames_take(count);
+		if (!first)
+			return 0;
+		s->lives.dma[s->lives.dma_used].first = first;
+		s->lives.dma[s->lives.dma_used].count = count;
+	}
+	s->lives.dma_used++;
+	return first;
+}
+
 /* Windows and devices hold nothing; what a device may still write to stays. */
 static void table_free(uint64_t *table, int level, uint64_t address)
 {
@@ -196,15 +218,32 @@ static void table_free(uint64_t *table, int level, uint64_t address)
 	frame_drop(physical_of(table));
 }
 
+/* The entry of a root that stands for all of the process's own pages, and nothing else. */
+static uint64_t *own_pages(uint64_t *root)
+{
+	_Static_assert(PROCESS_PAGES % REACH(3) == 0 && PROCESS_WINDOWS % REACH(3) == 0, "entries of a root");
+
+	return &root[PROCESS_PAGES / REACH(3)];
+}
+
+static void space_free(uint32_t domain)
+{
+	uint64_t *root = physical(space_roots[TASKS + domain]);
+
+	space_roots[TASKS + domain] = 0;
+	if (domains[domain].keeps_pages) {
+		servers[domain].lives.kept_pages = *own_pages(root);
+		*own_pages(root) = 0;
+	}
+	table_free(root, 3, 0);
+}
+
 void process_free(uint32_t domain)
 {
-	uint64_t root = space_roots[TASKS + domain];
-
 	current->root = kernel_root;
 	cpu_set_cr3(kernel_root);
 	COUNT(space_switches, 1);
-	space_roots[TASKS + domain] = 0;
-	table_free(physical(root), 3, 0);
+	space_free(domain);
 }
 
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
@@ -229,20 +268,23 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 
 /* Programs -------------------------------------------------------------------------------------------------------- */
 
-/* A page of zeros, the server's for good. Returns where it is in the direct map. */
+/* A page of zeros, the server's for good. Returns where it is in the direct map; NULL: no memory. */
 static char *load_page(uint32_t domain, uint64_t at, uint32_t flags)
 {
 	uint64_t frame = frame_take();
 	uint64_t bits = PAGE_PRESENT | PAGE_USER | (flags & PF_WRITE ? PAGE_WRITE : 0) |
 			(flags & PF_EXECUTE ? 0 : PAGE_NO_EXECUTE);
 
-	if (!frame || !map(domain, at, frame | bits))
-		panic("no memory for %s", domains[domain].name);
-	return physical(frame);
+	if (!frame)
+		return NULL;
+	if (map(domain, at, frame | bits))
+		return physical(frame);
+	frame_drop(frame);
+	return NULL;
 }
 
 /* One segment of a server's program: pages of its own with what the file has. */
-static void load_segment(uint32_t domain, const struct elf_segment *segment)
+static bool load_segment(uint32_t domain, const uint8_t *image, const struct elf_segment *segment)
 {
 	uint64_t end = segment->address + segment->size;
 
@@ -250,45 +292,100 @@ static void load_segment(uint32_t domain, const struct elf_segment *segment)
 		uint64_t from = MAX(at, segment->address), to = MIN(at + PAGE, segment->address + segment->file_size);
 		char *page = load_page(domain, at, segment->flags);
 
+		if (!page)
+			return false;
 		if (from < to)
-			memcpy(page + (from - at), domains[domain].image + segment->offset + (from - segment->address),
-			       to - from);
+			memcpy(page + (from - at), image + segment->offset + (from - segment->address), to - from);
 	}
+	return true;
 }
 
 /* Its tables stay. */
-static void window_begin(uint32_t domain)
+static bool window_begin(uint32_t domain)
 {
 	struct server *s = &servers[domain];
+	char *lost = load_page(domain, PROCESS_UNMAPPED, PF_WRITE);
 
-	s->lost_frame = physical_of(load_page(domain, PROCESS_UNMAPPED, PF_WRITE));
+	if (!lost)
+		return false;
+	s->lost_frame = physical_of(lost);
 	if (!map(domain, PROCESS_MAPPED, s->lost_frame | READ_WRITE))
-		panic("no memory for %s", domains[domain].name);
+		return false;
 	s->window = entry_at(space_roots[TASKS + domain], PROCESS_MAPPED, false);
 	*s->window = 0;
+	s->maps = s->has_lost = false;
+	return true;
 }
 
-struct task *process_load(uint32_t domain)
+static bool load(uint32_t domain, const uint8_t *image)
 {
-	const uint8_t *image = domains[domain].image;
 	const struct elf_header *head = (const struct elf_header *)image;
 	const struct elf_segment *segments = (const struct elf_segment *)(image + head->segments);
-	uint32_t number = TASKS + domain;
-	struct task *t = task_create_server(number, domains[domain].name, NULL);
 
-	if (space_create(number) != 0)
-		panic("no memory for %s", domains[domain].name);
 	if (domains[domain].has_windows)
 		windows_begin(domain);
 	for (unsigned i = 0; i < head->segment_count; i++)
-		if (segments[i].type == PT_LOAD)
-			load_segment(domain, &segments[i]);
-	if (BY_MAPPING)
-		window_begin(domain);
+		if (segments[i].type == PT_LOAD && !load_segment(domain, image, &segments[i]))
+			return false;
+	if (BY_MAPPING && !window_begin(domain))
+		return false;
 	for (unsigned i = 1; i <= PROCESS_STACK_PAGES; i++)
-		(void)load_page(domain, PROCESS_STACK_TOP - i * PAGE, PF_WRITE);
+		if (!load_page(domain, PROCESS_STACK_TOP - i * PAGE, PF_WRITE))
+			return false;
+	return true;
+}
+
+struct task *process_load(uint32_t domain, const uint8_t *image)
+{
+	uint32_t number = TASKS + domain;
+	struct task *t = task_create_server(number, domains[domain].name, NULL);
+
+	if (!t)
+		return NULL;
+	if (space_create(number) != 0) {
+		task_discard(t);
+		return NULL;
+	}
+	if (servers[domain].lives.kept_pages) {
+		uint64_t *entry = own_pages(physical(space_roots[number]));
+
+		*entry = servers[domain].lives.kept_pages;
+		++*uses_of(entry);
+	}
+	if (!load(domain, image)) {
+		space_free(domain);
+		task_discard(t);
+		return NULL;
+	}
+	servers[domain].lives.kept_pages = 0;
 	t->root = space_roots[number];
 	t->space = number;
-	task_exec(t, head->entry, PROCESS_STACK_TOP - 8);
+	task_exec(t, ((const struct elf_header *)image)->entry, PROCESS_STACK_TOP - 8);
 	return t;
+}
+
+/* Below its stack, and with all that the file is to have in it. */
+static bool is_segment(const struct elf_segment *s, size_t length)
+{
+	uint64_t end = PROCESS_STACK_TOP - (PROCESS_STACK_PAGES + 1) * PAGE;
+
+	return s->type != PT_LOAD ||
+	       (s->address >= PAGE && s->address <= end && s->size <= end - s->address && s->file_size <= s->size &&
+		s->offset <= length && s->file_size <= length - s->offset);
+}
+
+bool process_is_program(const uint8_t *image, size_t length)
+{
+	const struct elf_header *head = (const struct elf_header *)image;
+	const struct elf_segment *segments;
+
+	if (length < sizeof *head || head->magic != ELF_MAGIC || head->class_and_order != ELF_64_LITTLE ||
+	    head->machine != EM_X86_64 || head->type != ET_EXEC || head->segments > length || head->segments % 8 ||
+	    head->segment_count > (length - head->segments) / sizeof *segments || head->entry >= PROCESS_STACK_TOP)
+		return false;
+	segments = (const struct elf_segment *)(image + head->segments);
+	for (unsigned i = 0; i < head->segment_count; i++)
+		if (!is_segment(&segments[i], length))
+			return false;
+	return true;
 }

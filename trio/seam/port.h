@@ -226,8 +226,9 @@ void notify(uint32_t endpoint, unsigned bit);
 /* Clock since boot, and the service's one alarm: then bit NOTIFY_ALARM of `endpoint`, its own, is set. NEVER: not
  * any more. */
 #define NOTIFY_ALARM 63
-/* The seam's own. */
-#define NOTIFY_CANCEL 62
+/* The others from here on are the seam's own: rs asks whether the service is alive. */
+#define NOTIFY_BITS 62
+#define NOTIFY_ASKED 62
 nanoseconds now(void);
 void alarm_at(uint32_t endpoint, nanoseconds deadline);
 
@@ -235,6 +236,9 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline);
  * or a power of two up to 512. NULL where there is no memory. */
 void *pages_take(size_t count);
 void pages_give(void *pages, size_t count);
+/* A word of the service's that outlives its process: what `keep` was given last; 0: nothing. */
+void keep(uint32_t endpoint, uint64_t word);
+uint64_t kept(uint32_t endpoint);
 /* A count for that: pages that hold `bytes`. */
 static inline size_t pages_for(size_t bytes)
 {

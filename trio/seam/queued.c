@@ -11,7 +11,7 @@ void server_wake(uint32_t domain)
 {
 	struct server *s = &servers[domain];
 
-	if (!s->receives || s->dead)
+	if (!s->receives)
 		return;
 	s->receives = NOTHING;
 	services_notified |= 1UL << domain;
@@ -52,7 +52,7 @@ int64_t queued_call(struct caller *c)
 	struct server *s = c->server;
 	enum task_state before = current->state;
 
-	if (s->dead) {
+	if (s->lives.now == SERVER_LOST) {
 		c->waits = false;
 		grants_end(c);
 		return -EIO;
@@ -108,6 +108,8 @@ static bool next_of_clients(struct server *s, struct incoming *in)
 {
 	if (!s->told_of_clients)
 		return false;
+	if (PROCESSES && s->lives.is_replaced)
+		server_end("another program takes its place");
 	if (take_bit(s->gone, &in->who))
 		in->kind = INCOMING_GONE;
 	else if (take_bit(s->signalled, &in->who))
@@ -182,8 +184,10 @@ void server_ticked(void)
 
 void server_look(void)
 {
-	if (current->serves->ticks >= TICKS_MOST)
-		server_end("it does not answer");
+	const struct server *s = current->serves;
+
+	if (s->ticks >= TICKS_MOST || s->lives.is_stopped)
+		server_end(s->lives.is_stopped ? "it was stopped" : "it does not answer");
 	current->work &= ~WORK_END;
 }
 
@@ -296,16 +300,10 @@ void servers_count(struct counters *sum)
 void servers_begin(void)
 {
 	for (uint32_t domain = SERVERS; domain > 0; domain--) {
-		struct server *s = &servers[domain];
-
-		s->domain = domain;
-		s->rights = &domains[domain];
-		s->task = is_process(domain)
-				  ? process_load(domain)
-				  : task_create_server(TASKS + domain, domains[domain].name, domains[domain].run);
-		s->task->serves = s;
-		if (is_process(domain))
-			s->words = &s->task->user->rdi;
-		task_start(s->task);
+		servers[domain].domain = domain;
+		servers[domain].rights = &domains[domain];
+		if (!server_load(domain))
+			panic("no memory for %s", domains[domain].name);
+		task_start(servers[domain].task);
 	}
 }

@@ -45,6 +45,9 @@ static bool has_ram(uint64_t from, uint64_t length)
 
 bool process_memory_add(uint32_t id, uint64_t begin, uint64_t length)
 {
+	for (const struct device_memory *m = memories; m < memories + memory_count; m++)
+		if (m->id == id && m->begin == begin && m->length == length)
+			return true;
 	if (memory_count == COUNT_OF(memories) || has_ram(begin, length))
 		return false;
 	memories[memory_count++] = (struct device_memory){ begin, length, id };

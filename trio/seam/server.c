@@ -298,6 +298,8 @@ static struct due come(struct incoming *in)
 		in->m.result = service->call(service->table, in->m.call, in->m.words);
 		trap_kernel(TRAP_REPLY, (uint64_t)&in->m, 0, 0);
 	} else {
+		if (HEARTBEATS && in->bits >> NOTIFY_ASKED & 1)
+			trap_kernel(TRAP_ALIVE, 0, 0, 0);
 		service->notified(service->table, in->bits);
 	}
 	return nothing;
@@ -337,9 +339,9 @@ _Noreturn void serve(void)
 {
 	struct due due = nothing;
 
-	trap_kernel(TRAP_BEGIN, (uint64_t)&domain_counters, 0, 0);
 	for (unsigned i = 0; i < domain_service_count; i++)
 		domain_services[i].start(domain_services[i].table);
+	trap_kernel(TRAP_BEGIN, (uint64_t)&domain_counters, 0, 0);
 	for (;;) {
 		uint64_t header = 0;
 

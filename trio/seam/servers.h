@@ -4,6 +4,7 @@
 #define TRIO_SERVERS_H
 
 #include "ipc.h"
+#include "lives.h"
 #include "structure.h"
 #include "core/frames.h"
 
@@ -17,15 +18,14 @@ struct server {
 	struct task *present;
 	/* A bit an endpoint: its services that were notified. */
 	uint64_t notified;
-	/* A bit a task: what it is to be told of parked requests. */
-	bool told_of_clients;
+	/* What it heard last was a notification; a bit a task: what it is to be told of parked requests. */
+	bool was_notified, told_of_clients;
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
 	/* What it waits for: nothing; any of these; or the same, and a message may come in registers: its words where
 	 * `words` points, what it is in rax of a process, else in `came`. */
 	enum { NOTHING, ANYTHING, IN_REGISTERS } receives;
 	uint64_t *words, came;
-	/* It has ended; what it heard last was a notification. */
-	bool dead, was_notified;
+	struct lives lives;
 	/* Of the clock, while it ran, since it asked last for what is next. */
 	uint32_t ticks;
 	/* With the switch by-mapping: the page table's entry of PROCESS_MAPPED; what stands there once a page is taken

@@ -49,6 +49,12 @@
 #define DECODED_BY_SERVICES 0
 #endif
 
+/* heartbeats: rs asks each process twice a second whether it is alive, and ends one that has not said so by the next
+ * time; else the clock's ticks alone tell of one that does not return. MINIX 3's reincarnation server (Herder 2006). */
+#ifndef HEARTBEATS
+#define HEARTBEATS 0
+#endif
+
 /* parking-counted: no decision, a count: of what handlers in the kernel do again, since they begin anew once they are
  * unparked. A kernel whose calls sleep where they are would not. */
 #ifndef PARKING_COUNTED

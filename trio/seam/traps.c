@@ -89,9 +89,15 @@ static int64_t copy_asked(uint64_t from)
 	return result;
 }
 
+/* Of the present server's own services. */
+static bool is_presents(uint64_t endpoint)
+{
+	return endpoint < ENDPOINTS && current->serves->rights->endpoints >> endpoint & 1;
+}
+
 static int64_t alarm_asked(uint64_t endpoint, nanoseconds deadline)
 {
-	if (endpoint >= ENDPOINTS || !(current->serves->rights->endpoints >> endpoint & 1))
+	if (!is_presents(endpoint))
 		return -EPERM;
 	timer_set(TASKS + (uint32_t)endpoint, deadline);
 	return 0;
@@ -101,7 +107,7 @@ static int64_t notify_asked(uint64_t endpoint, uint64_t bit)
 {
 	if (endpoint >= ENDPOINTS || !(current->serves->rights->notifies >> endpoint & 1))
 		return -EPERM;
-	if (bit >= NOTIFY_CANCEL)
+	if (bit >= NOTIFY_BITS)
 		return -EINVAL;
 	notify((uint32_t)endpoint, (unsigned)bit);
 	return 0;
@@ -125,7 +131,16 @@ int64_t domain_trap(uint64_t number, uint64_t *a)
 	case TRAP_GRANT_CALLER:
 		return (int64_t)grant_of_client((uint32_t)MIN(a[0], TASKS), a[1], a[2]);
 	case TRAP_BEGIN:
-		current->serves->counters_at = a[0];
+		return server_ready(current->serves, a[0]);
+	case TRAP_KEEP:
+		if (!is_presents(a[0]))
+			return -EPERM;
+		keep((uint32_t)a[0], a[1]);
+		return 0;
+	case TRAP_KEPT:
+		return is_presents(a[0]) ? (int64_t)kept((uint32_t)a[0]) : 0;
+	case TRAP_ALIVE:
+		current->serves->lives.answers++;
 		return 0;
 	case TRAP_NOTIFY:
 		return notify_asked(a[0], a[1]);

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from idl_c import arguments, client_prototype, counter, function, guarded, indented, pack, stub_prototype, switch
-from idl_parse import PAGER, Interface, LinuxCall, Member, Service, Wrong
+from idl_parse import AT_ITS_END, PAGER, Interface, LinuxCall, Member, Service, Wrong
 from structures import Domain, Structure
 
 Interfaces = dict[str, Interface]
@@ -101,6 +101,8 @@ def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[
         "notifies": _bits(each.symbol for each in above),
         "kernel_calls": _numbers(known["kernel"], {name for each in services for name in each.kernel}),
         "vm_calls": _numbers(known[PAGER], {name for each in services for name in each.vm}),
+        "policy": AT_ITS_END[max((each.at_its_end for each in services), key=[*AT_ITS_END].index)],
+        "keeps_pages": str(any(each.keeps_pages for each in services)).lower(),
         "has_clients_memory": str(any(each.clients_memory for each in services)).lower(),
         **({"image": f"image_{domain.name}"} if domain.kind == "process" else {"run": f"domain_main_{domain.name}"}),
     }

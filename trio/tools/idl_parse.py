@@ -22,6 +22,8 @@ TYPES |= dict.fromkeys(OBJECTS, "int32_t")
 GRANTS = ("grant read", "grant write", "grant read write")
 #: The service that makes pages present, and the call by which all who copy ask for one.
 PAGER, PAGER_CALL = "vm", "fault"
+#: What becomes of a process that ends: the least first.
+AT_ITS_END = {"start again": "POLICY_START_AGAIN", "give up": "POLICY_GIVE_UP", "stop": "POLICY_STOP"}
 #: Of a system call.
 LAST_REGISTER = 5
 
@@ -172,7 +174,7 @@ class Interface:
 class Service:
     """A table of the configuration: who provides what, made of what, and what it may call; of the kernel's interface
     the calls `kernel` alone, of vm's the calls `vm`; of the machine ranges of ports, lines of interrupts, PCI functions
-    (vendor, device). `clients_memory`: all of it is its to read and write."""
+    (vendor, device). `clients_memory`: all of it is its to read and write. `at_its_end`: of AT_ITS_END."""
 
     name: str
     endpoint: int
@@ -185,6 +187,8 @@ class Service:
     devices: tuple[tuple[int, int], ...] = ()
     vm: tuple[str, ...] = ()
     clients_memory: bool = False
+    at_its_end: str = "give up"
+    keeps_pages: bool = False
 
     @property
     def symbol(self) -> str:
@@ -371,9 +375,13 @@ def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
             devices=tuple((int(text[:4], 16), int(text[5:], 16)) for text in table.get("devices", ())),
             vm=(*table.get("vm", ()), PAGER_CALL),
             clients_memory=table.get("clients_memory", False),
+            at_its_end=table.get("at_its_end", "give up"),
+            keeps_pages=table.get("keeps_pages", False),
         )
         if unknown := (set(made.kernel) - kernel) | (set(made.vm) - vm) | (set(made.calls) - set(known)):
             raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")
+        if made.at_its_end not in AT_ITS_END:
+            raise Wrong(f"{path}:1: {name} at its end: expected one of {', '.join(AT_ITS_END)}")
         found.append(made)
     for interface in known.values():
         count = sum(each.provides == interface.name for each in found)

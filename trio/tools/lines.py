@@ -24,7 +24,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     _DEFINITIONS: ("", STRUCTURES),
     "the seam: in all": (
         "seam/port.h seam/switches.h seam/text.* seam/queue.h seam/caller.h seam/structure.* seam/kernel_port.c"
-        " seam/numbers.h seam/freestanding.c",
+        " seam/numbers.h seam/freestanding.c seam/lives.*",
         STRUCTURES,
     ),
     "the seam: services in the kernel": ("seam/local.* seam/queues.c", ("mono",)),
@@ -32,7 +32,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "seam/ipc.* seam/queued.c seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
         STRUCTURES[1:],
     ),
-    "the seam: in a thread": ("seam/server.* seam/decode.h seam/thread.c seam/queues.c", ("hybrid",)),
+    "the seam: in a thread": ("seam/server.* seam/decode.h seam/thread.c seam/queues.c seam/kept.c", ("hybrid",)),
     "the seam: for processes": ("seam/pages.c seam/rights.c", STRUCTURES[2:]),
     "services": ("services/**/* seam/tree.h", STRUCTURES[:2]),
     "drivers": ("drivers/*/*", STRUCTURES[:2]),

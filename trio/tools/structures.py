@@ -124,11 +124,16 @@ def _check_switches(made: Structure) -> None:
         "all": True,
         "messages": made.servers,
         "processes": any(each.kind == "process" for each in made.servers),
+        "processes that begin anew": any(_begins_anew(each) for each in made.servers),
         "services in the kernel": made.kernel.services,
     }
     for each in made.switches:
         if not there[SWITCHES[each]]:
             raise Wrong(f"{made.name}: it has no {SWITCHES[each]}, so {each} changes nothing")
+
+
+def _begins_anew(domain: Domain) -> bool:
+    return domain.kind == "process" and all(each.at_its_end == "start again" for each in domain.services)
 
 
 def _circle(edges: list[tuple[str, str]]) -> str:

@@ -45,7 +45,7 @@ def read(line: bytes) -> Event | None:
         return None
     try:
         event = msgspec.json.decode(line, type=Event)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
     return event if event.version <= MOST_VERSION else None
 

@@ -44,9 +44,11 @@ LOOK_SECONDS = 0.25
 RUN_SECONDS, END_SECONDS = 300.0, 20.0
 MEMORY_MIB = 128
 #: The most bytes of each output, and of the console's end that is kept.
-MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 8 << 10
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 DISK = "disk"
-_SCRIPT, _WORKER, _MARKED = "etc/kernometer/run.sh", "bin/worker", "bin/marked"
+#: The region of the worker's run: see observed.c.
+WORK = 0x7FFD
+_SCRIPT, _WORKER, _OBSERVED = "etc/kernometer/run.sh", "bin/worker", "bin/observed"
 #: The worker's addresses are nobody else's, and at one of them it begins the operation of --mark.
 FLAGS = ("-no-pie", "-Wl,-Ttext-segment=0x20000000")
 _MARK = "mark"
@@ -127,19 +129,19 @@ class TrioGuest:
             raise MissingError(" ".join(given.arguments))
         content = worker.program(FLAGS).read_bytes()
         self._stop = next(at for name, _, at, _ in elf.symbols(content) if name == _MARK)
-        marked = compiled("marked", (*programs.static_compiler(), "-std=gnu99"), (folder / "marked.c",))
+        observed = compiled("observed", (*programs.static_compiler(), "-std=gnu99"), (folder / "observed.c",))
         return {
             **given.files,
             _SCRIPT: (folder / "run.sh").read_bytes(),
             _WORKER: content,
-            _MARKED: marked.read_bytes(),
+            _OBSERVED: observed.read_bytes(),
         }
 
     def _argv(self, phase: qemu.Phase, *, counting: bool = False) -> tuple[str, ...]:
         boot = self.target.boot("path", (), phase)
         boot = replace(boot, machine=msgspec.structs.replace(boot.machine, memory_mib=MEMORY_MIB, display="bochs-drm"))
         if counting:
-            recorded = f"region={kinds.REGION},execution=all"
+            recorded = f"region={WORK},execution=all"
             built = plugin.build(self.target.qemu, "profile")
             boot = replace(boot, plugin=built, events=Path(TRACE), recorded=recorded)
         words = [*qemu.argv(boot), "-drive", f"if=none,id=disk,file={DISK},format=raw,cache=unsafe"]
@@ -166,8 +168,8 @@ class TrioGuest:
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
         numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
         words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
-        work = (f"/{_WORKER}", *words, *MEMORY_FOLDERS, DISK_FOLDER)
-        told = ("/bin/sh", f"/{_SCRIPT}", *((f"/{_MARKED}",) if counting else ()), *work)
+        work = (f"/{_WORKER}", "--acknowledge", *words, *MEMORY_FOLDERS, DISK_FOLDER)
+        told = ("/bin/sh", f"/{_SCRIPT}", f"/{_OBSERVED}", *work)
         (folder / TOLD).write_bytes(command.encoded(told))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
             (folder / name).symlink_to(states.folder() / self._key / name)

@@ -16,8 +16,9 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import elf, store
 from kernometer.guests.bzimage import gzip, unpack_zstd, whole
 
-#: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display.
-KEPT = ("bochs", "brd", "ext4", "minix")
+#: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display, and the emulated
+#: disk, whose power is cut.
+KEPT = ("bochs", "brd", "ext4", "minix", "virtio_blk", "virtio_pci")
 #: Their directory in the guest.
 FILES = "lib/drivers"
 #: In DRIVERS: the names of built-in modules, one per line.

@@ -92,7 +92,8 @@ def current() -> frozenset[str]:
 
 
 def calls() -> dict[str, tuple[str, ...]]:
-    """Each service, from above, with those that it may call or ask for a page: config/services.toml."""
+    """Each service, from above, with those that it may call or ask for a page: config/services.toml. Not one that calls
+    nobody and is called by nobody, which has no boundary (rs)."""
     services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
     return {
         name: tuple(
@@ -101,6 +102,7 @@ def calls() -> dict[str, tuple[str, ...]]:
             if other["provides"] in of["calls"] or other["provides"] == _PAGER != of["provides"]
         )
         for name, of in services.items()
+        if of["calls"] or any(of["provides"] in other["calls"] for other in services.values())
     }
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
+#: A longer time of an operation is that of a clock that went back.
+BACK_NS = 1 << 60
 #: Kinds by what they should do, and where.
 SORTS = ("fail-stop, drivers", "fail-stop, others", "wrong, drivers", "wrong, others")
 NOT_STRUCK = "The faults that never struck are left out: the service did not come to their place again."
@@ -166,18 +168,19 @@ def _sentence(of: Campaign) -> str:
     struck = of.struck
     went_on = sum(one.outcome in SURVIVED for one in struck)
     low, high = wilson(went_on, len(struck))
-    again = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
+    went = [one.found for one in struck if one.found.services and one.found.ended == "finished"]
+    pauses = sorted(pause for one in went for pause in one.pauses_ns)
+    again = sorted(one.slowest_ns for one in went if one.slowest_ns < BACK_NS)
     synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
     sentences = [
         f"{len(struck)} of {len(of.records)} faults struck.",
         f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
         f"Of the machines that hung or died {synced} had lost synced data on the virtio disk.",
     ]
-    if again:
-        middle, last = (f"{each / 1e6:,.1f} ms" for each in (again[len(again) // 2], again[-1]))
-        sentences.append(
-            f"The longest operation where a service ended and the system did not: {middle} (median), {last}."
-        )
+    for what, times in (("A service that ended began anew after", pauses), ("The longest operation then took", again)):
+        if times:
+            middle, last = (f"{each / 1e6:,.2f} ms" for each in (times[len(times) // 2], times[-1]))
+            sentences.append(f"{what} {middle} (median of {len(times)}), at most {last}.")
     return " ".join(sentences)
 
 

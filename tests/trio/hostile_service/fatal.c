@@ -191,7 +191,7 @@ static void alarms(void)
 static void notifies(void)
 {
 	for (uint64_t n = 0;; n++) {
-		TRAP(TRAP_NOTIFY, n % ENDPOINTS, n / ENDPOINTS % NOTIFY_CANCEL, 0);
+		TRAP(TRAP_NOTIFY, n % ENDPOINTS, n / ENDPOINTS % NOTIFY_BITS, 0);
 		if (n % 100 == 0)
 			refuse_next(false);
 	}

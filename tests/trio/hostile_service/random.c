@@ -5,7 +5,7 @@
 #define AT_ONCE 8
 
 static uint64_t state, made;
-static struct message kept;
+static struct message grants_kept;
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
 static uint64_t next(void)
@@ -49,7 +49,7 @@ static uint64_t word(void)
 	case 2:
 		return GRANT_ENTRY | next() >> 2;
 	case 3:
-		return kept.words[below(MESSAGE_WORDS)];
+		return grants_kept.words[below(MESSAGE_WORDS)];
 	case 4:
 		return (uint64_t)own + below(2 * PAGE);
 	case 5:
@@ -202,7 +202,7 @@ void random_came(const struct incoming *in)
 {
 	bool goes_on = made < orders.count;
 
-	kept = in->m;
+	grants_kept = in->m;
 	if (made == 0)
 		state = orders.seed;
 	for (uint64_t i = 0; i < orders.count / AT_ONCE + 1 && made < orders.count; i++)

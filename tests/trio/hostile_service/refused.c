@@ -476,7 +476,7 @@ static void say_rights(void)
 {
 	for (uint32_t endpoint = 0; endpoint < ENDPOINTS; endpoint++)
 		log_line("hostile: endpoint %u: %ld %ld", endpoint, asked(endpoint, NO_CALL),
-			 TRAP(TRAP_NOTIFY, endpoint, NOTIFY_CANCEL, 0));
+			 TRAP(TRAP_NOTIFY, endpoint, NOTIFY_BITS, 0));
 }
 
 static void attack_all(void)

@@ -63,6 +63,8 @@ static struct {
 	uint64_t config;
 	uint64_t memory_next, memory_end, ports_next;
 	unsigned bus_next;
+	/* The functions have addresses, and drivers that use them: this is not its first start. */
+	bool assigned;
 } bus;
 
 /* Where a register of configuration space is in memory; NULL: behind the port CONFIG_DATA, from now on. */
@@ -108,14 +110,16 @@ static uint64_t window_take(uint64_t *next, uint64_t end, uint64_t length)
 	return at;
 }
 
-/* Its length is told by which of its bits can be written. */
-static uint64_t base_length(uint32_t place, uint32_t at, bool port, bool wide)
+/* Its length is told by which of its bits can be written. `base`: what it was. */
+static uint64_t base_length(uint32_t place, uint32_t at, bool port, bool wide, uint64_t *base)
 {
-	uint64_t mask;
+	uint64_t mask, digits = ~(port ? 3UL : 15UL);
 
+	*base = get(place, at) & digits;
 	set(place, at, UINT32_MAX);
-	mask = get(place, at) & ~(port ? 3U : 15U);
+	mask = get(place, at) & digits & UINT32_MAX;
 	if (wide) {
+		*base |= (uint64_t)get(place, at + 4) << 32;
 		set(place, at + 4, UINT32_MAX);
 		mask |= (uint64_t)get(place, at + 4) << 32;
 	} else if (mask) {
@@ -124,7 +128,7 @@ static uint64_t base_length(uint32_t place, uint32_t at, bool port, bool wide)
 	return ~mask + 1;
 }
 
-/* Decoding is off meanwhile. One that finds no room stays at 0 and is not told of. */
+/* Decoding is off meanwhile, if no driver uses it. One that finds no room stays at 0 and is not told of. */
 static uint32_t bases_assign(struct function *f, unsigned count)
 {
 	uint32_t decode = 0;
@@ -132,14 +136,16 @@ static uint32_t bases_assign(struct function *f, unsigned count)
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t at = BASE_0 + 4 * i, kind = get(f->place, at);
 		bool port = kind & BASE_PORT, wide = !port && kind & BASE_WIDE;
-		uint64_t length = base_length(f->place, at, port, wide), base = 0;
+		uint64_t base, length = base_length(f->place, at, port, wide, &base);
 
-		if (length)
+		if (!bus.assigned)
+			base = 0;
+		if (length && !bus.assigned)
 			base = port ? window_take(&bus.ports_next, PORTS_END, length)
 				    : window_take(&bus.memory_next, bus.memory_end, MAX(length, PAGE));
 		set(f->place, at, (uint32_t)base);
 		if (wide)
-			set(f->place, at + 4, 0);
+			set(f->place, at + 4, (uint32_t)(base >> 32));
 		if (base) {
 			f->bases[i] = base;
 			f->lengths[i] = length;
@@ -186,8 +192,14 @@ static void function_start(uint32_t place, uint32_t id)
 	}
 	bus.count++;
 	*f = (struct function){ .place = place, .id = id };
-	set(place, COMMAND, command);
+	if (!bus.assigned)
+		set(place, COMMAND, command);
 	decode = bases_assign(f, bridge ? 2 : BASES);
+	if (bus.assigned) {
+		if (bridge)
+			scan(get(place, BUSES) >> 8 & 0xff);
+		return;
+	}
 	if (bridge && bus.bus_next < BUSES_MOST)
 		decode |= bridge_start(place);
 	set(place, COMMAND, command | decode | COMMAND_MASTER);
@@ -218,7 +230,9 @@ void bus_start(void)
 	bus.memory_end = bus.config >= bus.memory_next ? MIN(bus.config, WINDOW_END) : WINDOW_END;
 	bus.ports_next = PORTS_BEGIN;
 	bus.bus_next = 1;
+	bus.assigned = kept(ENDPOINT_BUS);
 	scan(0);
+	keep(ENDPOINT_BUS, true);
 }
 
 void bus_notified(uint64_t bits)

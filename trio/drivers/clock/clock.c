@@ -76,11 +76,17 @@ static uint64_t calendar_seconds(void)
 
 void clock_start(void)
 {
-	uint64_t seconds = calendar_seconds();
+	uint64_t seconds;
 
+	/* It may have been set. */
+	state.epoch = kept(ENDPOINT_CLOCK);
+	if (state.epoch)
+		return;
+	seconds = calendar_seconds();
 	if (!seconds)
 		log_line("clock: the machine does not say what time it is: 1970");
 	state.epoch = seconds * NS_PER_SECOND - (seconds ? now() : 0);
+	keep(ENDPOINT_CLOCK, state.epoch);
 }
 
 void clock_notified(uint64_t bits)
@@ -160,6 +166,7 @@ int64_t clock_set(int64_t seconds, int64_t rest)
 	if (seconds > SECONDS_MOST || ns < now())
 		return -EINVAL;
 	state.epoch = ns - now();
+	keep(ENDPOINT_CLOCK, state.epoch);
 	unpark(&state.sleepers);
 	return 0;
 }

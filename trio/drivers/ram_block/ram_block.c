@@ -18,7 +18,12 @@ void block_start(void)
 	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
 		       "the table is taken in one piece");
 
+	/* What was written is there after a crash, and the table of it. */
+	pages = (uint8_t **)kept(ENDPOINT_RAM_BLOCK);
+	if (pages)
+		return;
 	pages = pages_take(TABLE_PAGES);
+	keep(ENDPOINT_RAM_BLOCK, (uint64_t)pages);
 }
 
 void block_notified(uint64_t bits)

@@ -46,7 +46,7 @@ int64_t kernel_call_shut_down_by(uint32_t how, uint64_t address, uint32_t size, 
 int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
 	size_t count = pages_for(pages * PAGE);
-	uint64_t block = frames_take(count);
+	uint64_t block = BY_PROCESS ? process_dma_take(count) : frames_take(count);
 
 	if (!block)
 		return -ENOMEM;

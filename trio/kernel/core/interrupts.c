@@ -28,7 +28,7 @@ int64_t kernel_call_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit, u
 
 	if (IS_REFUSED(process_may_line(line) && process_is(endpoint)))
 		return -EPERM;
-	if (bit >= NOTIFY_CANCEL || line > LINES)
+	if (bit >= NOTIFY_BITS || line > LINES)
 		return -EINVAL;
 	while (line == LINES && n < COUNT_OF(sources) - 1 && is_taken(&sources[n], endpoint, bit))
 		n++;

@@ -100,7 +100,7 @@ struct task *task_create_server(uint32_t number, const char *name, void (*functi
 	struct task *t = task_make(number, name, function);
 
 	if (!t)
-		panic("no memory for %s", name);
+		return NULL;
 	t->counters = &counters_of_others;
 	if (function)
 		t->user = NULL;
@@ -154,12 +154,14 @@ void counters_add(struct counters *sum, const struct counters *one)
 		*to++ += *from++;
 }
 
-static void discard(struct task *t)
+void task_discard(struct task *t)
 {
-	if (COUNTING)
-		counters_add(&counters_of_others, t->counters);
-	space_leave(t);
-	tasks[t->number] = NULL;
+	if (is_programs(t)) {
+		if (COUNTING)
+			counters_add(&counters_of_others, t->counters);
+		space_leave(t);
+		tasks[t->number] = NULL;
+	}
 	stack_measure(kernel_stack_lowest(t->number), STACK_PAGES * PAGE);
 	kernel_stack_give(t->number);
 	if (t->ports)
@@ -182,7 +184,7 @@ void task_end(struct task *t)
 		return;
 	if (t == payer)
 		task_account(current);
-	discard(t);
+	task_discard(t);
 }
 
 void task_goes_on(enum task_state before)
@@ -204,7 +206,7 @@ void task_account(struct task *next)
 void task_switched(void)
 {
 	if (task_ended) {
-		discard(task_ended);
+		task_discard(task_ended);
 		task_ended = NULL;
 	}
 }

@@ -105,8 +105,10 @@ void task_begins_with(struct task *t, void (*function)(void));
 /* The present task, in the middle of a service, has waited: it is what it was before. One that the service had ended
  * still runs the handler to its end, and then leaves the processor. */
 void task_goes_on(enum task_state before);
-/* A service's, at boot: one that runs `function` in the kernel for good, or with NULL one for user mode. */
+/* A service's: one that runs `function` in the kernel for good, or with NULL one for user mode. NULL: no memory. */
 struct task *task_create_server(uint32_t number, const char *name, void (*function)(void));
+/* All that it has; it runs no more. */
+void task_discard(struct task *t);
 void task_exec(struct task *t, uint64_t entry, uint64_t stack);
 void task_wake(struct task *t);
 /* In the middle of a call, with no service at work: interrupts are taken, and others run if it is their turn. False:

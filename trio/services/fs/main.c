@@ -22,8 +22,9 @@ int64_t fs_waited(uint32_t *out_on)
 	return 0;
 }
 
-int64_t fs_came(uint64_t *out_what, uint32_t *out_room)
+int64_t fs_came(uint64_t *out_what, uint32_t *out_room, uint32_t *out_starts)
 {
+	*out_starts = fs.starts;
 	*out_what = waits.came;
 	*out_room = 0;
 	for (const struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++)
@@ -37,8 +38,10 @@ int64_t mount_of(uint32_t number, struct mount **out)
 {
 	struct mount *m = number < MOUNTS ? &fs.mounts[number] : NULL;
 
-	if (!m || m->use != LIVE)
+	if (!m || m->use < RETURNING)
 		return -EINVAL;
+	if (m->use == RETURNING)
+		TRY(mount_return(m));
 	m->turn++;
 	step_begin(m);
 	*out = m;
@@ -92,6 +95,18 @@ int64_t fs_release(uint32_t mount, uint32_t inode)
 		inode_release(m, i);
 	/* Whoever releases may be on the way out of a call that waits. */
 	waits.on = on;
+	return 0;
+}
+
+int64_t fs_hold(uint32_t mount, uint32_t inode)
+{
+	struct mount *m;
+	struct inode *i;
+
+	TRY(file_of(mount, inode, &m, &i));
+	if (i->links == 0)
+		return -ESTALE;
+	i->holds++;
 	return 0;
 }
 
@@ -203,6 +218,7 @@ void fs_notified(uint64_t bits)
 void fs_start(void)
 {
 	memset(&fs, 0, sizeof fs);
+	mounts_return();
 }
 
 const struct fs_service fs_service = FS_HANDLERS;

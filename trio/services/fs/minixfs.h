@@ -157,7 +157,8 @@ struct tables {
 	uint8_t shadow[PAGE];
 };
 
-enum use { FREE, MOUNTING, LIVE };
+/* RETURNING: it was mounted when the service ended; whoever asks for it first has it mounted again. */
+enum use { FREE, MOUNTING, RETURNING, LIVE };
 
 struct mount {
 	uint8_t use;
@@ -200,6 +201,8 @@ struct mount {
 struct fs {
 	struct mount mounts[MOUNTS];
 	bool alarm_set;
+	/* Processes of this service, from 1. */
+	uint16_t starts;
 };
 extern struct fs fs;
 
@@ -392,6 +395,9 @@ void *room_take(struct mount *m, size_t size);
 
 /* main.c: the mount of that number, for a turn of this call's. 0 or -EINVAL. */
 int64_t mount_of(uint32_t number, struct mount **out);
+/* super.c: at the start, what was mounted when the service ended; and one of those, when it is asked for. */
+void mounts_return(void);
+int64_t mount_return(struct mount *m);
 /* And a file there: as inode_get. */
 int64_t file_of(uint32_t mount, uint32_t number, struct mount **m, struct inode **i);
 /* The same for a change: as change_begin. */

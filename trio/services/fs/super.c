@@ -137,6 +137,31 @@ static struct mount *slot_for(uint32_t device)
 	return unused;
 }
 
+/* A word for the next process of this service: how many there have been, and each mount's device. */
+#define STARTS_BITS 16
+#define MOUNT_BITS 8
+#define KEPT_READ_ONLY 0x80U
+_Static_assert(ENDPOINTS <= KEPT_READ_ONLY && STARTS_BITS + MOUNTS * MOUNT_BITS <= 64, "all of it in a word");
+
+static void mounts_keep(void)
+{
+	uint64_t word = fs.starts;
+
+	for (unsigned i = 0; i < MOUNTS; i++)
+		if (fs.mounts[i].use >= RETURNING)
+			word |= (uint64_t)(fs.mounts[i].device | (fs.mounts[i].read_only ? KEPT_READ_ONLY : 0))
+				<< (STARTS_BITS + i * MOUNT_BITS);
+	keep(ENDPOINT_FS, word);
+}
+
+static void mount_begin(struct mount *m, uint32_t device, bool read_only, enum use use)
+{
+	m->use = use;
+	m->device = device;
+	m->read_only = read_only;
+	m->batch = 1;
+}
+
 int64_t fs_mount(uint32_t device, uint32_t read_only)
 {
 	struct mount *m = slot_for(device);
@@ -144,12 +169,9 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 
 	if (!m)
 		return -ENOMEM;
-	if (m->use == LIVE)
+	if (m->use >= RETURNING)
 		return -EBUSY;
-	m->use = MOUNTING;
-	m->device = device;
-	m->read_only = read_only != 0;
-	m->batch = 1;
+	mount_begin(m, device, read_only != 0, MOUNTING);
 	result = go_on(m);
 	/* A buffer that the device may still write to must not be freed. */
 	if (result == -EWAIT || (result < 0 && m->transfer_count > 0))
@@ -159,7 +181,38 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 		return result;
 	}
 	m->use = LIVE;
+	mounts_keep();
 	return m - fs.mounts;
+}
+
+void mounts_return(void)
+{
+	uint64_t word = kept(ENDPOINT_FS);
+
+	fs.starts = (uint16_t)(word + 1);
+	for (unsigned i = 0; i < MOUNTS; i++) {
+		uint32_t was = word >> (STARTS_BITS + i * MOUNT_BITS) & 0xff;
+
+		if (was)
+			mount_begin(&fs.mounts[i], was & ~KEPT_READ_ONLY, was & KEPT_READ_ONLY, RETURNING);
+	}
+	mounts_keep();
+}
+
+int64_t mount_return(struct mount *m)
+{
+	int64_t result = go_on(m);
+
+	if (result == -EWAIT || (result < 0 && m->transfer_count > 0))
+		return wait_for(ANYTHING);
+	if (result < 0) {
+		log_line("minix: device %u cannot be mounted again: error %ld", m->device, -result);
+		forget(m);
+		mounts_keep();
+		return -EIO;
+	}
+	m->use = LIVE;
+	return 0;
 }
 
 int64_t fs_unmount(uint32_t mount)
@@ -177,5 +230,6 @@ int64_t fs_unmount(uint32_t mount)
 	if (result == -EWAIT || (!m->failed && !list_is_empty(&m->doomed)) || m->transfer_count > 0)
 		return wait_for(ANYTHING);
 	forget(m);
+	mounts_keep();
 	return 0;
 }

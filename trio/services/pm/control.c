@@ -1,5 +1,6 @@
 /* control.c: a process's small switches, ports, processors and priorities, and the end of the machine. */
 #include "processes/processes.h"
+#include "numbers.h"
 
 #define PORTS 65536
 /* personality's question for the present one. */
@@ -83,6 +84,36 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 		return park_hard(&pm.disk, r);
 	kernel_shut_down(command == REBOOT_RESTART, 0);
 	return answer(r, 0);
+}
+
+/* Of a service's process, for root. */
+static int64_t server_named(const struct request *r, struct grant name)
+{
+	char wanted[sizeof((struct server_numbers *)0)->name];
+	struct server_numbers is;
+	int64_t found;
+
+	if (!is_root(asking(r)->process))
+		return -EPERM;
+	TRY(copy_string(wanted, sizeof wanted, name));
+	for (uint32_t number = 1; (found = kernel_server(number, grant_write(&is, sizeof is))) != -ESRCH; number++)
+		if (found == 0 && strcmp(is.name, wanted) == 0)
+			return number;
+	return -ENOENT;
+}
+
+verdict pm_server_replace(struct request *r, struct grant image, struct grant name)
+{
+	int64_t number = server_named(r, name);
+
+	return settle(r, number < 0 ? number : kernel_server_replace((uint32_t)number, image));
+}
+
+verdict pm_server_stop(struct request *r, struct grant name)
+{
+	int64_t number = server_named(r, name);
+
+	return settle(r, number < 0 ? number : kernel_server_stop((uint32_t)number));
 }
 
 verdict pm_personality(struct request *r, uint32_t persona)

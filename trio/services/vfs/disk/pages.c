@@ -198,10 +198,21 @@ static void room_came(uint32_t room)
 
 void disk_notified(void)
 {
+	static uint32_t known_starts = 1;
+	static bool holds_again;
 	uint64_t came;
-	uint32_t room;
+	uint32_t room, starts;
 
-	(void)fs_came(&came, &room);
+	(void)fs_came(&came, &room, &starts);
+	if (starts != known_starts) {
+		/* What it would have told of has not come, and will not. */
+		came = UINT64_MAX;
+		remote_let_go();
+		holds_again = true;
+	}
+	known_starts = starts;
+	if (holds_again)
+		holds_again = remote_hold_again();
 	/* vm too tells so that it may be asked again. */
 	came |= 1ULL << FS_ANYTHING;
 	LIST_EACH (struct load, l, &loads, link)

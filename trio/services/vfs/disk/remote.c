@@ -6,6 +6,8 @@
 #include "names/names.h"
 
 #define IDLE_MOST 64
+/* Of a file that the disk did not have when fs began anew: whatever is asked of it is ESTALE. */
+#define NO_INODE 0
 
 extern const struct file_operations remote_directory_files;
 static const struct node_operations operations;
@@ -211,9 +213,14 @@ static int64_t remote_set(struct node *n, unsigned which, const struct file_attr
 	return fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
 }
 
+/* Whoever wrote learns once that it may be lost. */
 static int64_t remote_sync(struct node *n)
 {
-	return fs_sync(remote_number(n), remote_inode(n));
+	TRY(fs_sync(remote_number(n), remote_inode(n)));
+	if (!remote_of(n)->reverted)
+		return 0;
+	remote_of(n)->reverted = false;
+	return -EIO;
 }
 
 /* Gives it back. Returns its parent where nobody holds that any more. */
@@ -222,8 +229,9 @@ static struct remote_node *node_end(struct remote_node *n)
 	struct remote_mount *m = remote_mount_of(&n->node);
 	struct remote_node *parent = n->parent;
 
-	*place_of(m, remote_inode(&n->node)) = n->next;
-	if (&n->node != n->node.mount->root)
+	if (remote_inode(&n->node) != NO_INODE)
+		*place_of(m, remote_inode(&n->node)) = n->next;
+	if (&n->node != n->node.mount->root && !n->let_go)
 		fs_release(m->number, remote_inode(&n->node));
 	heap_free(n, sizeof *n);
 	return parent != NULL && --parent->node.references == 0 ? parent : NULL;
@@ -249,6 +257,67 @@ static void nodes_forget(struct remote_mount *m, struct remote_node *n)
 		list_add(m->idle.next, &n->idle);
 		n = ++m->idle_count > IDLE_MOST ? idle_oldest_end(m) : NULL;
 	}
+}
+
+static struct remote_mount *remote_mounted(unsigned which)
+{
+	const struct mount *m = &vfs.mounts[which];
+
+	return m->root != NULL && m->type == &disk_file_system ? m->state : NULL;
+}
+
+void remote_let_go(void)
+{
+	for (unsigned i = 0; i < MOUNTS; i++) {
+		struct remote_mount *m = remote_mounted(i);
+
+		for (unsigned b = 0; m != NULL && b < REMOTE_BUCKETS; b++)
+			for (struct remote_node *n = m->buckets[b]; n != NULL; n = n->next) {
+				n->reverted = n->stale = true;
+				/* fs holds the root itself. */
+				n->let_go = &n->node != n->node.mount->root;
+			}
+	}
+}
+
+/* The file as the disk has it now. One that has no name there, or had none here, is lost: its number may become
+ * another file's. Returns whether it was in its place afterwards. */
+static bool hold_again(struct remote_mount *m, struct remote_node **at)
+{
+	struct remote_node *n = *at;
+	uint16_t kind = n->node.mode & S_IFMT;
+	int64_t result = n->node.links == 0 ? -ESTALE : fs_hold(m->number, remote_inode(&n->node));
+
+	if (result == -EWAIT || result == -ENOMEM)
+		return true;
+	n->let_go = result != 0;
+	if (result == 0 && remote_refresh(&n->node) == 0 && (n->node.mode & S_IFMT) != kind) {
+		fs_release(m->number, remote_inode(&n->node));
+		n->let_go = true;
+		result = -ESTALE;
+	}
+	if (result == 0)
+		return true;
+	*at = n->next;
+	n->node.inode = NO_INODE;
+	return false;
+}
+
+bool remote_hold_again(void)
+{
+	bool waits = false;
+
+	for (unsigned i = 0; i < MOUNTS; i++) {
+		struct remote_mount *m = remote_mounted(i);
+
+		for (unsigned b = 0; m != NULL && b < REMOTE_BUCKETS; b++)
+			for (struct remote_node **at = &m->buckets[b]; *at != NULL;)
+				if (!(*at)->let_go || hold_again(m, at)) {
+					waits |= (*at)->let_go;
+					at = &(*at)->next;
+				}
+	}
+	return waits;
 }
 
 void remote_idle_end(struct remote_mount *m)

@@ -19,6 +19,9 @@ struct remote_node {
 	bool mapped;
 	/* Its attributes changed on the disk and could not be had then: who finds the node next waits for them. */
 	bool stale;
+	/* fs has begun anew since the node was held; and since somebody has synced it, so that what was written may be
+	 * lost. */
+	bool let_go, reverted;
 	uint8_t length;
 	char name[REMOTE_NAME];
 };
@@ -55,6 +58,11 @@ static inline uint32_t remote_inode(const struct node *n)
 int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */
 void remote_idle_end(struct remote_mount *m);
+
+/* fs has begun anew: all nodes of all mounts are to be held again, as soon as the disk allows it. */
+void remote_let_go(void);
+/* Whether some have to be tried later. */
+bool remote_hold_again(void);
 
 /* data.c */
 extern const struct file_operations remote_files;

@@ -133,6 +133,20 @@ void machine_uptime(const struct proc_thing *n, struct text *t)
 			 i ? '\n' : ' ');
 }
 
+/* Services that are processes: how each is, how often it was started; of its last end, after how many nanoseconds the
+ * next process was ready; calls that had to wait for one. */
+void machine_services(const struct proc_thing *n, struct text *t)
+{
+	static const char *const lives[] = { [SERVER_RUNS] = "runs", [SERVER_ENDED] = "ended", [SERVER_LOST] = "lost" };
+	struct server_numbers is;
+	int64_t found;
+
+	for (uint32_t number = 1; (found = kernel_server(number, grant_write(&is, sizeof is))) != -ESRCH; number++)
+		if (found == 0)
+			text_add(t, "%s %s starts %u pause %lu waited %lu\n", is.name, lives[is.life], is.starts,
+				 is.pause, is.calls_waited);
+}
+
 /* Counters --------------------------------------------------------------------------------------------------------- */
 
 /* In the order of struct counters. */

@@ -45,7 +45,8 @@ struct task_numbers task_numbers(uint32_t task);
 
 /* machine.c: at the service's start. */
 void names_start(void);
-proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_build, machine_counters;
+proc_maker machine_stat, machine_memory, machine_processor, machine_uptime, machine_build, machine_counters,
+	machine_services;
 /* names/mounts.c */
 proc_maker mounts_text;
 

@@ -157,6 +157,7 @@ const struct proc_entry proc_entries[] = {
 	{ "mounts", PROC_ROOT, 2, FILE, mounts_text, NULL },
 	{ "filesystems", PROC_ROOT, 1, FILE, text_file_systems, NULL },
 	{ "counters", PROC_TRIO, 4, FILE, machine_counters, NULL },
+	{ "services", PROC_TRIO, 1, FILE, machine_services, NULL },
 	{ "build", PROC_TRIO, 1, FILE, machine_build, NULL },
 	{ "hostname", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.node },
 	{ "ostype", PROC_SYS_KERNEL, 1, FILE, text_line, vfs.names.system },
