@@ -93,9 +93,11 @@ def images(kernel: bytes) -> tuple[Image, ...]:
         functions: dict[str, tuple[int, ...]] = {}
         for address, function in zip(names.addresses, names.names, strict=True):
             functions[function] = (*functions.get(function, ()), address)
-        at = next(iter(functions[NEEDED[0]]), 0)
-        [(begin, text)] = [(start, data) for start, data in parts.items() if start <= at < start + len(data)]
-        found.append(Image(name, begin, text, functions))
+        at = functions.get(NEEDED[0], (0,))[0]
+        begin = max((start for start, data in parts.items() if start <= at < start + len(data)), default=None)
+        if begin is None:
+            raise TargetError(f"{name or 'The kernel'} has no {NEEDED[0]}.")
+        found.append(Image(name, begin, parts[begin], functions))
     return tuple(found)
 
 

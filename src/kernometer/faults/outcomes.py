@@ -31,7 +31,8 @@ MEMORY_FOLDERS, DISK_FOLDER = ("/tmp", "/disk/minix"), "/disk/virtio"  # noqa: S
 #: An operation that took longer than this, or than so many times the longest one without a fault, was delayed.
 DELAY_NS, DELAY_TIMES = 50_000_000, 3
 MOST_SENTENCES, MOST_SENTENCE = 4, 200
-_ENDS = re.compile(r"^trio: (\w+) (?:ends: .*|has begun anew.*)$", re.MULTILINE)
+_ENDS = re.compile(r"^trio: (\w+) ends: ", re.MULTILINE)
+_BEGINS = re.compile(r"^trio: \w+ has begun anew, after (\d{1,18}) ns$", re.MULTILINE)
 #: What the kernel says at its end.
 _LAST_WORDS = re.compile(r"^trio: (?:Kernel panic|the first process ends)[^\n]*\n?(?:trio: [^\n]*)?", re.MULTILINE)
 
@@ -60,7 +61,8 @@ class Found(msgspec.Struct, frozen=True):
     damage: int = 0  #: sentences about the virtio disk's file system
     fsck: int = 0
     steps_failed: tuple[str, ...] = ()
-    services: tuple[str, ...] = ()  #: that ended or started again, in order
+    services: tuple[str, ...] = ()  #: that ended, in order
+    pauses_ns: tuple[int, ...] = ()  #: of each that began anew, from its end on, of the guest's time
     sentences: tuple[str, ...] = ()
 
 
@@ -81,6 +83,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 def found(seen: Seen) -> Found:
     """Judges the worker's files: on the disk's image always, in the guest's memory if the guest could list them."""
     told = list(events(seen.output))
+    console = seen.console.replace("\r\n", "\n")
     promises = Promises.after(told)
     steps, files = _steps(seen.output)
     image = Image(seen.disk)
@@ -89,7 +92,7 @@ def found(seen: Seen) -> Found:
         if any(one.event == "listed" and one.directory == folder and one.status == 0 for one in steps):
             below = {path.removeprefix(folder): data for path, data in files.items() if path.startswith(f"{folder}/")}
             judged.append(judge(promises, below, folder))
-    words = _LAST_WORDS.findall(seen.console)[-1:] if seen.ended == "dead" else []
+    words = _LAST_WORDS.findall(console)[-1:] if seen.ended == "dead" else []
     sentences = [*words, *(one for each in judged for one in (*each.lost, *each.wrong)), *image.wrong]
     return Found(
         ended=seen.ended,
@@ -106,7 +109,8 @@ def found(seen: Seen) -> Found:
             for one in steps
             if one.status and not (one.event == "worker" and one.status == 2)  # wrong data, which is counted
         ),
-        services=tuple(_ENDS.findall(seen.console)),
+        services=tuple(_ENDS.findall(console)),
+        pauses_ns=tuple(map(int, _BEGINS.findall(console))),
         sentences=tuple(one[:MOST_SENTENCE] for one in sentences[:MOST_SENTENCES]),
     )
 
@@ -115,9 +119,9 @@ def outcome(of: Found, usual: Found) -> Outcome:
     """The worst that happened; `usual` is of the run without a fault."""
     if of.ended != "finished":
         return of.ended
-    if of.lost or of.strange or of.wrong or of.damage > usual.damage or of.fsck != usual.fsck:
+    if of.lost or of.strange or of.wrong or of.damage > usual.damage:
         return "lost"
-    if of.errors or of.steps_failed:
+    if of.errors or of.steps_failed or of.fsck != usual.fsck:
         return "error"
     if of.services or of.slowest_ns > delay(usual):
         return "delayed"

@@ -100,6 +100,8 @@ def _lines(path: Path) -> Iterator[Header | Record]:
             number = 0
             while text := file.readline(MOST_LINE):
                 number += 1
+                if len(text) == MOST_LINE:
+                    raise ResultError(f"{path}: line {number} is too long.", "Name a campaign's file.")
                 if not text.endswith(b"\n"):  # the last line of an interrupted campaign
                     return
                 yield decoder.decode(text)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
-from kernometer.faults.outcomes import OUTCOMES, WORDS
+from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome
 from kernometer.faults.records import Campaign, Record
 from kernometer.stats.shares import wilson
 from kernometer.text import printable
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
+#: A longer time of an operation is that of a clock that went back.
+BACK_NS = 1 << 60
 #: Kinds by what they should do, and where.
 SORTS = ("fail-stop, drivers", "fail-stop, others", "wrong, drivers", "wrong, others")
 NOT_STRUCK = "The faults that never struck are left out: the service did not come to their place again."
@@ -32,7 +34,7 @@ NOT_STRUCK = "The faults that never struck are left out: the service did not com
 class Share:
     """One outcome of a group."""
 
-    outcome: str
+    outcome: Outcome
     count: int
     of: int
 
@@ -93,8 +95,8 @@ def print_faults(console: Console, campaigns: Sequence[Campaign]) -> None:
             console.print()
         console.print(Text(one.name, "bold"))
         console.print(Text(one.sentence))
-        for groups in (one.groups, one.kinds, one.services):
-            console.print(_table(groups))
+        for group in (*one.groups, *one.kinds, *one.services):
+            console.print(Padding(Text.assemble((f"{group.name}, {group.of}: ", "bold"), _words(group)), (0, 0, 0, 2)))
     console.print(Text(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim"))
 
 
@@ -166,28 +168,21 @@ def _sentence(of: Campaign) -> str:
     struck = of.struck
     went_on = sum(one.outcome in SURVIVED for one in struck)
     low, high = wilson(went_on, len(struck))
-    again = sorted(one.found.slowest_ns for one in struck if one.found.services and one.found.ended == "finished")
+    went = [one.found for one in struck if one.found.services and one.found.ended == "finished"]
+    pauses = sorted(pause for one in went for pause in one.pauses_ns)
+    again = sorted(one.slowest_ns for one in went if one.slowest_ns < BACK_NS)
     synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
     sentences = [
         f"{len(struck)} of {len(of.records)} faults struck.",
         f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
         f"Of the machines that hung or died {synced} had lost synced data on the virtio disk.",
     ]
-    if again:
-        middle, last = (f"{each / 1e6:,.1f} ms" for each in (again[len(again) // 2], again[-1]))
-        sentences.append(
-            f"The longest operation where a service ended and the system did not: {middle} (median), {last}."
-        )
+    for what, times in (("A service that ended began anew after", pauses), ("The longest operation then took", again)):
+        if times:
+            middle, last = (f"{each / 1e6:,.2f} ms" for each in (times[len(times) // 2], times[-1]))
+            sentences.append(f"{what} {middle} (median of {len(times)}), at most {last}.")
     return " ".join(sentences)
 
 
-def _table(groups: Sequence[Group]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    table.add_column("faults", justify="right")
-    for outcome in OUTCOMES:
-        table.add_column(WORDS[outcome], justify="right")
-    for group in groups:
-        cells = [f"{one.count} ({one.interval[:-2]})" if one.count else "–" for one in group.shares]
-        table.add_row(Text(group.name), str(group.of), *map(Text, cells))
-    return table
+def _words(group: Group) -> str:
+    return ", ".join(f"{WORDS[one.outcome]} {one.count} ({one.interval})" for one in group.shares if one.count)
