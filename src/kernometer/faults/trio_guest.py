@@ -38,9 +38,9 @@ from kernometer.targets.stream import shown
 
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
 #: or in which the emulator has next to nothing to compute.
-GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 6.0, 4.0, 0.02
+GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 20.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
-#: Or if the emulator has computed for so long, twenty times as long as a run without a fault: it goes on, and too slowly.
+#: Or if the emulator has computed for so long, many times as long as without a fault: it goes on, and too slowly.
 WHOLE_SECONDS = 60.0
 #: Of one run; for the emulator to end.
 RUN_SECONDS, END_SECONDS = 1200.0, 20.0
