@@ -1,7 +1,7 @@
 """A campaign against those who read results: ten million broken ones (fuzzing.py), half an hour or more.
 
 usage: make campaign-reader [WORDS="--write …"]
-       .venv/bin/python -m tests.results.campaign [--inputs N] [--seed N] [--jobs N] [--write]
+       .venv/bin/python -m tests.results.campaign [--inputs N] [--minutes N] [--seed N] [--jobs N] [--write]
 
 Each process has a bounded memory. Prints what became of the inputs, by what was done to them; --write puts it into
 examples/reliability/README.md. Exit status 1: something came out that is not documented.
@@ -10,6 +10,7 @@ examples/reliability/README.md. Exit status 1: something came out that is not do
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import time
@@ -64,6 +65,7 @@ def options(words: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--inputs", metavar="N", type=int, default=INPUTS, help=f"in all ({INPUTS:,})")
+    parser.add_argument("--minutes", metavar="N", type=float, default=math.inf, help="at most (no limit)")
     parser.add_argument("--seed", metavar="N", type=int, default=SEED, help=f"the first ({SEED})")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 1, help="processes (the CPUs)")
     parser.add_argument("--write", action="store_true", help=f"put the results into {PAGE.name}")
@@ -78,6 +80,9 @@ def main(words: Sequence[str]) -> int:
         found.add(one)
         if number * CHUNK % SAY_EVERY == 0:
             print(f"campaign: {number * CHUNK:,} inputs, {len(found.wrong)} found", file=sys.stderr)
+        if time.monotonic() - began > given.minutes * 60:
+            seeds = seeds[:number]
+            break
     result = text(found, seeds, time.monotonic() - began)
     print(result)
     if given.write:
