@@ -6,6 +6,7 @@ guest knows of it. docs/reliability.md.
 
 from __future__ import annotations
 
+import math
 import mmap
 import subprocess
 import tempfile
@@ -185,7 +186,7 @@ class TrioGuest:
                 self._inject(at, fault, process)
             else:
                 at.proceed()
-            ended = _watched(process, folder, ask, until)
+            ended = _watched(process, folder, ask, until, math.inf if counting else WHOLE_SECONDS)
             with suppress(LostError):
                 ask.execute("quit")
             with suppress(subprocess.TimeoutExpired):
@@ -223,8 +224,8 @@ class TrioGuest:
             address, data = address + len(piece), data[len(piece) :]
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline) -> Ended:
-    """Waits for the end of a run. Raises TargetError if its time is up."""
+def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline, whole: float) -> Ended:
+    """Waits for the end of a run, at most `whole` seconds of processor time. Raises TargetError if its time is up."""
     printed = -1
     quiet = _Quiet()
     while True:
@@ -234,7 +235,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
             return "finished"
         if stopped:
             return "dead"
-        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or emulated.computed(process.pid) > WHOLE_SECONDS:
+        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or emulated.computed(process.pid) > whole:
             return "hung"
         if size != printed:
             printed, quiet = size, _Quiet()
