@@ -6,6 +6,7 @@ guest knows of it. docs/reliability.md.
 
 from __future__ import annotations
 
+import math
 import mmap
 import subprocess
 import tempfile
@@ -40,6 +41,8 @@ from kernometer.targets.stream import shown
 #: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 6.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
+#: So many seconds of processor time in all, some twenty times a usual run: a guest that goes on so slowly hangs too.
+WHOLE_SECONDS = 20.0
 #: Of one run; for the emulator to end.
 RUN_SECONDS, END_SECONDS = 300.0, 20.0
 MEMORY_MIB = 128
@@ -183,7 +186,7 @@ class TrioGuest:
                 self._inject(at, fault, process)
             else:
                 at.proceed()
-            ended = _watched(process, folder, ask, until)
+            ended = _watched(process, folder, ask, until, math.inf if counting else WHOLE_SECONDS)
             with suppress(LostError):
                 ask.execute("quit")
             with suppress(subprocess.TimeoutExpired):
@@ -221,8 +224,8 @@ class TrioGuest:
             address, data = address + len(piece), data[len(piece) :]
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline) -> Ended:
-    """Waits for the end of a run. Raises TargetError if its time is up."""
+def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline, whole: float) -> Ended:
+    """Waits for the end of a run, at most `whole` seconds of processor time. Raises TargetError if its time is up."""
     printed = -1
     quiet = _Quiet()
     while True:
@@ -237,6 +240,8 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
         if size != printed:
             printed, quiet = size, _Quiet()
         elif quiet.too_long(process.pid, ask):
+            return "hung"
+        if emulated.computed(process.pid) > whole:
             return "hung"
         if until.passed:
             raise TargetError("A guest with a fault was not done when its time was up.")
