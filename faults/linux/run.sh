@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh PANIC SUBJECT MODULE-WORD… -- [COMMAND…]: in a Linux guest, one fault while the command works in /work, or none
+# run.sh PANIC SUBJECT MODULE-WORD… -- [COMMAND…]: in a Linux guest, one fault while the command works in /volume, or none
 # with kind=none. Without words for the module the entries of the subject's functions are counted; without a command the
 # disk's files are sent out. It says how each step ended, as a JSON line with the guest's clock in seconds. A step that
 # does not end is left.
@@ -41,13 +41,13 @@ counted() {
 
 # A new file in each directory.
 write_everywhere() {
-	find /work -type d ! -name more >/tmp/directories && while read -r directory; do
+	find /volume -type d ! -name more >/tmp/directories && while read -r directory; do
 		echo written >"$directory/afterwards" && grep -q written "$directory/afterwards" || return 1
 	done </tmp/directories && sync
 }
 
 send_files() {
-	find /work -type f | while read -r file; do
+	find /volume -type f | while read -r file; do
 		echo "{\"event\":\"file\",\"path\":\"$file\",\"content\":\"$(base64 -w 0 "$file")\"}"
 	done
 }
@@ -65,11 +65,11 @@ done
 shift
 
 for each in $(busybox --list); do [ -e "/bin/$each" ] || ln -s busybox "/bin/$each"; done
-mkdir /work
+mkdir /volume
 case $subject in
-brd) mount --bind /disk/minix /work ;;
-minix) umount /disk/minix && mount -t minix /dev/vdb /work ;;
-*) umount /disk/minix && mount -t ext4 /dev/vda /work ;;
+brd) mount --bind /disk/minix /volume ;;
+minix) umount /disk/minix && mount -t minix /dev/vdb /volume ;;
+*) umount /disk/minix && mount -t ext4 /dev/vda /volume ;;
 esac || say failed
 say mounted
 if [ $# = 0 ]; then
@@ -97,5 +97,5 @@ if [ "$subject" = 8250 ]; then
 	step console 10 sh -c 'echo afterwards >/dev/ttyS0'
 fi
 [ "$subject" != brd ] || step files 10 send_files
-step unmount 10 umount /work
+step unmount 10 umount /volume
 say finished

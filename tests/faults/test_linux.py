@@ -49,7 +49,7 @@ def test_the_module_knows_the_kinds_and_the_parameters_that_are_drawn() -> None:
     assert set(re.findall(r"module_param\((\w+)", SOURCE)) == {word.partition("=")[0] for word in words}
 
 
-KEPT = {"event": "kept", "file": 1, "version": 2, "path": "/work/w1/a/s0"}
+KEPT = {"event": "kept", "file": 1, "version": 2, "path": "/volume/w1/a/s0"}
 FINE: tuple[dict[str, Any], ...] = (
     {"event": "start", "seed": 1},
     KEPT,
@@ -73,11 +73,14 @@ def seen(*more: dict[str, Any], without: str = "", ended: Ended = "finished", co
         (seen({"event": "end", "slowest_ns": 1_200_000_000}), "delayed"),
         (seen({"event": "error", "errno": 5}), "error"),
         (seen({"event": "worker", "status": 137}, without="worker"), "error"),
-        (seen({"event": "wrong", "path": "/work/w1/a/s0"}, {"event": "worker", "status": 2}, without="worker"), "lost"),
+        (
+            seen({"event": "wrong", "path": "/volume/w1/a/s0"}, {"event": "worker", "status": 2}, without="worker"),
+            "lost",
+        ),
         (replace(seen(), files={}), "lost"),
         (replace(seen(), files=None), "lost"),
         (replace(seen(), files=None, fsck=None), "masked"),
-        (replace(seen(), fsck=4), "lost"),
+        (replace(seen(), fsck=4), "error"),
         (replace(seen({"event": "unmount", "status": 1}, without="unmount"), fsck=4), "error"),
         (seen({"event": "afterwards", "status": None}, without="afterwards"), "hung"),
         (seen(ended="quiet"), "hung"),

@@ -20,7 +20,7 @@ DRIVERS, FILE_SYSTEMS = SUBJECTS[:3], SUBJECTS[3:]
 #: The places of wrong data: functions that each read of a driver passes.
 DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: Where the worker's disk is mounted.
-WORK = "/work"
+WORK = "/volume"
 #: How a run ended: by its script's last line; by a panic; by an emulator that computed long without any output; by an
 #: emulator that ended for another reason.
 Ended = Literal["finished", "panic", "quiet", "stopped"]

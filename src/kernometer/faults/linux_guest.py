@@ -66,7 +66,7 @@ def sources() -> str:
 
 @dataclass(slots=True)
 class Linux:
-    """A guest to be made faulty while `worker`, a program, works in the directory /work.
+    """A guest to be made faulty while `worker`, a program, works in the directory /volume.
 
     A context manager, which keeps the saved guest in the cache meanwhile.
     """
