@@ -4,7 +4,7 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-guests setup-test run test test-all campaign campaign-trio campaign-probe campaign-reader lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +27,7 @@ test: setup-test ## every test that is not slow, and the day's tenth of the slow
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
 
-campaign: campaign-trio campaign-probe campaign-reader ## all campaigns (WORDS=--write: puts their results into pages)
+campaign: campaign-trio campaign-probe campaign-reader campaign-power campaign-faults ## all campaigns (WORDS=--write: puts their results into pages)
 
 campaign-trio: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
 	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
@@ -37,6 +37,15 @@ campaign-probe: setup-test ## a million faults in the calls of the probe, on thi
 
 campaign-reader: setup-test ## ten million broken results for those who read them (the same)
 	@PYTHONPATH=. $(PYTHON_VENV) -m tests.results.campaign $(WORDS)
+
+campaign-power: setup-test ## a thousand power cuts of a disk in each structure of Trio (the same)
+	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.faults.powercuts $(WORDS)
+
+campaign-faults: setup-test ## a thousand faults in services of Trio's structures and of Linux
+	@.venv/bin/kernometer guest add trio
+	@.venv/bin/kernometer guest add linux 6.1
+	@.venv/bin/kernometer faults --on qemu:trio-mono,qemu:trio-hybrid,qemu:trio-micro -n 1000
+	@.venv/bin/kernometer faults --on qemu:linux-6.1 -n 1000
 
 lint: setup-test ## style, types and static analysis; any finding is an error
 	@scripts/lint
