@@ -4,7 +4,7 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-guests setup-test run test test-all campaign lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all campaign campaign-trio campaign-probe campaign-reader lint format lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +27,16 @@ test: setup-test ## every test that is not slow, and the day's tenth of the slow
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
 
-campaign: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
+campaign: campaign-trio campaign-probe campaign-reader ## all campaigns (WORDS=--write: puts their results into pages)
+
+campaign-trio: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
 	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
+
+campaign-probe: setup-test ## a million faults in the calls of the probe, on this machine and on Trio (the same)
+	@PYTHONPATH=. $(PYTHON_VENV) -m tests.probe.campaign $(WORDS)
+
+campaign-reader: setup-test ## ten million broken results for those who read them (the same)
+	@PYTHONPATH=. $(PYTHON_VENV) -m tests.results.campaign $(WORDS)
 
 lint: setup-test ## style, types and static analysis; any finding is an error
 	@scripts/lint

@@ -8,7 +8,7 @@
 enum { KM_CHILD_FAILED = 126 };
 
 struct km_last_words {
-	char call[24];
+	char call[40];
 	int error;
 };
 

@@ -58,12 +58,18 @@ static void remove_folder(const char *path)
 	struct stat s;
 
 	remove_tree(path);
-	for (int i = 0; i < 100 && lstat(path, &s) == 0; i++) {
+	for (int i = 0; i < 100 && (lstat(path, &s) == 0 || errno != ENOENT); i++) {
 		struct timeval nap = { 0, 10000 };
 
 		select(0, NULL, NULL, NULL, &nap);
 		remove_tree(path);
 	}
+}
+
+/* Without an output nothing that is measured can be told. */
+static int stopping(void)
+{
+	return stopped_by || ferror(stdout);
 }
 
 static void report(const struct options *o, const struct row *row, long run, const char *text)
@@ -78,7 +84,7 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 	size_t n = 0;
 
 	*full = 0;
-	while (n < size && !stopped_by && clock_wall() < limit) {
+	while (n < size && !stopping() && clock_wall() < limit) {
 		struct timeval wait = { 0, 200000 };
 		fd_set set;
 		ssize_t k;
@@ -92,7 +98,7 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 			continue;
 		if (k <= 0) {
 			*full = 1;
-			break;
+			return k < 0 ? 0 : n; /* a part may look whole */
 		}
 		n += (size_t)k;
 	}
@@ -119,7 +125,8 @@ static int relay(const struct options *o, struct plan *p, long run, const char *
 		 double seconds)
 {
 	char why[128];
-	int whole = n > 0 && text[0] == '{' && text[n - 1] == '\n';
+	int lost = WIFEXITED(status) && WEXITSTATUS(status) == KM_OUTPUT_LOST;
+	int whole = !lost && n > 0 && text[0] == '{' && text[n - 1] == '\n';
 
 	if (whole) {
 		fwrite(text, 1, n, stdout);
@@ -130,12 +137,14 @@ static int relay(const struct options *o, struct plan *p, long run, const char *
 	p->refused |= whole && says_unsupported(text, n);
 	if (whole && WIFEXITED(status))
 		return WEXITSTATUS(status) != 0;
-	if (stopped_by)
+	if (stopping())
 		return 1;
 	if (!full && n == MOST_OUTPUT)
 		snprintf(why, sizeof why, "printed more than %lu bytes", (unsigned long)MOST_OUTPUT);
 	else if (!full)
 		snprintf(why, sizeof why, "gave no result within %.0f s and was killed", seconds);
+	else if (lost)
+		snprintf(why, sizeof why, "could not write all of its record");
 	else if (WIFSIGNALED(status))
 		snprintf(why, sizeof why, "was killed by signal %d", WTERMSIG(status));
 	else
@@ -152,7 +161,7 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 	const char *base = disk_folder(folders, o, p->row, why, sizeof why);
 	double seconds = o->by == BY_PATH ? RUN_SECONDS_PATH : RUN_SECONDS_TIME + 10 * o->seconds;
 	long run = role == TIME ? o->first_run + p->runs++ : o->first_run;
-	int out[2], status = 0, full, failed;
+	int out[2], status = 0, full, failed, error;
 	size_t n;
 
 	text[0] = '\0';
@@ -160,14 +169,21 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 		report(o, p->row, run, why);
 		return 1;
 	}
-	if (snprintf(dir, sizeof dir, "%s/run", base) >= (int)sizeof dir || mkdir(dir, 0700) != 0 || pipe(out) != 0) {
+	if (pipe(out) != 0) {
 		report(o, p->row, run, strerror(errno));
+		return 1;
+	}
+	if (snprintf(dir, sizeof dir, "%s/run", base) >= (int)sizeof dir || mkdir(dir, 0700) != 0) {
+		report(o, p->row, run, strerror(errno));
+		close(out[0]);
+		close(out[1]);
 		return 1;
 	}
 	own.batch = p->batch;
 	own.baseline_batch = p->baseline_batch;
 	fcntl(out[0], F_SETFD, FD_CLOEXEC);
 	running = (pid_t)spawn(&own, role, p->row, run, dir, out[1], run_row);
+	error = errno;
 	if (running > 0)
 		platform_lead_group(running); /* the child does the same: whichever is first */
 	close(out[1]);
@@ -181,7 +197,12 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 			;
 		kill(-running, SIGKILL); /* its remaining processes */
 	}
-	failed = relay(o, p, run, text, n, full, running < 0 ? 0x7f00 : status, seconds);
+	if (running < 0) {
+		report(o, p->row, run, strerror(error));
+		failed = 1;
+	} else {
+		failed = relay(o, p, run, text, n, full, status, seconds);
+	}
 	running = 0;
 	remove_folder(dir);
 	if (disk_needed(p->row)) /* the disk finishes this row's writes before the next row */
@@ -297,7 +318,7 @@ static void once_each(struct drive *d, enum role role)
 	for (size_t i = 0; i < d->n; i++)
 		order[i] = i;
 	shuffle(order, d->n, d->o);
-	for (size_t i = 0; i < d->n && !stopped_by; i++) {
+	for (size_t i = 0; i < d->n && !stopping(); i++) {
 		struct plan *p = &d->plan[order[i]];
 
 		if (p->once || p->refused || (role == CALIBRATE && p->batch > 0))
@@ -335,21 +356,21 @@ static void time_all(struct drive *d, uint64_t start)
 	static size_t order[MAX_REGIONS / 2];
 	double begun = (double)(clock_wall() - start) / 1e9, left;
 
-	for (long run = 0; run < d->o->runs && !stopped_by; run++) {
+	for (long run = 0; run < d->o->runs && !stopping(); run++) {
 		for (size_t i = 0; i < d->n; i++)
 			order[i] = i;
 		shuffle(order, d->n, d->o);
-		for (size_t i = 0; i < d->n && !stopped_by; i++)
+		for (size_t i = 0; i < d->n && !stopping(); i++)
 			time_once(d, order[i]);
 	}
-	while ((left = d->o->budget - (double)(clock_wall() - start) / 1e9) > 0 && !stopped_by) {
+	while ((left = d->o->budget - (double)(clock_wall() - start) / 1e9) > 0 && !stopping()) {
 		double share = (d->o->budget - begun) / (double)d->n;
 		size_t n = next_round(d->pace, d->n, d->o->half_width, share, left, order);
 
 		if (n == 0)
 			break;
 		shuffle(order, n, d->o);
-		for (size_t i = 0; i < n && !stopped_by && (double)(clock_wall() - start) / 1e9 < d->o->budget; i++)
+		for (size_t i = 0; i < n && !stopping() && (double)(clock_wall() - start) / 1e9 < d->o->budget; i++)
 			time_once(d, order[i]);
 	}
 }
@@ -385,7 +406,7 @@ int drive(const struct options *o)
 		time_all(&d, start);
 	for (size_t i = 0; i < FOLDERS; i++)
 		if (d.folders.path[i][0])
-			remove_tree(d.folders.path[i]);
+			remove_folder(d.folders.path[i]);
 	free(d.text);
 	return stopped_by ? 128 + stopped_by : d.failed > 0;
 }

@@ -3,6 +3,19 @@
 
 unsigned long emitted_lines;
 
+/* stdio drops what it could not write and goes on: a record with a hole may still be valid, with other numbers. */
+static void die_if_lost(void)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		_exit(KM_OUTPUT_LOST);
+}
+
+void emit_or_die(void)
+{
+	if (atexit(die_if_lost) != 0)
+		_exit(KM_OUTPUT_LOST);
+}
+
 static void separator(struct json *j)
 {
 	if (!j->first)

@@ -152,6 +152,8 @@ void tally_emit(const struct engine *);       /* nothing, where there is nothing
 
 /* emit.c ----------------------------------------------------------------------------------------------------- */
 extern unsigned long emitted_lines; /* by this process; the end marker tells how many, so that a reader misses none */
+#define KM_OUTPUT_LOST 3            /* exit status of a run whose records were not all written */
+void emit_or_die(void);             /* from now on this process exits with that status where its stdout failed */
 struct json {
 	FILE *to;
 	int first;

@@ -39,8 +39,10 @@ static ssize_t read_file(const char *path, char *to, size_t n)
 static double field(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
+	char *end = NULL;
+	double value = at ? strtod(at + strlen(key), &end) : -1;
 
-	return at ? strtod(at + strlen(key), NULL) : -1;
+	return end && *end == '\n' ? value : -1; /* otherwise digits may be missing */
 }
 
 static void read_io(struct meter *m, struct reading *r)
@@ -60,11 +62,11 @@ static void read_io(struct meter *m, struct reading *r)
 static double run_delay(void)
 {
 	char text[128];
-	double on_cpu, waiting;
+	double on_cpu, waiting, times;
 
 	if (read_file(KM_PROC "/self/schedstat", text, sizeof text) <= 0)
 		return -1;
-	return sscanf(text, "%lf %lf", &on_cpu, &waiting) == 2 ? waiting : -1;
+	return sscanf(text, "%lf %lf %lf", &on_cpu, &waiting, &times) == 3 ? waiting : -1;
 }
 
 static int is_ours(const struct meter *m, int cpu)
@@ -124,12 +126,20 @@ static void cpu_ticks(const struct meter *m, double *busy, double *all, double *
 }
 #endif
 
+static void usage_unknown(struct reading *r)
+{
+	r->faults = r->major_faults = r->switches = r->involuntary = r->cpu_ns = -1;
+}
+
 #if HAVE_GETRUSAGE && KM_METER
 static void read_usage(struct reading *r)
 {
 	struct rusage self;
 
-	getrusage(RUSAGE_SELF, &self);
+	if (getrusage(RUSAGE_SELF, &self) != 0) {
+		usage_unknown(r);
+		return;
+	}
 	r->faults = (double)self.ru_minflt;
 	r->major_faults = (double)self.ru_majflt;
 	r->switches = (double)self.ru_nvcsw;
@@ -142,13 +152,12 @@ static double child_faults(void)
 {
 	struct rusage children;
 
-	getrusage(RUSAGE_CHILDREN, &children);
-	return (double)children.ru_minflt;
+	return getrusage(RUSAGE_CHILDREN, &children) == 0 ? (double)children.ru_minflt : -1;
 }
 #else
 static void read_usage(struct reading *r)
 {
-	r->faults = r->major_faults = r->switches = r->involuntary = r->cpu_ns = -1;
+	usage_unknown(r);
 }
 
 static double child_faults(void)
@@ -201,6 +210,11 @@ static void add(double *total, double before, double after)
 	*total = before < 0 || after < 0 || *total < 0 ? -1 : *total + after - before;
 }
 
+static double with_children(const struct reading *r)
+{
+	return r->faults < 0 || r->child_faults < 0 ? -1 : r->faults + r->child_faults;
+}
+
 void meter_sample_end(struct meter *m)
 {
 	struct happened *t = &m->total;
@@ -211,7 +225,7 @@ void meter_sample_end(struct meter *m)
 		return;
 	m->after.child_faults = child_faults();
 	read_io(m, &m->after);
-	add(&t->faults, m->before.faults + m->before.child_faults, m->after.faults + m->after.child_faults);
+	add(&t->faults, with_children(&m->before), with_children(&m->after));
 	add(&t->major_faults, m->before.major_faults, m->after.major_faults);
 	add(&t->switches, m->before.switches, m->after.switches);
 	add(&t->involuntary, m->before.involuntary, m->after.involuntary);
@@ -222,12 +236,14 @@ void meter_sample_end(struct meter *m)
 
 long meter_last_involuntary(const struct meter *m)
 {
+	if (m->after.involuntary < 0 || m->before.involuntary < 0)
+		return 0;
 	return (long)(m->after.involuntary - m->before.involuntary);
 }
 
 int meter_last_migrated(const struct meter *m)
 {
-	return m->before.cpu != m->after.cpu;
+	return m->before.cpu >= 0 && m->after.cpu >= 0 && m->before.cpu != m->after.cpu;
 }
 
 static double ticks_ns(double before, double after)
@@ -242,13 +258,13 @@ void meter_run_end(struct meter *m)
 
 	d->wall_ns = (double)(clock_wall() - m->wall0);
 	read_usage(&m->after);
-	d->cpu_ns = m->after.cpu_ns < 0 ? -1 : m->after.cpu_ns - m->cpu0;
+	d->cpu_ns = m->after.cpu_ns < 0 || m->cpu0 < 0 ? -1 : m->after.cpu_ns - m->cpu0;
 	delay = run_delay();
 	d->run_delay_ns = delay < 0 || m->delay0 < 0 ? -1 : delay - m->delay0;
 	cpu_ticks(m, &busy, &all, &steal);
 	d->steal_ns = ticks_ns(m->steal0, steal);
 	d->tick_ns = steal < 0 ? -1 : 1e9 / (double)sysconf(_SC_CLK_TCK);
-	d->others_busy = all > m->all0 ? (busy - m->busy0) / (all - m->all0) : -1;
+	d->others_busy = m->all0 >= 0 && all > m->all0 ? (busy - m->busy0) / (all - m->all0) : -1;
 	if (m->io >= 0)
 		close(m->io);
 }
@@ -262,7 +278,8 @@ static int switches_are_counted(void)
 	read_usage(&before);
 	select(0, NULL, NULL, NULL, &nap);
 	read_usage(&after);
-	return after.switches + after.involuntary > before.switches + before.involuntary;
+	return after.switches >= 0 && before.switches >= 0 &&
+	       after.switches + after.involuntary > before.switches + before.involuntary;
 }
 
 const struct happened *meter_happened(struct meter *m)
@@ -271,7 +288,7 @@ const struct happened *meter_happened(struct meter *m)
 
 	if (t->switches == 0 && t->involuntary == 0 && !switches_are_counted())
 		t->switches = t->involuntary = -1;
-	if (t->faults == 0 && m->after.faults + m->after.major_faults == 0) /* loading the program causes some */
+	if (t->faults == 0 && m->after.faults + m->after.major_faults <= 0) /* loading the program causes some */
 		t->faults = t->major_faults = -1;
 	return t;
 }

@@ -50,6 +50,7 @@ static void engine_init(struct engine *e, const struct options *o, const struct 
 	e->clock = clock_find(o->clock);
 	if (!e->clock)
 		km_fail(&e->km, "this platform has no clock named %s", o->clock);
+	emit_or_die();
 	signal(SIGPIPE, SIG_IGN);
 	if (pipe(e->report) != 0)
 		km_fail_call(&e->km, "pipe");
@@ -316,7 +317,7 @@ static uint64_t cold_sample(struct engine *e)
 		fputs(text, stdout);
 		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 	}
-	if (status != 0 || text[0] < '0' || text[0] > '9')
+	if (status != 0 || text[0] < '0' || text[0] > '9' || text[n - 1] != '\n')
 		km_fail(&e->km, "the fresh process of a first call ended with status 0x%x and no figure",
 			(unsigned)status);
 	return strtoull(text, NULL, 10);

@@ -46,6 +46,16 @@ static void child_words(const char *words[32], char text[7][64], const struct op
 	memcpy(words, all, sizeof all);
 }
 
+static int cannot_execute(const struct options *o, const struct row *row, long run)
+{
+	const char *error = errno_name(errno);
+	char text[64];
+
+	snprintf(text, sizeof text, "execv: %s", error);
+	json_error(stdout, row->name, run, o->block, text, "execv", error);
+	return 1;
+}
+
 long spawn(const struct options *o, enum role role, const struct row *row, long run, const char *dir, int out,
 	   int (*here)(const struct options *, enum role, const struct row *, long, const char *))
 {
@@ -64,8 +74,10 @@ long spawn(const struct options *o, enum role role, const struct row *row, long 
 		_exit(127);
 	close(out);
 	child_words(words, text, o, role, row, run, dir);
-	if (words[0]) /* execv's argument is not const for historical reasons */
-		execv(words[0], (char **)(uintptr_t)words);
+	if (words[0]) { /* a copy of the driver would not be the fresh program that is measured elsewhere */
+		execv(words[0], (char **)(uintptr_t)words); /* its argument is not const for historical reasons */
+		exit(cannot_execute(o, row, run));
+	}
 	exit(here(o, role, row, run, dir));
 	return -1; /* for tcc, which expects exit to return */
 }

@@ -81,7 +81,8 @@ static void watch_keeper(int alive, int answer, int (*make)(void), int (*discard
 		close(fd);
 	made.id = make();
 	made.error = errno;
-	(void)km_put(answer, &made, sizeof made);
+	if (km_put(answer, &made, sizeof made) <= 0) /* the run then sees the end of the pipe, and does not wait */
+		_exit(made.id >= 0 && discard(made.id) != 0 ? 2 : 1);
 	if (made.id < 0)
 		_exit(0);
 	(void)km_get(alive, &end, 1);

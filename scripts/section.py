@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,13 @@ def here() -> str:
     facts = check().as_record()["facts"]
     where = f"Linux {facts['kernel']} {platform.machine()}, {facts['cpu']} ({facts['cpus_online']} CPUs)"
     return f"{where}, {datetime.now(UTC).date()}"
+
+
+def commit() -> str:
+    """What is checked out, and whether anything was changed since."""
+    root = str(Path(__file__).parents[1])
+    words = ("git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
 def written(page: str, script: str, text: str) -> str:

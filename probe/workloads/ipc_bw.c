@@ -36,11 +36,13 @@ static void ipc_bw_peer(struct km *km, void *state)
 	int got;
 
 	ipc_bw_close(&p->own);
-	while ((got = km_get(p->peers.in, &wanted, sizeof wanted)) > 0)
-		for (; wanted > 0 && got > 0; wanted--) {
+	do {
+		got = km_get(p->peers.in, &wanted, sizeof wanted);
+		for (; got > 0 && wanted > 0; wanted--) {
 			p->sent[0] = ++p->number;
 			got = km_put(p->peers.out, p->sent, p->message);
 		}
+	} while (got > 0); /* of either: nobody would answer a parent that waits */
 	if (got < 0 && errno != ECONNRESET) /* a socket's: the parent has died with data unread */
 		km_fail_call(km, "read or write of the peer");
 }

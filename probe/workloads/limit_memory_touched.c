@@ -10,16 +10,17 @@ struct limit_touched {
 	int killed; /* the signal that killed the last child; 0: none */
 };
 
+/* Its exit status is 0 where it was refused memory, and nothing else ended it. */
 static void limit_touched_child(const struct limit_touched *l, int made)
 {
 	for (uint64_t i = 0; i < l->most; i++) {
 		void *block = km_map_fresh(LIMIT_TOUCHED_STEP, 1);
 
 		if (!block)
-			break;
+			_exit(errno == ENOMEM || errno == EAGAIN ? 0 : 1);
 		memset(block, 1, LIMIT_TOUCHED_STEP);
 		if (km_put(made, "", 1) <= 0)
-			break;
+			_exit(1);
 	}
 	_exit(0);
 }
@@ -28,7 +29,7 @@ static uint64_t limit_touched_run(void *state, uint64_t n) /* a count: nothing i
 {
 	struct limit_touched *l = state;
 	uint64_t touched = 0;
-	int made[2], status;
+	int made[2], status, got;
 	pid_t child;
 	char one;
 
@@ -39,11 +40,16 @@ static uint64_t limit_touched_run(void *state, uint64_t n) /* a count: nothing i
 	if (child == 0)
 		limit_touched_child(l, made[1]);
 	km_close(&made[1]);
-	while (km_get(made[0], &one, 1) > 0)
+	while ((got = km_get(made[0], &one, 1)) > 0)
 		touched++;
+	if (got < 0)
+		km_fail_call(l->km, "read");
 	km_close(&made[0]);
-	if (waitpid(child, &status, 0) != child)
-		km_fail_call(l->km, "waitpid");
+	while (waitpid(child, &status, 0) != child)
+		if (errno != EINTR)
+			km_fail_call(l->km, "waitpid");
+	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+		km_fail(l->km, "the child was not refused memory, but could not go on");
 	l->killed = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	l->climbs += n;
 	return touched;

@@ -31,7 +31,7 @@ def campaign(tmp_path: Path) -> Path:
     ("words", "said"),
     [
         ((), "structures are missing"),
-        (("--on", "local"), "no structure of Trio"),
+        (("--on", "local"), "neither Trio nor Linux"),
         (("--on", "qemu:trio-micro", "-n", "0"), "not in the range"),
         (("--kinds", "wild"), "structures are missing"),
         (("nowhere.ndjson",), "does not exist"),

@@ -1,7 +1,7 @@
 """A campaign of the fuzzer: ten million random calls and eight thousand sequences, half an hour or more; and ten
 million random messages of hostile services (hostile_campaign.py).
 
-usage: make campaign [WORDS="--write …"]
+usage: make campaign-trio [WORDS="--write …"]
        .venv/bin/python -m tests.trio.campaign [--calls N] [--sequences N] [--messages N] [--boots N] [--seed N]
                                                [--jobs N] [--write]
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +27,7 @@ from pathlib import Path
 from kernometer.cache import source_folder
 from kernometer.errors import KernometerError
 from kernometer.guests import trio
-from scripts.section import here, written
+from scripts.section import commit, here, written
 from tests.trio import fuzzing, hostile_campaign, hostility
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings
@@ -103,12 +102,6 @@ def campaign(jobs: Sequence[Job], workers: int) -> Iterator[Done]:
             said = "nothing found" if not one.found else "; ".join(one.found)
             print(f"campaign: {number} of {len(jobs)}: {one.job}, {one.seconds:.0f} s: {said}", file=sys.stderr)
             yield one
-
-
-def commit() -> str:
-    """What is checked out, and whether anything was changed since."""
-    words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
 def of_boots(all_done: Sequence[Done]) -> Iterator[str]:

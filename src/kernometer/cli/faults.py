@@ -1,11 +1,12 @@
-"""`kernometer faults`: faults in the services of Trio's structures, and what becomes of the system."""
+"""`kernometer faults`: faults in the services of Trio's structures and in Linux, and what becomes of the system."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,12 +19,15 @@ from kernometer.errors import ResultError, UsageError
 
 if TYPE_CHECKING:
     from kernometer.faults.campaign import Wanted
+    from kernometer.faults.records import Header, Record
+    from kernometer.guests.suites import Say
     from kernometer.targets.qemu import QemuTarget
 
 EPILOG = """\b
 Examples:
   kernometer faults --on qemu:trio-micro,qemu:trio-mono --report out.html
   kernometer faults --on qemu:trio-micro --kinds null-write -n 20
+  kernometer faults --on qemu:linux-6.1+memory=256 --kinds wrong-data -n 20
   kernometer faults campaign.ndjson more.ndjson     show them as one
 
 RESULT: a campaign's file. A campaign is kept in the store, in the directory
@@ -39,7 +43,13 @@ _T = TypeVar("_T", bound=str)
 
 @click.command(epilog=EPILOG)
 @click.argument("paths", metavar="[RESULT]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--on", "specs", metavar="T[,T...]", multiple=True, help="Structures of Trio: qemu:trio-micro, …")
+@click.option(
+    "--on",
+    "specs",
+    metavar="T[,T...]",
+    multiple=True,
+    help="Structures of Trio: qemu:trio-micro, …; or qemu:linux-6.1.",
+)
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=FAULTS, show_default=True, help="Faults each.")
 @click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
 @click.option("--services", metavar="S[,S...]", default="", help="Services to put them into [default: all].")
@@ -69,14 +79,16 @@ def command(
     seed: int | None,
     report_file: Path | None,
 ) -> None:
-    """Put faults into the services and drivers of Trio, and see what becomes of the system.
+    """Put faults into the services and drivers of Trio, or into Linux, and see what becomes of the system.
 
     A program works on three file systems; at a drawn moment a drawn place of a service's code is made faulty, the same
     place in each structure. The outcome of each fault is observed: masked, delayed, an error returned, data lost,
-    hung, dead.
+    hung, dead. In Linux a kernel module makes the fault, in the task or interrupt that enters a drawn function of
+    virtio_blk, brd, 8250, ext4 or minix.
     """
     from kernometer.faults.campaign import Wanted
     from kernometer.faults.kinds import KINDS
+    from kernometer.faults.linux import SUBJECTS
     from kernometer.faults.records import read
     from kernometer.guests.trio import calls
     from kernometer.report import faults as report
@@ -92,7 +104,7 @@ def command(
                 seed=1 if seed is None else seed,
                 operations=operations,
                 kinds=_chosen("kind", kinds, KINDS),
-                services=_chosen("service", services, tuple(calls())),
+                services=_chosen("service", services, tuple(dict.fromkeys((*calls(), *SUBJECTS)))),
                 label=label,
                 jobs=jobs or len(os.sched_getaffinity(0)),
             )
@@ -118,8 +130,8 @@ def _targets(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
     found = []
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
-        if not isinstance(target, QemuTarget) or not is_trio(target.guest):
-            raise UsageError(f"{spec} is no structure of Trio.", "For example --on qemu:trio-micro.")
+        if not isinstance(target, QemuTarget) or not (is_trio(target.guest) or target.guest.manifest.release):
+            raise UsageError(f"{spec} is neither Trio nor Linux.", "For example --on qemu:trio-micro.")
         found.append(target)
     return found
 
@@ -132,11 +144,23 @@ def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
     return [one for one in there if not words or one in words]
 
 
+def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
+    """Trio's structures together, as they have the same faults; then each Linux."""
+    from kernometer.faults import campaign, linux_campaign
+    from kernometer.faults.linux import SUBJECTS
+    from kernometer.guests.trio import calls, is_trio
+
+    for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
+        targets = [one for one in wanted.targets if is_trio(one.guest) is ours]
+        if targets:
+            services = [one for one in wanted.services if one in there]
+            yield from run(replace(wanted, targets=targets, services=services), say)
+
+
 def _kept(env: Env, wanted: Wanted) -> Path:
     """Runs the campaign; its file in the store, which grows with each fault."""
     from datetime import UTC, datetime
 
-    from kernometer.faults.campaign import run
     from kernometer.faults.records import Record, line
     from kernometer.results.store import default_folder
 
@@ -146,7 +170,7 @@ def _kept(env: Env, wanted: Wanted) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             name = ""
-            for one in run(wanted, env.say):
+            for one in _runs(wanted, env.say):
                 file.write(line(one))
                 file.flush()
                 if not isinstance(one, Record):

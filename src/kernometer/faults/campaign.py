@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -78,22 +78,31 @@ def _without_fault(guest: TrioGuest, say: Say) -> Found:
 
 
 def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int, say: Say) -> Iterator[Record]:
-    def one(numbered: tuple[int, Fault]) -> Record | None:
-        number, fault = numbered
-        for trial in range(TRIALS):
-            try:
-                seen = guest.run(fault)
-                break
-            except TargetError as error:
-                if trial == TRIALS - 1:
-                    say(f"{guest.target.name}: fault {number} could not be run: {error.text}")
-                    return None
+    def one(number: int, fault: Fault) -> Record:
+        seen = guest.run(fault)
         shown = found(seen)
         return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
 
+    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.target.name, say)
+
+
+def in_parallel(
+    run: Callable[[int, Fault], Record], of: Sequence[tuple[int, Fault]], jobs: int, name: str, say: Say
+) -> Iterator[Record]:
+    """The records of runs of the guest `name`, in the faults' order; a run that fails TRIALS times has none."""
+
+    def one(numbered: tuple[int, Fault]) -> Record | None:
+        for trial in range(TRIALS):
+            try:
+                return run(*numbered)
+            except TargetError as error:
+                if trial == TRIALS - 1:
+                    say(f"{name}: fault {numbered[0]} could not be run: {error.text}")
+        return None
+
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from filter(None, pool.map(one, enumerate(faults)))
+            yield from filter(None, pool.map(one, of))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 import subprocess
 import tempfile
 import time
@@ -21,7 +20,7 @@ import msgspec
 
 from kernometer.cache import compiled, sha256, source_folder
 from kernometer.errors import MissingError, TargetError
-from kernometer.faults import kinds, linked, worker
+from kernometer.faults import emulated, kinds, linked, worker
 from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
@@ -40,13 +39,12 @@ from kernometer.targets.stream import shown
 
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
 #: or in which the emulator has next to nothing to compute.
-GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 6.0, 4.0, 0.02
+GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 20.0, 4.0, 0.02
 LOOK_SECONDS = 0.25
-#: So many seconds of processor time in all, some twenty times a usual run: a guest that goes on so slowly hangs too.
-WHOLE_SECONDS = 20.0
-#: Of one run; for the guest to boot until it is saved; for the emulator to end.
-RUN_SECONDS, BOOT_SECONDS, END_SECONDS = 300.0, 300.0, 20.0
-FSCK_SECONDS = 60
+#: Or if the emulator has computed for so long, many times as long as without a fault: it goes on, and too slowly.
+WHOLE_SECONDS = 60.0
+#: Of one run; for the emulator to end.
+RUN_SECONDS, END_SECONDS = 1200.0, 20.0
 MEMORY_MIB = 128
 #: The most bytes of each output, and of the console's end that is kept.
 MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
@@ -168,17 +166,7 @@ class TrioGuest:
 
     def _save(self, into: Path) -> Iterator[None]:
         self.say(f"Booting {self.target.name} to be saved …")
-        with self._folder() as folder:
-            (folder / INITRD).write_bytes(self._initrd)
-            (into / INITRD).write_bytes(self._initrd)
-            watch = booting.Watch(folder, self.target.name)
-            try:
-                until = Deadline.after(BOOT_SECONDS)
-                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, until):
-                    watch.panic()
-                    yield None
-            except TargetError as error:
-                raise booting.explained(error, folder, self.target.name) from error
+        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder, into)
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
         numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
@@ -208,7 +196,7 @@ class TrioGuest:
             console=shown(end_of(folder / CONSOLE, CONSOLE_BYTES)),
             ended=ended,
             struck=_struck(folder) if not counting else 0,
-            fsck=_fsck(folder),
+            fsck=emulated.fsck(folder / DISK, "minix"),
             disk=(folder / DISK).read_bytes(),
         )
 
@@ -247,13 +235,11 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
             return "finished"
         if stopped:
             return "dead"
-        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT:
+        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or emulated.computed(process.pid) > whole:
             return "hung"
         if size != printed:
             printed, quiet = size, _Quiet()
         elif quiet.too_long(process.pid, ask):
-            return "hung"
-        if _computed(process.pid) > whole:
             return "hung"
         if until.passed:
             raise TargetError("A guest with a fault was not done when its time was up.")
@@ -272,7 +258,7 @@ class _Quiet:
         if not self._look.passed:
             return False
         self._look = Deadline.after(LOOK_SECONDS)
-        computed, clock = _computed(pid), _clock(ask)
+        computed, clock = emulated.computed(pid), _clock(ask)
         began = self._began = self._began or (computed, clock)
         if self._idle is None or computed - self._idle[1] > IDLE_SHARE * IDLE_SECONDS:
             self._idle = Deadline.after(IDLE_SECONDS), computed
@@ -288,15 +274,6 @@ def _clock(ask: Monitor) -> float:
     return float(now["tm_sec"] + 60 * (now["tm_min"] + 60 * now["tm_hour"]))
 
 
-def _computed(pid: int) -> float:
-    """Seconds of processor time of the emulator, which a busy host does not stretch."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:  # it has ended
-        return 0.0
-    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")  # proc(5)
-
-
 def _struck(folder: Path) -> int | None:
     """How often the fault struck; None if the emulator did not tell."""
     try:
@@ -304,20 +281,3 @@ def _struck(folder: Path) -> int | None:
     except TargetError:
         return None
     return counted.complete if counted else 0
-
-
-def _fsck(folder: Path) -> int:
-    """The status of fsck.minix, which changes nothing: 0 for a sound file system."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
-    try:
-        return subprocess.run(
-            ("fsck.minix", "-f", DISK),
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=FSCK_SECONDS,
-            check=False,
-        ).returncode
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"fsck.minix cannot be run: {error}.", "Install util-linux.") from error

@@ -36,6 +36,7 @@ class Modinfo:
     depends: tuple[str, ...] = ()
     softdeps: tuple[str, ...] = ()  #: the `pre:` ones: names of modules, or aliases of several
     aliases: tuple[str, ...] = ()
+    vermagic: str = ""  #: the kernel that it was built for, and that one's options
 
 
 def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
@@ -129,14 +130,15 @@ def modinfo(content: bytes, name: str = "") -> Modinfo:
         lines = [line.decode(errors="replace") for line in _section(content, ".modinfo").split(b"\0")]
     except LookupError as error:
         raise TargetError(f"{name or 'This'} is not a kernel module: {error}.", "Add the guest again.") from error
-    found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": []}
+    found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": [], "vermagic": []}
     for line in lines:
         key, _, value = line.partition("=")
         if key in found:
             found[key].append(value)
     depends = [each for value in found["depends"] for each in value.split(",") if each]
     soft = [each for value in found["softdep"] for each in _pre(value)]
-    return Modinfo(*(tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"])))
+    named = [tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"])]
+    return Modinfo(named[0], named[1], named[2], "".join(found["vermagic"][:1]).strip())
 
 
 def _pre(softdep: str) -> list[str]:

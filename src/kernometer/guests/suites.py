@@ -7,7 +7,7 @@ Their sources have the system's mirrors and keys. The mirror may have only some 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import chain
@@ -171,6 +171,24 @@ def newest_of(wanted: re.Pattern[str], prefix: str, folder: Path, say: Say, *, l
     if failed is not None:
         raise failed
     return None
+
+
+def exactly(names: Sequence[str], version: str, folder: Path, say: Say) -> tuple[Path, ...]:
+    """Downloads these packages of one version into `folder`, from the first list that has them all.
+
+    Raises MissingError if no list has, TargetError if apt fails.
+    """
+    apt_module.need()
+    for apt, _ in _lists(say, later=True):
+        known = [name for name in names if name in apt.names(name)]
+        found = {one.name: one for one in apt.show(known) if one.version == version}
+        if len(found) == len(set(names)):
+            say(f"Downloading {', '.join(names)} {version} …")
+            return tuple(apt.download(found[name], folder) for name in names)
+    raise MissingError(
+        f"The package sources no longer have {', '.join(names)} of version {version}.",
+        "Add the guest again: its newest kernel is then stored, and has these packages.",
+    )
 
 
 def _lists(say: Say, later: bool) -> Iterator[tuple[Apt, tuple[str, ...]]]:

@@ -1,0 +1,64 @@
+"""What guests with faults have in common: how they are saved, what their emulator computes, what fsck says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from kernometer.errors import TargetError
+from kernometer.guests import disks, programs
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import INITRD
+from kernometer.targets.saved import saving
+
+BOOT_SECONDS = 300.0
+FSCK_SECONDS = 60
+_FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
+
+
+def save(
+    name: str, argv: tuple[str, ...], initrd: bytes, laid_out: Callable[[], AbstractContextManager[Path]], into: Path
+) -> Iterator[None]:
+    """Boots the guest `name` in a directory that `laid_out` makes, until it is ready, and saves it `into`: see
+    states.obtain. Raises TargetError."""
+    with laid_out() as folder:
+        for place in (folder, into):
+            (place / INITRD).write_bytes(initrd)
+        watch = booting.Watch(folder, name)
+        try:
+            for _ in saving.save(argv, folder, programs.READY, into, Deadline.after(BOOT_SECONDS)):
+                watch.panic()
+                yield None
+        except TargetError as error:
+            raise booting.explained(error, folder, name) from error
+
+
+def computed(pid: int) -> float:
+    """Seconds of processor time of the emulator, which a busy host does not stretch; 0 if it has ended."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK")  # proc(5)
+
+
+def fsck(disk: Path, kind: str) -> int:
+    """The exit status of fsck, which changes nothing: 0 for a sound file system. Raises TargetError without it."""
+    program, *words = _FSCK[kind]
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
+    try:
+        return subprocess.run(
+            (program, *words, disk.name),
+            cwd=disk.parent,
+            env={**os.environ, "PATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=FSCK_SECONDS,
+            check=False,
+        ).returncode
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise TargetError(f"{program} cannot be run: {error}.", "Install e2fsprogs and util-linux.") from error

@@ -1,0 +1,87 @@
+"""A campaign of faults in Linux guests, with the records of one in Trio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+import msgspec
+
+from kernometer import __version__
+from kernometer.cache import sha256
+from kernometer.errors import TargetError, UsageError
+from kernometer.faults import worker
+from kernometer.faults.campaign import Wanted, in_parallel
+from kernometer.faults.draw import Fault
+from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed, usual
+from kernometer.faults.linux_guest import Linux, sources
+from kernometer.faults.outcomes import Found, outcome
+from kernometer.faults.records import Header, Record
+from kernometer.guests.suites import Say
+
+#: After the target's name: its faults that oopsed, once more, with the kernel set to panic then.
+PANICS = " panic_on_oops=1"
+
+
+def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
+    """Of each guest a header and records as they come; then those of the faults that oopsed, with panic_on_oops, which
+    changes nothing before an oops. Raises MissingError, BuildError, TargetError."""
+    subjects = [one for one in SUBJECTS if one in wanted.services]
+    for target in wanted.targets:
+        with Linux(target, worker.program().read_bytes(), wanted.seed, wanted.operations, say) as linux:
+            places: list[Place] = []
+            normal: dict[str, Found] = {}
+            for subject in subjects:
+                say(f"{target.name}: counting what the worker enters of {subject} …")
+                places += linux.places(subject)
+                normal[subject] = usual(found(linux.run(None, subject)))
+                if outcome(normal[subject], normal[subject]) != "masked":
+                    raise TargetError(
+                        f"{target.name}: without a fault the worker does not end well: {normal[subject]}."
+                    )
+            chosen = faults(places, wanted.kinds, wanted.count, wanted.seed)
+            if not chosen:
+                raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
+            header = _header(wanted, linux, places, max(normal.values(), key=lambda one: one.slowest_ns))
+            yield header
+            once = partial(_record, linux, normal, panic_on_oops=False)
+            again: list[tuple[int, Fault]] = []
+            for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, say):
+                yield one
+                if oopsed(one.found):
+                    again.append((one.number, one.fault))
+            yield msgspec.structs.replace(header, target=target.name + PANICS, count=len(again))
+            with_panic = partial(_record, linux, normal, panic_on_oops=True)
+            yield from in_parallel(with_panic, again, wanted.jobs, target.name, say)
+
+
+def _record(linux: Linux, normal: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
+    [subject] = [one for one in SUBJECTS if one == fault.service]
+    seen = linux.run(fault, subject, panic_on_oops=panic_on_oops)
+    shown = found(seen)
+    struck = int(seen.struck is not None)
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), found=shown)
+
+
+def _header(wanted: Wanted, linux: Linux, places: Sequence[Place], normal: Found) -> Header:
+    subjects = dict.fromkeys(one.subject for one in places)
+    return Header(
+        kernometer=__version__,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        label=wanted.label,
+        target=linux.target.name,
+        image=linux.target.guest.image,
+        sources=sources(),
+        worker=sha256(linux.worker),
+        qemu=str(linux.target.qemu),
+        seed=wanted.seed,
+        count=wanted.count,
+        operations=wanted.operations,
+        kinds=tuple(wanted.kinds),
+        drivers=tuple(one for one in subjects if one in DRIVERS),
+        services=tuple(one for one in subjects if one not in DRIVERS),
+        together=(linux.target.name,),
+        places=len(places),
+        usual=normal,
+    )

@@ -1,0 +1,249 @@
+"""Runs of a Linux guest with one fault each. Every run continues from the same saved guest, with its own disks.
+
+The guest's programs print JSON lines on the debug port, our module its own on a second one, so that a fault of the
+serial driver does not hide them. docs/faults.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from kernometer.cache import sha256, source_folder
+from kernometer.errors import MissingError, TargetError
+from kernometer.faults import emulated
+from kernometer.faults.draw import Fault
+from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, module_words
+from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
+from kernometer.guests.emulator import end_of, talking
+from kernometer.guests.suites import Say
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD
+from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.saved import saving, states
+from kernometer.targets.side_by_side import POLL_SECONDS
+from kernometer.targets.stream import shown
+
+#: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 6 × 10⁸ instructions.
+#: A guest that only waits reaches the limits of run.sh at once, as its clock jumps.
+QUIET_SECONDS = 4.0
+#: The same while it sorts the entries that it counted.
+SORTING_SECONDS = 60.0
+RUN_SECONDS = 600.0
+#: The most bytes of each output, and of the console's end that is kept.
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
+
+STRUCK, _PORT = "struck", 0xEA
+#: The file systems of /dev/vda and /dev/vdb, and the disk of each subject that has one of them.
+_DRIVES = ("ext4", "minix")
+_DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "ext4", "minix": "minix"}
+_VIRTIO = ("virtio_blk", "virtio_pci")
+_SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
+#: Milliseconds of the guest's time between two operations of the worker's.
+PACE = "2"
+_NO_FAULT = "kind=none"
+#: The names of run.sh's own files on the disk.
+AFTERWARDS = "/afterwards"
+_PANIC = re.compile(rb"Kernel panic - not syncing")
+
+
+def sources() -> str:
+    """A digest of the module and the script."""
+    folder = source_folder("faults") / "linux"
+    return sha256(b"\0".join((folder / name).read_bytes() for name in ("km_fault.c", "run.sh")))
+
+
+@dataclass(slots=True)
+class Linux:
+    """A guest to be made faulty while `worker`, a program, works in the directory /volume.
+
+    A context manager, which keeps the saved guest in the cache meanwhile.
+    """
+
+    target: QemuTarget
+    worker: bytes = field(repr=False)
+    seed: int = 1
+    operations: int = 200
+    say: Say = print
+    _held: ExitStack = field(default_factory=ExitStack)
+    _disks: dict[str, bytes] = field(default_factory=dict, repr=False)
+    _initrd: bytes = field(default=b"", repr=False)
+    _key: str = ""
+
+    def __enter__(self) -> Linux:
+        """Builds the module and saves the guest, unless both are in the cache. Raises MissingError, BuildError."""
+        if not programs.busybox():
+            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
+        self.target.guest.check()
+        self._initrd = booting.initrd("probe", self._files())
+        self._disks = {kind: disks.whole(disks.image(kind)) for kind in _DRIVES}
+        boot = (*self._argv("saved"), *map(sha256, self._disks.values()))
+        parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
+        self._key = sha256("\0".join(parts).encode())[:32]
+        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
+            time.sleep(POLL_SECONDS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
+
+    def places(self, subject: Subject) -> tuple[Place, ...]:
+        """The functions of the subject that a run without fault enters, by symbol.
+
+        Raises TargetError if that run does not end well.
+        """
+        with self._folder() as folder:
+            events, ended = self._run(folder, subject)
+            status = {one.get("event"): one.get("status") for one in events}
+            if ended != "finished" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
+                console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
+                raise TargetError(f"Without a fault the worker does not end well: {events[-5:]}.", "", console)
+        found = (one for one in events if one.get("event") == "entries")
+        places = (Place(subject, str(one["symbol"]), int(one["entries"])) for one in found)
+        return tuple(sorted(places, key=lambda place: place.symbol))
+
+    def run(self, fault: Fault | None, subject: Subject, *, panic_on_oops: bool = False) -> Observation:
+        """One run; None: without fault. Raises TargetError if the guest cannot be restored, or refuses the fault."""
+        words = module_words(fault) if fault else (_NO_FAULT,)
+        with self._folder() as folder:
+            events, ended = self._run(folder, subject, words, panic_on_oops=panic_on_oops)
+            console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
+            if any(one.get("event") in ("refused", "failed") for one in events):
+                raise TargetError(f"The guest takes no fault at {fault.function if fault else subject}.", "", console)
+            struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
+            drive = _DRIVE.get(subject)
+            if drive is None:
+                return Observation(_without_files(events), struck, console, ended, files=_files_in(events))
+            fsck = emulated.fsck(folder / drive, drive)
+            with self._folder() as again:
+                (folder / drive).replace(again / drive)
+                read, _ = self._run(again, subject, worker=())
+            return Observation(events, struck, console, ended, fsck, _files_in(read))
+
+    def _files(self) -> dict[str, bytes]:
+        """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
+        folder = source_folder("faults") / "linux"
+        guest = self.target.guest
+        built = headers.modules(guest, folder / "km_fault.c", _VIRTIO, self.say)
+        given = disks.provide(guest, ("minix",), self.target.variant.command_line(guest.manifest.command_line))
+        if not given.files:
+            raise MissingError(" ".join(given.arguments))
+        more = dict(drivers.load_order(guest, ("ext4",)))
+        order, _ = drivers.resolved(_VIRTIO, built, ())
+        more |= {name: built[name] for name in order}
+        names = "".join(f"/{drivers.FILES}/{name}.ko\n" for name in more)
+        return {
+            **given.files,
+            initramfs.DRIVERS: given.files[initramfs.DRIVERS] + names.encode(),
+            **{f"{drivers.FILES}/{name}.ko": content for name, content in (*more.items(), *built.items())},
+            _SCRIPT: (folder / "run.sh").read_bytes(),
+            _WORKER: self.worker,
+        }
+
+    def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
+        boot = replace(self.target.boot("path", (), phase), plugin=None, events=None)
+        words = [*qemu.argv(boot), "-chardev", f"file,id={STRUCK},path={STRUCK}"]
+        words += ["-device", f"isa-debugcon,iobase={_PORT:#x},chardev={STRUCK}"]
+        for kind in _DRIVES:
+            words += ["-drive", f"if=none,id={kind},file={kind},format=raw,cache=unsafe"]
+            words += ["-device", f"virtio-blk-pci,drive={kind}"]
+        return tuple(words)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The emulator's directory, with new disks."""
+        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            booting.lay_out(self.target.guest, folder)
+            (folder / STRUCK).touch()
+            for kind, content in self._disks.items():
+                (folder / kind).write_bytes(content)
+            for name in (booting.BEFORE, TOLD):
+                (folder / name).write_bytes(command.encoded(()))
+            yield folder
+
+    def _save(self, into: Path) -> Iterator[None]:
+        self.say(f"Booting {self.target.name} to be saved …")
+        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder, into)
+
+    def _run(
+        self,
+        folder: Path,
+        subject: Subject,
+        words: tuple[str, ...] = (),
+        *,
+        panic_on_oops: bool = False,
+        worker: tuple[str, ...] | None = None,
+    ) -> tuple[tuple[dict[str, Any], ...], Ended]:
+        """Continues the saved guest with run.sh, and the worker unless `worker` is another command. The lines that its
+        programs printed, and how it ended."""
+        numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
+        work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
+        told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
+        (folder / TOLD).write_bytes(command.encoded(told))
+        for name in (INITRD, qemu.MEMORY, qemu.STATE):
+            (folder / name).symlink_to(states.folder() / self._key / name)
+        until = Deadline.after(RUN_SECONDS)
+        with talking(self._argv("restored"), folder, 1) as (process, sockets):
+            saving.restore(sockets[0], until)
+            ended = _watched(process, folder, until, QUIET_SECONDS if words or worker is not None else SORTING_SECONDS)
+        return tuple(_lines(folder / BULK)), ended
+
+
+def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, quiet: float) -> Ended:
+    """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output.
+
+    Raises TargetError for too much output, or if its time is up.
+    """
+    outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
+    printed, at_print = -1, 0.0
+    while True:
+        stopped = process.poll() is not None  # before reading, so that the last output is read
+        sizes = [path.stat().st_size for path in outputs]
+        if max(sizes) > MAX_OUTPUT:
+            raise TargetError(f"A guest with a fault printed more than {MAX_OUTPUT:,} bytes.")
+        computed = emulated.computed(process.pid)
+        if sum(sizes) != printed:
+            printed, at_print = sum(sizes), computed
+            if b'{"event":"finished"' in end_of(folder / BULK, 4096):
+                return "finished"
+        if stopped or computed - at_print > quiet:
+            panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
+            return "panic" if panicked else "stopped" if stopped else "quiet"
+        if until.passed:
+            raise TargetError("A guest with a fault was not done when its time was up.")
+        time.sleep(POLL_SECONDS)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON objects of an output, one per line; a line that a fault cut is left out."""
+    for line in end_of(path, MAX_OUTPUT).splitlines():
+        try:
+            yield msgspec.json.decode(line, type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+
+
+def _without_files(events: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple(one for one in events if one.get("event") != "file")
+
+
+def _files_in(events: Sequence[dict[str, Any]]) -> dict[str, bytes] | None:
+    """The files that run.sh sent, by path; None if it did not come to their end."""
+    if not any(
+        one.get("event") == "finished" or (one.get("status") == 0 and one["event"] == "files") for one in events
+    ):
+        return None
+    files = [(str(one["path"]).removeprefix(WORK), str(one["content"])) for one in events if one.get("event") == "file"]
+    return {path: base64.b64decode(content) for path, content in files if not path.endswith(AFTERWARDS)}
