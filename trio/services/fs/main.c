@@ -174,11 +174,12 @@ int64_t fs_numbers(uint32_t mount, struct grant to)
 }
 
 /* A file that was not changed since the last write-back ended is on the disk. */
-int64_t fs_sync(uint32_t mount, uint32_t inode)
+int64_t fs_sync(uint32_t mount, uint32_t inode, uint32_t *out_starts)
 {
 	struct mount *m;
 	struct inode *i;
 
+	*out_starts = fs.starts;
 	TRY(mount_of(mount, &m));
 	if (m->read_only)
 		return 0;

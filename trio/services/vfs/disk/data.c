@@ -57,6 +57,7 @@ static verdict remote_write(struct request *r, struct file *f, struct grant from
 		if (result <= 0)
 			break;
 		r->done += (uint64_t)result;
+		remote_changed(n);
 		n->size = MAX(n->size, *at + r->done);
 		if (remote_of(n)->object != 0)
 			remote_pages_written(remote_of(n), *at + r->done - (uint64_t)result,
@@ -88,6 +89,7 @@ const struct file_operations remote_directory_files = { .entries = remote_entrie
 int64_t remote_truncate(struct node *n, uint64_t size)
 {
 	TRY(fs_truncate(remote_number(n), remote_inode(n), size));
+	remote_changed(n);
 	n->size = size;
 	remote_pages_resize(remote_of(n));
 	n->modified = n->changed = vfs_time();
@@ -116,6 +118,12 @@ static int64_t disk_at(const char *source, uint32_t *endpoint)
 	return *endpoint == 0 ? -ENXIO : 0;
 }
 
+static void changes_free(struct remote_mount *m)
+{
+	if (m->changes != NULL)
+		pages_give(m->changes, pages_for(sizeof *m->changes));
+}
+
 static int64_t remote_mount(struct mount *m, const char *source, const char *options)
 {
 	static struct remote_mount states[MOUNTS];
@@ -127,12 +135,15 @@ static int64_t remote_mount(struct mount *m, const char *source, const char *opt
 		return -EINVAL;
 	TRY(disk_at(source, &endpoint));
 	TRY(result = fs_mount(endpoint, (m->flags & MS_RDONLY) != 0));
-	*state = (struct remote_mount){ .number = (uint32_t)result };
+	*state = (struct remote_mount){ .number = (uint32_t)result,
+					.changes = pages_take(pages_for(sizeof *state->changes)) };
 	list_start(&state->idle);
 	m->state = state;
-	result = remote_node_new(m, ROOT_INODE, &m->root);
-	if (result != 0)
+	result = state->changes == NULL ? -ENOMEM : remote_node_new(m, ROOT_INODE, &m->root);
+	if (result != 0) {
+		changes_free(state);
 		fs_unmount(state->number);
+	}
 	return result;
 }
 
@@ -147,6 +158,7 @@ static int64_t remote_unmount(struct mount *m)
 	TRY(fs_unmount(state->number));
 	/* committed */
 	node_drop(m->root);
+	changes_free(state);
 	return 0;
 }
 
@@ -155,9 +167,16 @@ static void remote_numbers(struct mount *m, struct linux_statfs *to)
 	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
 }
 
+/* What is lost stays so: sync cannot say it. */
 static int64_t remote_sync_all(struct mount *m)
 {
-	return fs_sync(((struct remote_mount *)m->state)->number, 0);
+	struct remote_mount *state = m->state;
+	uint32_t starts;
+
+	TRY(fs_sync(state->number, 0, &starts));
+	remote_began(starts);
+	memset(state->changes->changed, 0, sizeof state->changes->changed);
+	return 0;
 }
 
 const struct file_system disk_file_system = { .name = "minix",

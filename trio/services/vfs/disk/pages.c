@@ -198,21 +198,14 @@ static void room_came(uint32_t room)
 
 void disk_notified(void)
 {
-	static uint32_t known_starts = 1;
-	static bool holds_again;
 	uint64_t came;
 	uint32_t room, starts;
 
 	(void)fs_came(&came, &room, &starts);
-	if (starts != known_starts) {
-		/* What it would have told of has not come, and will not. */
+	remote_began(starts);
+	/* What the process before would have told of has not come, and will not. */
+	if (remote_holds_again())
 		came = UINT64_MAX;
-		remote_let_go();
-		holds_again = true;
-	}
-	known_starts = starts;
-	if (holds_again)
-		holds_again = remote_hold_again();
 	/* vm too tells so that it may be asked again. */
 	came |= 1ULL << FS_ANYTHING;
 	LIST_EACH (struct load, l, &loads, link)

@@ -136,7 +136,11 @@ static int64_t remote_create(struct place *p, const struct file_attributes *as, 
 		TRY(fs_create(remote_number(f), remote_inode(f), as->mode, as->owner, as->group, as->device, name,
 			      &inode));
 		TRY(node_found(p->directory, inode, p->name, p->length, &p->node));
+		/* What had the number before is no more. */
+		bit_set(remote_mount_of(f)->changes->lost, p->node, false);
+		remote_changed(p->node);
 	}
+	remote_changed(p->directory);
 	refresh_or_later(p->directory);
 	return 0;
 }
@@ -144,6 +148,8 @@ static int64_t remote_create(struct place *p, const struct file_attributes *as, 
 static int64_t remote_link(const struct place *p, struct node *to)
 {
 	TRY(fs_link(remote_number(to), remote_inode(p->directory), remote_inode(to), grant_read(p->name, p->length)));
+	remote_changed(p->directory);
+	remote_changed(to);
 	refresh_or_later(to);
 	return 0;
 }
@@ -165,6 +171,7 @@ static int64_t remote_unlink(const struct place *p)
 	TRY(fs_unlink(remote_number(p->directory), remote_inode(p->directory), S_ISDIR(p->node->mode),
 		      grant_read(p->name, p->length)));
 	name_gone(remote_of(p->node));
+	remote_changed(p->directory);
 	refresh_or_later(p->directory);
 	return 0;
 }
@@ -177,6 +184,9 @@ static int64_t remote_rename(const struct place *from, const struct place *to)
 	if (to->node != NULL)
 		name_gone(remote_of(to->node));
 	found_as(remote_of(from->node), to->directory, to->name, to->length);
+	remote_changed(from->directory);
+	remote_changed(to->directory);
+	remote_changed(from->node);
 	refresh_or_later(from->directory);
 	refresh_or_later(to->directory);
 	return 0;
@@ -210,16 +220,24 @@ static int64_t remote_readlink(struct node *link, char *to, size_t size)
 
 static int64_t remote_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
+	remote_changed(n);
 	return fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
 }
 
-/* Whoever wrote learns once that it may be lost. */
+/* Whoever wrote learns once that it is lost. */
 static int64_t remote_sync(struct node *n)
 {
-	TRY(fs_sync(remote_number(n), remote_inode(n)));
-	if (!remote_of(n)->reverted)
+	struct remote_changes *c = remote_mount_of(n)->changes;
+	uint32_t starts;
+
+	if (remote_inode(n) == NO_INODE)
+		return -ESTALE;
+	TRY(fs_sync(remote_number(n), remote_inode(n), &starts));
+	remote_began(starts);
+	bit_set(c->changed, n, false);
+	if (!bit_is(c->lost, n))
 		return 0;
-	remote_of(n)->reverted = false;
+	bit_set(c->lost, n, false);
 	return -EIO;
 }
 
@@ -266,14 +284,26 @@ static struct remote_mount *remote_mounted(unsigned which)
 	return m->root != NULL && m->type == &disk_file_system ? m->state : NULL;
 }
 
-void remote_let_go(void)
+/* fs's processes, and whether nodes of the one before are still to be held again. */
+static uint32_t known_starts = 1;
+static bool has_let_go;
+
+void remote_began(uint32_t starts)
 {
+	if (starts == known_starts)
+		return;
+	known_starts = starts;
+	has_let_go = true;
 	for (unsigned i = 0; i < MOUNTS; i++) {
 		struct remote_mount *m = remote_mounted(i);
 
+		for (unsigned w = 0; m != NULL && w < COUNT_OF(m->changes->lost); w++) {
+			m->changes->lost[w] |= m->changes->changed[w];
+			m->changes->changed[w] = 0;
+		}
 		for (unsigned b = 0; m != NULL && b < REMOTE_BUCKETS; b++)
 			for (struct remote_node *n = m->buckets[b]; n != NULL; n = n->next) {
-				n->reverted = n->stale = true;
+				n->stale = true;
 				/* fs holds the root itself. */
 				n->let_go = &n->node != n->node.mount->root;
 			}
@@ -303,21 +333,24 @@ static bool hold_again(struct remote_mount *m, struct remote_node **at)
 	return false;
 }
 
-bool remote_hold_again(void)
+bool remote_holds_again(void)
 {
-	bool waits = false;
+	bool had_let_go = has_let_go;
 
+	has_let_go = false;
+	if (!had_let_go)
+		return false;
 	for (unsigned i = 0; i < MOUNTS; i++) {
 		struct remote_mount *m = remote_mounted(i);
 
 		for (unsigned b = 0; m != NULL && b < REMOTE_BUCKETS; b++)
 			for (struct remote_node **at = &m->buckets[b]; *at != NULL;)
 				if (!(*at)->let_go || hold_again(m, at)) {
-					waits |= (*at)->let_go;
+					has_let_go |= (*at)->let_go;
 					at = &(*at)->next;
 				}
 	}
-	return waits;
+	return true;
 }
 
 void remote_idle_end(struct remote_mount *m)

@@ -19,20 +19,27 @@ struct remote_node {
 	bool mapped;
 	/* Its attributes changed on the disk and could not be had then: who finds the node next waits for them. */
 	bool stale;
-	/* fs has begun anew since the node was held; and since somebody has synced it, so that what was written may be
-	 * lost. */
-	bool let_go, reverted;
+	/* fs has begun anew since the node was held. */
+	bool let_go;
 	uint8_t length;
 	char name[REMOTE_NAME];
 };
 
 #define REMOTE_BUCKETS 64
 
+/* A bit an inode, by its number modulo REMOTE_BITS: changed since it was synced; so that the change is lost, which the
+ * next fsync says. A bit that two share says it once too often. */
+#define REMOTE_BITS 65536UL
+struct remote_changes {
+	uint64_t changed[REMOTE_BITS / 64], lost[REMOTE_BITS / 64];
+};
+
 struct remote_mount {
 	/* fs's number. */
 	uint32_t number, idle_count;
 	struct remote_node *buckets[REMOTE_BUCKETS];
 	struct link idle;
+	struct remote_changes *changes;
 };
 
 static inline struct remote_node *remote_of(struct node *n)
@@ -53,16 +60,32 @@ static inline uint32_t remote_inode(const struct node *n)
 	return (uint32_t)n->inode;
 }
 
+static inline bool bit_is(const uint64_t *bits, const struct node *n)
+{
+	return bits[n->inode % REMOTE_BITS / 64] >> n->inode % 64 & 1;
+}
+static inline void bit_set(uint64_t *bits, const struct node *n, bool on)
+{
+	uint64_t *word = &bits[n->inode % REMOTE_BITS / 64], bit = 1UL << n->inode % 64;
+
+	*word = on ? *word | bit : *word & ~bit;
+}
+static inline void remote_changed(const struct node *n)
+{
+	bit_set(remote_mount_of(n)->changes->changed, n, true);
+}
+
 /* remote.c */
 /* The node of an inode that has none yet and is held for it, with one reference. */
 int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */
 void remote_idle_end(struct remote_mount *m);
 
-/* fs has begun anew: all nodes of all mounts are to be held again, as soon as the disk allows it. */
-void remote_let_go(void);
-/* Whether some have to be tried later. */
-bool remote_hold_again(void);
+/* What fs said of how often it was started. If it has begun anew, all changes are lost, and all nodes of all mounts are to
+ * be held again, as soon as the disk allows it. */
+void remote_began(uint32_t starts);
+/* Whether there were any to hold again. */
+bool remote_holds_again(void);
 
 /* data.c */
 extern const struct file_operations remote_files;
