@@ -16,8 +16,11 @@ from tests.trio.test_minixfs import sound
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
 
-WORK = """mkdir /mnt; mount -t minix /dev/checked /mnt && worker --seed 1 --operations 400 /mnt; echo status $?; umount /mnt
-mount -t minix /dev/checked /mnt && for f in /mnt/w1/?/s*; do cat $f >/dev/null || echo bad; done; umount /mnt; echo end"""
+WORK = """
+    mkdir /mnt; mount -t minix /dev/checked /mnt && worker --seed 1 --operations 400 /mnt; echo status $?; umount /mnt
+    mount -t minix /dev/checked /mnt; for f in /mnt/w1/?/s*; do cat $f >/dev/null || echo bad; done; umount /mnt
+    echo end
+"""
 #: Twice by the checksums, once past them, and once more by them: written anew, it is believed again.
 LIES = """
     exec </dev/console >/dev/console; stty -echo; mkdir /mnt
@@ -31,12 +34,7 @@ LIES = """
 
 
 def disk(image: Path) -> tuple[str, ...]:
-    return (
-        "-drive",
-        f"file={image},if=none,id=disk,format=raw,cache=writethrough",
-        "-device",
-        "virtio-blk-pci,drive=disk",
-    )
+    return ("-drive", f"file={image},if=none,id=disk,format=raw", "-device", "virtio-blk-pci,drive=disk")
 
 
 @pytest.mark.parametrize("block", [1024, 4096])
@@ -54,7 +52,7 @@ def test_a_disk_that_gives_no_wrong_answer_is_the_same_disk(kernel: Kernel, tmp_
     assert promises.errors == 0
     judged = judge(promises, sound(image).tree(), "/mnt")
     assert judged.lost + judged.wrong == []
-    assert judged.promises > 5
+    assert judged.promises > 0
 
 
 def test_what_is_not_as_it_was_written_is_an_error(kernel: Kernel, tmp_path: Path) -> None:
