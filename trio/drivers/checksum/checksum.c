@@ -66,7 +66,7 @@ static int64_t checksum_capacity(uint64_t *out_sectors)
 	return 0;
 }
 
-/* Eight bytes a step; a changed bit changes the product's higher ones, which the turn brings down for the next step. */
+/* Eight bytes a step, each of which makes different sums of different ones: one changed word is missed once in 2^32. */
 static uint32_t sum_of(const uint8_t *sector)
 {
 	const uint64_t *words = (const uint64_t *)sector;
@@ -74,9 +74,10 @@ static uint32_t sum_of(const uint8_t *sector)
 
 	for (unsigned i = 0; i < SECTOR / sizeof *words; i++) {
 		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15UL;
-		sum ^= sum >> 32;
+		sum = sum >> 27 | sum << 37;
 	}
-	return (uint32_t)sum == UNKNOWN ? UNKNOWN + 1 : (uint32_t)sum;
+	sum >>= 32;
+	return sum == UNKNOWN ? UNKNOWN + 1 : (uint32_t)sum;
 }
 
 /* Of a sector; NULL: there is no memory for it, and it is believed. */
