@@ -18,7 +18,7 @@ from tests.trio.questions import failed_questions
 
 ROOT = Path(__file__).parents[2] / "trio"
 NAMED = ROOT / "config" / "structures"
-ALL = ("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus")
+ALL = ("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus", "checksum")
 Domains = list[tuple[str, tuple[str, ...]]]
 
 
