@@ -162,7 +162,7 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
             each
             for inside, handlers in places
             for name in (
-                [f"{provided[inside]}_{member}"]
+                [f"{provided[inside]}_{member}", f"{Path(inside).name}_{member}"]
                 if handlers and inside in provided
                 else tables.get((inside, handlers, member), ())
             )

@@ -76,6 +76,8 @@ def foreign_includes(root: Path) -> Iterator[str]:
     for service in found:
         folder = root / service.sources
         allowed = {*PORT, "endpoints.h", "call_names.h", f"{service.provides}_serve.h"}
+        # Who provides what it calls itself has names of its own for its handlers.
+        allowed |= {f"{service.provides}_table.h"} if service.provides in service.calls else set()
         allowed |= {f"{name}.h" for name in service.calls} | ({"kernel.h"} if service.kernel else set())
         allowed |= {f"{above.provides}.h" for above in found if service.provides in above.calls}  # to notify
         abi = {f"abi/{path.name}" for path in (root / "interfaces" / "abi").glob("*.h")}

@@ -83,7 +83,8 @@ def test_the_file_system_is_stopped_under_load_and_what_was_synced_is_there(
     kernel: Kernel, program: Program, programs: dict[str, bytes], tmp_path: Path
 ) -> None:
     """Expected: who wrote is told by fsync, once for each end, that it may be lost; what fsync answered for is there;
-    on the disk nothing is wrong but marks without an owner, as after a power cut. Broken: a write that is lost in silence, a node that stands for another file."""
+    on the disk nothing is wrong but marks without an owner, as after a power cut. Broken: a write that is lost in
+    silence, a node that stands for another file."""
     image = tmp_path / "image"
     make(image, 4096, 4096, 512)
     said, console = reincarnated(kernel, program, programs, image, "fs")

@@ -34,6 +34,8 @@ RINGS: dict[frozenset[str], int] = {
     frozenset({"file_ready", "epoll_poll"}): 5,
     # Bridges behind bridges: the machine's maker, not a program.
     frozenset({"scan"}): 4,
+    # From the stub of a disk's call to the checked disk, and from there, by the same stub, to the disk below, once.
+    **{frozenset({f"block_{each}", f"checksum_{each}"}): 2 for each in ("capacity", "read", "write", "flush")},
 }
 #: And where services are processes.
 RINGS_OF_PROCESSES = {

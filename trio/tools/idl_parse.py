@@ -196,8 +196,10 @@ class Service:
         return f"ENDPOINT_{self.name.upper()}"
 
     def depends_on(self, other: Service) -> bool:
-        """It calls `other`, or asks it for a page that a copy found absent."""
-        return other.provides in self.calls or other.provides == PAGER != self.provides
+        """It calls `other`, or asks it for a page that a copy found absent. Who provides what it calls itself stands
+        before the others that provide it, and calls those alone."""
+        is_before = other.provides == self.provides and other.provides in other.calls
+        return (other.provides in self.calls and not is_before) or other.provides == PAGER != self.provides
 
 
 def parse(path: Path) -> Interface:

@@ -15,6 +15,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import TargetError, UsageError
@@ -95,12 +96,14 @@ def calls() -> dict[str, tuple[str, ...]]:
     """Each service, from above, with those that it may call or ask for a page: config/services.toml. Not one that calls
     nobody and is called by nobody, which has no boundary (rs)."""
     services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+
+    def is_below(other: dict[str, Any], of: dict[str, Any]) -> bool:
+        """Who provides what it calls itself calls the other providers, as its tools/idl_parse.py says."""
+        is_before = other["provides"] == of["provides"] and other["provides"] in other["calls"]
+        return (other["provides"] in of["calls"] and not is_before) or other["provides"] == _PAGER != of["provides"]
+
     return {
-        name: tuple(
-            each
-            for each, other in services.items()
-            if other["provides"] in of["calls"] or other["provides"] == _PAGER != of["provides"]
-        )
+        name: tuple(each for each, other in services.items() if is_below(other, of))
         for name, of in services.items()
         if of["calls"] or any(of["provides"] in other["calls"] for other in services.values())
     }

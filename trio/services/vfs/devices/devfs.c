@@ -89,6 +89,7 @@ static const struct device devices[] = {
 	{ "ttyS0", S_IFCHR | 0660, DEVICE(4, 64), &terminal_files, terminal_open, NULL },
 	{ "ram0", S_IFBLK | 0660, DISK_RAM, &disk_files, disk_open, NULL },
 	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open, NULL },
+	{ "checked", S_IFBLK | 0660, DISK_CHECKED, &disk_files, disk_open, NULL },
 	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open, NULL },
 	/* What else stands there from the beginning. */
 	{ "fd", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd" },

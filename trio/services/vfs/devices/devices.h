@@ -29,5 +29,6 @@ int64_t display_open(uint32_t task, struct file *f);
 
 #define DISK_RAM DEVICE(1, 0)
 #define DISK_VIRTIO DEVICE(254, 0)
+#define DISK_CHECKED DEVICE(253, 0)
 
 #endif

@@ -1,4 +1,4 @@
-/* disk.c: /dev/ram0 and /dev/vda: a disk's bytes in order. Whole sectors go between driver and client;
+/* disk.c: /dev/ram0, /dev/vda and /dev/checked: a disk's bytes in order. Whole sectors go between driver and client;
  * parts of one through the file's own sector buffer, so that a call that waits for the disk finds there, when it
  * runs again, what an earlier run has read. */
 #include "abi/termios.h"
@@ -23,7 +23,9 @@ uint32_t disk_endpoint(uint32_t number)
 {
 	if (number == DISK_RAM)
 		return ENDPOINT_RAM_BLOCK;
-	return number == DISK_VIRTIO ? ENDPOINT_VIRTIO_BLK : 0;
+	if (number == DISK_VIRTIO)
+		return ENDPOINT_VIRTIO_BLK;
+	return number == DISK_CHECKED ? ENDPOINT_CHECKSUM : 0;
 }
 
 int64_t disk_open(uint32_t task, struct file *f)

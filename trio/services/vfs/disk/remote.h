@@ -81,8 +81,8 @@ int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
 /* Of those that nobody holds, the one that has been unused for the longest goes. */
 void remote_idle_end(struct remote_mount *m);
 
-/* What fs said of how often it was started. If it has begun anew, all changes are lost, and all nodes of all mounts are to
- * be held again, as soon as the disk allows it. */
+/* What fs said of how often it was started. If it has begun anew, all changes are lost, and all nodes of all mounts are
+ * to be held again, as soon as the disk allows it. */
 void remote_began(uint32_t starts);
 /* Whether there were any to hold again. */
 bool remote_holds_again(void);

@@ -1,0 +1,176 @@
+/* checksum.c: a disk whose driver is not believed: it stands before the virtio disk, or, where there is none, before
+ * the memory disk, and keeps a checksum of each sector that was read or written through it. What is read must be what
+ * was written, or read, last: else EIO, and a line in the log. So a driver's or a disk's wrong answers are found: other
+ * bytes, another sector's, a write that was not done.
+ *
+ * Checksums are in memory, and last as long as the machine is on: a sector that was not met yet is believed once.
+ * A write that has not ended may be on the disk or not; until it has, its sectors are as if not met. Whoever writes to
+ * the disk beside this service, as by /dev/vda, makes what was written there wrong. */
+#include "block.h"
+#include "block_table.h"
+
+#define SECTOR 512UL
+/* Of block.idl: bytes a call. */
+#define MOST 65536UL
+#define SUMS (PAGE / sizeof(uint32_t))
+#define TABLES (PAGE / sizeof(uint32_t *))
+/* 256 MiB: one page of tables. */
+#define SECTORS_MOST (TABLES * SUMS)
+/* Not met yet; no sector has this sum. */
+#define UNKNOWN 0
+
+static struct {
+	/* Of the disk below, and how long it is; 0: not looked for yet, or there is none. */
+	uint32_t endpoint;
+	uint64_t sectors;
+	/* By sector, tables of sums; each is there from the first sector on that needs it. */
+	uint32_t **tables;
+	/* What has been read, before it is believed. */
+	uint8_t *data;
+	uint64_t found;
+} checked;
+
+static void checksum_start(void)
+{
+}
+
+/* The disk below notifies those above; whoever asked here asks again. */
+static void checksum_notified(uint64_t bits)
+{
+}
+
+static int64_t disk_below(void)
+{
+	uint32_t endpoint = ENDPOINT_VIRTIO_BLK;
+	uint64_t sectors;
+	int64_t result;
+
+	if (checked.sectors)
+		return 0;
+	result = block_capacity(endpoint, &sectors);
+	if (result == -ENODEV) {
+		endpoint = ENDPOINT_RAM_BLOCK;
+		result = block_capacity(endpoint, &sectors);
+	}
+	if (result < 0 || sectors > SECTORS_MOST)
+		return -ENODEV;
+	checked.endpoint = endpoint;
+	checked.sectors = sectors;
+	return 0;
+}
+
+static int64_t checksum_capacity(uint64_t *out_sectors)
+{
+	TRY(disk_below());
+	*out_sectors = checked.sectors;
+	return 0;
+}
+
+/* Eight bytes a step, each of which makes different sums of different ones: one changed word is missed once in 2^32. */
+static uint32_t sum_of(const uint8_t *sector)
+{
+	const uint64_t *words = (const uint64_t *)sector;
+	uint64_t sum = SECTOR;
+
+	for (unsigned i = 0; i < SECTOR / sizeof *words; i++) {
+		sum = (sum ^ words[i]) * 0x9e3779b97f4a7c15UL;
+		sum = sum >> 27 | sum << 37;
+	}
+	sum >>= 32;
+	return sum == UNKNOWN ? UNKNOWN + 1 : (uint32_t)sum;
+}
+
+/* Of a sector; NULL: there is no memory for it, and it is believed. */
+static uint32_t *sum_at(uint64_t sector)
+{
+	uint32_t **table = &checked.tables[sector / SUMS];
+
+	if (!*table)
+		*table = pages_take(1);
+	return *table ? &(*table)[sector % SUMS] : NULL;
+}
+
+/* The table of tables, and behind it room for the data; what a process before had. */
+static bool memory_take(void)
+{
+	checked.tables = (uint32_t **)kept(ENDPOINT_CHECKSUM);
+	if (!checked.tables)
+		checked.tables = pages_take(pages_for(PAGE + MOST));
+	if (!checked.tables)
+		return false;
+	keep(ENDPOINT_CHECKSUM, (uint64_t)checked.tables);
+	checked.data = (uint8_t *)checked.tables + PAGE;
+	return true;
+}
+
+/* 0, or why there is nothing to ask the disk below. Memory is taken when the disk is first used. */
+static int64_t may_transfer(uint64_t sector, uint64_t length, bool write)
+{
+	TRY(disk_below());
+	if (length % SECTOR || length > MOST)
+		return -EINVAL;
+	if (sector > checked.sectors || length / SECTOR > checked.sectors - sector)
+		return write ? -ENOSPC : -EINVAL;
+	if (!checked.tables && !memory_take())
+		return write ? -ENOMEM : -EIO;
+	return 0;
+}
+
+static int64_t checksum_read(uint64_t sector, struct grant to)
+{
+	TRY(may_transfer(sector, to.length, false));
+	TRY(block_read(checked.endpoint, sector, grant_write(checked.data, to.length)));
+	for (uint64_t at = 0; at < to.length; at += SECTOR) {
+		uint32_t *known = sum_at(sector + at / SECTOR), sum = known ? sum_of(checked.data + at) : UNKNOWN;
+
+		if (!known)
+			continue;
+		if (*known == UNKNOWN)
+			*known = sum;
+		if (*known != sum) {
+			checked.found++;
+			log_line("checksum: sector %lu is not what was written (%lu such answers)",
+				 sector + at / SECTOR, checked.found);
+			return -EIO;
+		}
+	}
+	return copy_out(to, 0, checked.data, to.length);
+}
+
+/* What the disk below has written is what `from` held when it said so: it compares. */
+static int64_t checksum_write(uint64_t sector, struct grant from)
+{
+	int64_t result;
+
+	TRY(may_transfer(sector, from.length, true));
+	for (uint64_t at = 0; at < from.length; at += SECTOR) {
+		uint32_t *known = sum_at(sector + at / SECTOR);
+
+		if (known)
+			*known = UNKNOWN;
+	}
+	result = block_write(checked.endpoint, sector, from);
+	if (result < 0)
+		return result;
+	TRY(copy_in(checked.data, from, 0, from.length));
+	for (uint64_t at = 0; at < from.length; at += SECTOR) {
+		uint32_t *known = sum_at(sector + at / SECTOR);
+
+		if (known)
+			*known = sum_of(checked.data + at);
+	}
+	return 0;
+}
+
+static int64_t checksum_flush(void)
+{
+	TRY(disk_below());
+	return block_flush(checked.endpoint);
+}
+
+const struct block_service checksum_service = { .start = checksum_start,
+						.notified = checksum_notified,
+						.capacity = checksum_capacity,
+						.read = checksum_read,
+						.write = checksum_write,
+						.flush = checksum_flush };
