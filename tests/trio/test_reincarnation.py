@@ -126,7 +126,7 @@ def in_guest(kernel: Kernel, user_programs: Path, tmp_path: Path) -> Callable[[s
 def test_the_next_fsync_of_a_file_says_that_a_change_is_lost(
     in_guest: Callable[[str, str], Outcome], disk: str
 ) -> None:
-    """Broken: an fsync that answers for what an fs before did not write; of the memory disk, which makes nobody wait."""
+    """Broken: an fsync that answers for what an fs before did not write. The memory disk makes nobody wait."""
     ended = in_guest(TOLD_ONCE, disk)
     assert ended.bulk.decode().splitlines() == ["1", "0", "synced"], ended
 
