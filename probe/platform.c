@@ -116,6 +116,7 @@ const char *platform_self(const char *argv0)
 			self_path[n] = '\0';
 			if (access(self_path, X_OK) == 0)
 				return self_path;
+			self_path[0] = '\0'; /* of a file that is gone, or never had a name */
 		}
 	}
 #endif

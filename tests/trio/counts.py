@@ -19,8 +19,8 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 21176,
-        "proc/execl": 35567,
+        "proc/fork-exit": 21233,
+        "proc/execl": 35047,
         "ctx/pipe-pair@same-cpu": 1707,
         "syscall/open-close": 939,
         "mem/touch@pages=64": 797,

@@ -94,7 +94,7 @@ def current() -> frozenset[str]:
 
 def calls() -> dict[str, tuple[str, ...]]:
     """Each service, from above, with those that it may call or ask for a page: config/services.toml. Not one that calls
-    nobody and is called by nobody, which has no boundary (rs)."""
+    nobody and whom nobody calls or asks, which has no boundary (rs)."""
     services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
 
     def is_below(other: dict[str, Any], of: dict[str, Any]) -> bool:
@@ -105,7 +105,7 @@ def calls() -> dict[str, tuple[str, ...]]:
     return {
         name: tuple(each for each, other in services.items() if is_below(other, of))
         for name, of in services.items()
-        if of["calls"] or any(of["provides"] in other["calls"] for other in services.values())
+        if of["calls"] or any(of["provides"] in (*other["calls"], _PAGER) for other in services.values())
     }
 
 

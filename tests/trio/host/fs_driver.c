@@ -34,17 +34,17 @@ static void wait_for_disk(void)
 {
 	static long tries;
 	uint64_t came = 0;
-	uint32_t on, room;
+	uint32_t on, room, starts;
 
 	(void)fs_service.waited(&on);
-	(void)fs_service.came(&came, &room);
+	(void)fs_service.came(&came, &room, &starts);
 	while (!(came >> on & 1)) {
 		if (++tries > TRIES_MOST || !disk_goes_on()) {
 			fprintf(stderr, "the call waits for %u, and nothing is under way\n", on);
 			exit(3);
 		}
 		deliver();
-		(void)fs_service.came(&came, &room);
+		(void)fs_service.came(&came, &room, &starts);
 	}
 }
 
@@ -192,6 +192,7 @@ static bool do_inode(const char *command, const char *line)
 	unsigned long long x = 0;
 	struct file_attributes a = { 0 };
 	int64_t result = 0;
+	uint32_t starts;
 
 	if (sscanf(line, "%*s %u %llu", &inode, &x) < 1)
 		return false;
@@ -211,7 +212,7 @@ static bool do_inode(const char *command, const char *line)
 		a.mode = (uint32_t)x;
 		CALL(result, set_attributes, mount, inode, SET_MODE, grant_read(&a, sizeof(a)));
 	} else if (strcmp(command, "sync") == 0)
-		CALL(result, sync, mount, inode);
+		CALL(result, sync, mount, inode, &starts);
 	else if (strcmp(command, "readlink") == 0) {
 		CALL(result, readlink, mount, inode, grant_write(data, 4096));
 		printf("%lld %.*s\n", (long long)result, result > 0 ? (int)result : 0, (char *)data);
