@@ -81,9 +81,15 @@ static void await(const char *name, unsigned before)
 
 int main(int argc, char **argv)
 {
-	int updates = atoi(argv[2]), stops = atoi(argv[3]);
+	int updates, stops;
+	char **program;
 	pid_t child;
 
+	if (argc < 4)
+		return 2;
+	program = argv + 4;
+	updates = *program ? atoi(argv[2]) : 0;
+	stops = atoi(argv[3]);
 	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	child = fork();
 	if (child == 0) {
@@ -92,13 +98,14 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < updates; i++) {
 		unsigned long size;
-		void *text = file(argv[4 + i % (argc - 4)], &size);
+		void *text = file(*program, &size);
 		unsigned before = starts(argv[1]);
 
 		if (syscall(SYS_init_module, text, size, argv[1]) != 0)
 			printf("update: errno %d\n", errno);
 		await(argv[1], before);
 		free(text);
+		program = program[1] ? program + 1 : argv + 4;
 	}
 	for (int i = 0; i < stops; i++) {
 		unsigned before = starts(argv[1]);

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,14 @@ static void need(int works, const char *call)
 		return;
 	perror(call);
 	exit(2);
+}
+
+static int remove_one(const char *path, const struct stat *is, int kind, struct FTW *where)
+{
+	(void)is;
+	(void)kind;
+	(void)where;
+	return remove(path);
 }
 
 static pid_t start(int ledger[2], const char *seed_and_who, char **words)
@@ -154,12 +163,8 @@ static void once(unsigned long seed, char **argv)
 	printf("#faults %lu %d%s%s%s%s\n", seed, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
 	       ended ? "" : " hung", gone ? "" : " process", ended && has_files(folder) ? " file" : "",
 	       kept() > before ? " ipc" : "");
-	if (!ended || rmdir(folder) != 0) {
-		char remove[300];
-
-		snprintf(remove, sizeof remove, "rm -rf '%s'", folder);
-		(void)!system(remove);
-	}
+	if (!ended || rmdir(folder) != 0)
+		(void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(int argc, char **argv)
