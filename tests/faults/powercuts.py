@@ -12,7 +12,6 @@ Exit status 1: with one of Trio's, something was lost, wrong or damaged.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,7 +26,7 @@ from kernometer.faults.cuts import MODES, cut, drawn
 from kernometer.faults.minixfs import Image
 from kernometer.guests import trio
 from kernometer.stats.shares import wilson
-from scripts.section import here, written
+from scripts.section import commit, here, written
 from tests.faults.disks import Disk, may_be_unread, sectors, used_again
 from tests.faults.recording import Recording, record
 from tests.trio.boot import Kernel
@@ -135,12 +134,6 @@ def campaign(kernel: Kernel, given: argparse.Namespace, say: Say) -> Found:
 
 def _share(count: int, number: int, of: int) -> int:
     return count * (number + 1) // of - count * number // of
-
-
-def commit() -> str:
-    """What is checked out, and whether anything was changed since."""
-    words = ("git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
 def _interval(count: int, of: int) -> str:

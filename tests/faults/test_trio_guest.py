@@ -40,7 +40,7 @@ def guests(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:  # noqa: F811 
     assert guest_cache.is_dir()
     for structure in {*STRUCTURES} - trio.current():
         trio.add(structure)
-    codes = {SERVICE: campaign.disassembled(SERVICE)}
+    codes = {SERVICE: campaign.disassembled(SERVICE, trio.objects()[SERVICE])}
     with ExitStack() as stack:
         made = tuple(
             stack.enter_context(TrioGuest(QemuTarget.from_spec(f"trio-{structure}"), codes, 1, 100))

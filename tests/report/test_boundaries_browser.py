@@ -11,7 +11,7 @@ import pytest
 from kernometer.explain.partitions import cut_of, plan, target
 from kernometer.report.matrix import render
 from kernometer.stats.series import Column, series
-from tests.report.test_browser import axe, browser, pytestmark, visit
+from tests.report.test_browser import browser, no_violations, pytestmark, visit
 from tests.stats.simulate import path_result
 
 __all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
@@ -36,10 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
-    shown = visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
-    found = axe.Axe().run(shown)
-    shown.context.close()
-    assert found.violations_count == 0, found.generate_report()
+    no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
 
 
 @pytest.mark.parametrize("width", [1280, 768, 400, 320])

@@ -63,6 +63,13 @@ def open_all(page: Any) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
 
 
+def no_violations(page: Any) -> None:
+    """None of any rule that axe knows, in a page that may be evaluated; else axe's report. The page is closed."""
+    found = axe.Axe().run(page)
+    page.context.close()
+    assert found.violations_count == 0, found.generate_report()
+
+
 LOOKS = [("light", DESKTOP), ("dark", PHONE)]
 EVERY_LOOK = [*LOOKS, ("light", PHONE), ("dark", DESKTOP)]
 
@@ -80,9 +87,7 @@ def test_axe_finds_nothing(
     """Expected: no violation of any rule that axe knows, with everything opened. Its report names what is wrong."""
     page = visit(browser, pages[name], color_scheme=scheme, viewport=viewport, bypass_csp=True)  # axe is evaluated
     open_all(page)
-    found = axe.Axe().run(page)
-    page.context.close()
-    assert found.violations_count == 0, found.generate_report()
+    no_violations(page)
 
 
 def test_axe_would_find_something(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernometer.report.matrix import render
-from tests.report.test_browser import axe, browser, pytestmark, visit
+from tests.report.test_browser import browser, no_violations, pytestmark, visit
 from tests.report.test_matrix import made
 
 __all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
@@ -24,10 +24,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
-    shown = visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True)
-    found = axe.Axe().run(shown)
-    shown.context.close()
-    assert found.violations_count == 0, found.generate_report()
+    no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
 
 
 @pytest.mark.parametrize("width", [1280, 768, 400, 320])

@@ -28,13 +28,19 @@ void server_lose(struct server *s)
 	}
 }
 
-/* The same words to the same service: grants have another generation in each call. */
+/* So many of a call's words tell it from others: grants have another generation in each. */
+static unsigned telling_words(const struct caller *c)
+{
+	return MIN(HEADER_WORDS(c->header), REGISTER_WORDS);
+}
+
+/* The same words to the same service. */
 static bool was_struck(const struct server *s, const struct task *t)
 {
 	const struct caller *c = &t->caller;
 
 	return s->lives.struck.header == c->header && s->lives.struck.task == t->number &&
-	       memcmp(s->lives.struck.words, c->words, HEADER_WORDS(c->header) * sizeof *c->words) == 0;
+	       memcmp(s->lives.struck.words, c->words, telling_words(c) * sizeof *c->words) == 0;
 }
 
 /* A call that was under way when two processes ended one after the other would end the next one too. */
@@ -53,7 +59,7 @@ static void send_again(struct server *s, struct task *t, bool was_under_way)
 	if (was_under_way) {
 		s->lives.struck.task = t->number;
 		s->lives.struck.header = c->header;
-		words_copy(s->lives.struck.words, c->words, MIN(HEADER_WORDS(c->header), REGISTER_WORDS));
+		words_copy(s->lives.struck.words, c->words, telling_words(c));
 	}
 	s->lives.calls_waited++;
 	queue_add(&s->callers, &c->link);
@@ -185,9 +191,11 @@ bool server_load(uint32_t domain)
 int64_t server_ready(struct server *s, uint64_t counters_at)
 {
 	s->counters_at = counters_at;
-	if (s->lives.starts == 1)
+	/* The first of all, or it says so again. */
+	if (!s->lives.ended_at)
 		return 0;
 	s->lives.pause = now() - s->lives.ended_at;
+	s->lives.ended_at = 0;
 	log_line("%s has begun anew, after %lu ns", domains[s->domain].name, s->lives.pause);
 	/* What those above wait for may have been told to the one that ended. */
 	server_tell_above(s);

@@ -13,6 +13,7 @@ struct server;
 struct lives {
 	/* Of enum server_life; see struct server_numbers. */
 	uint32_t now, starts, faults, beats, answers;
+	/* ended_at: 0 where a process is ready. */
 	nanoseconds ended_at, pause;
 	uint64_t calls_waited;
 	/* The present one is to end: now; once it has nothing to do. */

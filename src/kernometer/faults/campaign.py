@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from kernometer import __version__
 from kernometer.cache import sha256
@@ -45,7 +46,8 @@ class Wanted:
 
 def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     """Headers and records as they come, structure by structure. Raises MissingError, BuildError, TargetError."""
-    codes = {name: disassembled(name) for name in wanted.services}
+    compiled = trio.objects()
+    codes = {name: disassembled(name, compiled[name]) for name in wanted.services}
     with ExitStack() as held:
         guests = [
             held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, say))
@@ -63,7 +65,17 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
         if not faults:
             raise UsageError("The worker passes no place of such a fault.", "Name other services or kinds.")
         for guest, without in zip(guests, usual, strict=True):
-            yield _header(wanted, guest, without, sum(map(len, common.values())))
+            yield header(
+                wanted,
+                guest.target,
+                sources=guest.target.guest.manifest.package_sha256,
+                worker=worker.program(FLAGS).read_bytes(),
+                drivers=drivers,
+                services=[name for name in wanted.services if name not in drivers],
+                together=[target.name for target in wanted.targets],
+                places=sum(map(len, common.values())),
+                usual=without,
+            )
             yield from _records(guest, faults, without, wanted.jobs, say)
 
 
@@ -107,32 +119,42 @@ def in_parallel(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _header(wanted: Wanted, guest: TrioGuest, usual: Found, places: int) -> Header:
-    drivers = tuple(name for name in wanted.services if trio.is_driver(name))
+def header(
+    wanted: Wanted,
+    target: QemuTarget,
+    *,
+    sources: str,
+    worker: bytes,
+    drivers: Sequence[str],
+    services: Sequence[str],
+    together: Sequence[str],
+    places: int,
+    usual: Found,
+) -> Header:
+    """Of one guest's records. `worker`: the program."""
     return Header(
         kernometer=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         label=wanted.label,
-        target=guest.target.name,
-        image=guest.target.guest.image,
-        sources=guest.target.guest.manifest.package_sha256,
-        worker=sha256(worker.program(FLAGS).read_bytes()),
-        qemu=str(guest.target.qemu),
+        target=target.name,
+        image=target.guest.image,
+        sources=sources,
+        worker=sha256(worker),
+        qemu=str(target.qemu),
         seed=wanted.seed,
         count=wanted.count,
         operations=wanted.operations,
         kinds=tuple(wanted.kinds),
-        drivers=drivers,
-        services=tuple(name for name in wanted.services if name not in drivers),
-        together=tuple(target.name for target in wanted.targets),
+        drivers=tuple(drivers),
+        services=tuple(services),
+        together=tuple(together),
         places=places,
         usual=usual,
     )
 
 
-def disassembled(service: str) -> Code:
+def disassembled(service: str, path: Path) -> Code:
     """The service's object, disassembled. Raises TargetError if objdump cannot."""
-    path = trio.objects()[service]
     listing = ""
     for options in (("-dr", "-j", ".text", "--no-show-raw-insn"), ("-r",)):
         try:

@@ -4,28 +4,49 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import disks, programs
+from kernometer.guests import command, disks, programs, qemu, store
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import INITRD
-from kernometer.targets.saved import saving
+from kernometer.targets.booting import INITRD, TOLD
+from kernometer.targets.saved import saving, states
 
 BOOT_SECONDS = 300.0
 FSCK_SECONDS = 60
 _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 
 
+@contextmanager
+def laid_out(guest: store.Guest, files: Mapping[str, bytes]) -> Iterator[Path]:
+    """The directory of an emulator, with these files: its disks."""
+    with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
+        folder = Path(made)
+        booting.lay_out(guest, folder)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        for name in (booting.BEFORE, TOLD):
+            (folder / name).write_bytes(command.encoded(()))
+        yield folder
+
+
+def tell(folder: Path, key: str, words: tuple[str, ...]) -> None:
+    """Lays out for the saved guest of that key what it continues from, and the command that it then runs."""
+    (folder / TOLD).write_bytes(command.encoded(words))
+    for name in (INITRD, qemu.MEMORY, qemu.STATE):
+        (folder / name).symlink_to(states.folder() / key / name)
+
+
 def save(
-    name: str, argv: tuple[str, ...], initrd: bytes, laid_out: Callable[[], AbstractContextManager[Path]], into: Path
+    name: str, argv: tuple[str, ...], initrd: bytes, made: AbstractContextManager[Path], into: Path
 ) -> Iterator[None]:
-    """Boots the guest `name` in a directory that `laid_out` makes, until it is ready, and saves it `into`: see
-    states.obtain. Raises TargetError."""
-    with laid_out() as folder:
+    """Boots the guest `name` in a directory of `laid_out`, until it is ready, and saves it `into`: see states.obtain.
+    Raises TargetError."""
+    with made as folder:
         for place in (folder, into):
             (place / INITRD).write_bytes(initrd)
         watch = booting.Watch(folder, name)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from functools import partial
 
 import msgspec
 
-from kernometer import __version__
-from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import worker
-from kernometer.faults.campaign import Wanted, in_parallel
+from kernometer.faults.campaign import Wanted, header, in_parallel
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed, usual
 from kernometer.faults.linux_guest import Linux, sources
@@ -43,15 +40,26 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             chosen = faults(places, wanted.kinds, wanted.count, wanted.seed)
             if not chosen:
                 raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
-            header = _header(wanted, linux, places, max(normal.values(), key=lambda one: one.slowest_ns))
-            yield header
+            entered = dict.fromkeys(one.subject for one in places)
+            first = header(
+                wanted,
+                target,
+                sources=sources(),
+                worker=linux.worker,
+                drivers=[one for one in entered if one in DRIVERS],
+                services=[one for one in entered if one not in DRIVERS],
+                together=(target.name,),
+                places=len(places),
+                usual=max(normal.values(), key=lambda one: one.slowest_ns),
+            )
+            yield first
             once = partial(_record, linux, normal, panic_on_oops=False)
             again: list[tuple[int, Fault]] = []
             for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, say):
                 yield one
                 if oopsed(one.found):
                     again.append((one.number, one.fault))
-            yield msgspec.structs.replace(header, target=target.name + PANICS, count=len(again))
+            yield msgspec.structs.replace(first, target=target.name + PANICS, count=len(again))
             with_panic = partial(_record, linux, normal, panic_on_oops=True)
             yield from in_parallel(with_panic, again, wanted.jobs, target.name, say)
 
@@ -62,26 +70,3 @@ def _record(linux: Linux, normal: dict[str, Found], number: int, fault: Fault, *
     shown = found(seen)
     struck = int(seen.struck is not None)
     return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), found=shown)
-
-
-def _header(wanted: Wanted, linux: Linux, places: Sequence[Place], normal: Found) -> Header:
-    subjects = dict.fromkeys(one.subject for one in places)
-    return Header(
-        kernometer=__version__,
-        made=datetime.now(UTC).isoformat(timespec="seconds"),
-        label=wanted.label,
-        target=linux.target.name,
-        image=linux.target.guest.image,
-        sources=sources(),
-        worker=sha256(linux.worker),
-        qemu=str(linux.target.qemu),
-        seed=wanted.seed,
-        count=wanted.count,
-        operations=wanted.operations,
-        kinds=tuple(wanted.kinds),
-        drivers=tuple(one for one in subjects if one in DRIVERS),
-        services=tuple(one for one in subjects if one not in DRIVERS),
-        together=(linux.target.name,),
-        places=len(places),
-        usual=normal,
-    )

@@ -9,10 +9,9 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, module_words
-from kernometer.guests import command, disks, drivers, headers, initramfs, programs, qemu
+from kernometer.guests import disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD
+from kernometer.targets.booting import BULK, CONSOLE
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import POLL_SECONDS
@@ -160,22 +159,13 @@ class Linux:
             words += ["-device", f"virtio-blk-pci,drive={kind}"]
         return tuple(words)
 
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
+    def _folder(self) -> AbstractContextManager[Path]:
         """The emulator's directory, with new disks."""
-        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
-            booting.lay_out(self.target.guest, folder)
-            (folder / STRUCK).touch()
-            for kind, content in self._disks.items():
-                (folder / kind).write_bytes(content)
-            for name in (booting.BEFORE, TOLD):
-                (folder / name).write_bytes(command.encoded(()))
-            yield folder
+        return emulated.laid_out(self.target.guest, {STRUCK: b"", **self._disks})
 
     def _save(self, into: Path) -> Iterator[None]:
         self.say(f"Booting {self.target.name} to be saved …")
-        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder, into)
+        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder(), into)
 
     def _run(
         self,
@@ -191,9 +181,7 @@ class Linux:
         numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
         work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
-        (folder / TOLD).write_bytes(command.encoded(told))
-        for name in (INITRD, qemu.MEMORY, qemu.STATE):
-            (folder / name).symlink_to(states.folder() / self._key / name)
+        emulated.tell(folder, self._key, told)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored"), folder, 1) as (process, sockets):
             saving.restore(sockets[0], until)

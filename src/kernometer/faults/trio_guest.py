@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import mmap
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,12 +24,12 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
-from kernometer.guests import command, disks, elf, plugin, programs, qemu, trio
+from kernometer.guests import disks, elf, plugin, programs, qemu, trio
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BULK, CONSOLE, INITRD, TOLD, TRACE
+from kernometer.targets.booting import BULK, CONSOLE, TRACE
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
@@ -72,6 +71,7 @@ class TrioGuest:
     _linked: dict[str, Linked] = field(default_factory=dict)
     _pages: dict[str, Mapping[int, int]] = field(default_factory=dict)
     _initrd: bytes = b""
+    _disk: bytes = b""
     _key: str = ""
     _stop: int = 0
 
@@ -86,6 +86,7 @@ class TrioGuest:
         known = linked.images(kernel)
         self._linked = {name: linked.link(code, known) for name, code in self.codes.items()}
         self._initrd = booting.initrd("probe", self._files())
+        self._disk = disks.whole(disks.image("minix"))
         parts = (self.target.qemu.text, self.target.guest.image, *self._argv("saved"), sha256(self._initrd))
         self._key = sha256("\0".join(parts).encode())[:32]
         for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
@@ -153,29 +154,20 @@ class TrioGuest:
             words += ["-chardev", f"socket,id=debugger,fd={qemu.DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
         return tuple(words)
 
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
+    def _folder(self) -> AbstractContextManager[Path]:
         """The emulator's directory, with a new disk."""
-        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
-            booting.lay_out(self.target.guest, folder)
-            (folder / DISK).write_bytes(disks.whole(disks.image("minix")))
-            for name in (booting.BEFORE, TOLD):
-                (folder / name).write_bytes(command.encoded(()))
-            yield folder
+        return emulated.laid_out(self.target.guest, {DISK: self._disk})
 
     def _save(self, into: Path) -> Iterator[None]:
         self.say(f"Booting {self.target.name} to be saved …")
-        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder, into)
+        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder(), into)
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
         numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
         words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
         work = (f"/{_WORKER}", "--acknowledge", *words, *MEMORY_FOLDERS, DISK_FOLDER)
         told = ("/bin/sh", f"/{_SCRIPT}", f"/{_OBSERVED}", *work)
-        (folder / TOLD).write_bytes(command.encoded(told))
-        for name in (INITRD, qemu.MEMORY, qemu.STATE):
-            (folder / name).symlink_to(states.folder() / self._key / name)
+        emulated.tell(folder, self._key, told)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored", counting=counting), folder, 2) as (process, (monitor, debugger)):
             ask = saving.restore(monitor, until)

@@ -159,11 +159,6 @@ def is_driver(service: str) -> bool:
     return str(of[service]["sources"]).startswith("drivers/")
 
 
-def digest() -> str:
-    """Of the sources that kernels are built from now."""
-    return _digest(source_folder("trio"))
-
-
 def probe() -> Path:
     """`probe-trio`, static, from the cache if the probe's engine and the units are unchanged. Raises as `add` does.
 

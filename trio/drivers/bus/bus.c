@@ -139,10 +139,9 @@ static uint32_t bases_assign(struct function *f, unsigned count)
 		uint64_t base, length = base_length(f->place, at, port, wide, &base);
 
 		if (!bus.assigned)
-			base = 0;
-		if (length && !bus.assigned)
-			base = port ? window_take(&bus.ports_next, PORTS_END, length)
-				    : window_take(&bus.memory_next, bus.memory_end, MAX(length, PAGE));
+			base = !length ? 0
+			       : port  ? window_take(&bus.ports_next, PORTS_END, length)
+				       : window_take(&bus.memory_next, bus.memory_end, MAX(length, PAGE));
 		set(f->place, at, (uint32_t)base);
 		if (wide)
 			set(f->place, at + 4, (uint32_t)(base >> 32));

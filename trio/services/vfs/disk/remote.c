@@ -335,11 +335,9 @@ static bool hold_again(struct remote_mount *m, struct remote_node **at)
 
 bool remote_holds_again(void)
 {
-	bool had_let_go = has_let_go;
-
-	has_let_go = false;
-	if (!had_let_go)
+	if (!has_let_go)
 		return false;
+	has_let_go = false;
 	for (unsigned i = 0; i < MOUNTS; i++) {
 		struct remote_mount *m = remote_mounted(i);
 
