@@ -19,7 +19,7 @@
 struct file {
 	uint64_t number, version;
 	int loose;               /* changes since it was kept */
-	int is_kept, is_unknown; /* is_unknown: it could not be removed, and is to be */
+	int is_kept, is_unknown; /* is_unknown: it is to be removed: that failed, or an fsync did */
 	size_t length;
 	unsigned char bytes[LARGEST];
 };

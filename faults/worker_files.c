@@ -176,9 +176,17 @@ static const char *half_of(const struct tree *t, const struct name *n)
 	return t->halves[n >= t->names + w.names / 2];
 }
 
+/* An fsync that fails says that changes are lost, and the next one answers 0 without them: the file is then to be
+ * removed. */
+static int sync_file(struct name *n)
+{
+	n->file->is_unknown |= sync_path(n->path) != 0;
+	return n->file->is_unknown ? -1 : 0;
+}
+
 void op_fsync(const struct tree *t, struct name *n)
 {
-	if (sync_path(n->path) == 0 && sync_path(half_of(t, n)) == 0)
+	if (sync_file(n) == 0 && sync_path(half_of(t, n)) == 0)
 		keep(n);
 }
 
@@ -190,7 +198,7 @@ void op_sync(struct tree *t)
 	sync();
 	for (unsigned i = 0; i < w.names; i++)
 		if (t->names[i].file && !t->names[i].file->is_kept)
-			t->names[i].file->loose = sync_path(t->names[i].path) == 0 ? 0 : MOST_LOOSE;
+			t->names[i].file->loose = sync_file(&t->names[i]) == 0 ? 0 : MOST_LOOSE;
 	has_synced[0] = sync_path(t->halves[0]) == 0;
 	has_synced[1] = sync_path(t->halves[1]) == 0;
 	for (unsigned i = 0; i < w.names; i++) {
