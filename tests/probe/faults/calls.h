@@ -46,7 +46,6 @@ CALL(int, select, -1, E(EINTR, ENOMEM), (int n, fd_set *in, fd_set *out, fd_set 
      out, more, wait)
 CALL(int, setpgid, -1, E(EPERM), (pid_t process, pid_t group), process, group)
 CALL(int, setrlimit, -1, E(EPERM), (int what, const struct rlimit *to), what, to)
-CALL(pid_t, setsid, -1, E(EPERM), (void))
 CALL(int, setsockopt, -1, E(ENOMEM), (int s, int level, int what, const void *value, socklen_t n), s, level, what,
      value, n)
 CALL(int, sigaction, -1, E(EINVAL), (int number, const struct sigaction *action, struct sigaction *old), number, action,
