@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kernometer.__main__ import main
 from kernometer.errors import Status
+from kernometer.faults.outcomes import Found, outcome
 from kernometer.faults.records import Header, Record, line
 from tests.faults import make
 
@@ -57,6 +59,28 @@ def test_the_table_tells_shares_with_intervals_and_leaves_out_what_never_struck(
     assert "fail-stop, others, 3: masked 3 (43.9–100.0 %)" in told
     assert "1 of 2 faults struck. After 0 of them (0.0–79.3 %) all went on with all data." in told
     assert "fail-stop, others, 1: dead 1 (20.7–100.0 %)" in told
+
+
+def test_of_wrong_answers_it_is_told_how_many_the_system_said_so(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Expected: those of a driver after which the machine went on; neither another service's, nor of a kind that stops
+    it, nor one without wrong data. Broken: a share of found answers that others make larger."""
+    path = tmp_path / "campaign"
+    lost, refused = Found(ended="finished", lost=1), Found(ended="finished", refused=2, errors=1)
+    cases = [("serial", "not-done", lost), ("serial", "wrong-data", refused), ("fs", "not-done", lost)]
+    cases += [("serial", "null-write", lost), ("serial", "not-done", Found(ended="finished", errors=1))]
+    lines = [line(make.header("qemu:trio-micro"))]
+    for number, (service, kind, found) in enumerate(cases):
+        one = make.record(number)
+        fault = replace(one.fault, service=service, kind=kind)
+        lines.append(line(replace(one, fault=fault, found=found, outcome=outcome(found, found))))
+    path.write_bytes(b"".join(lines))
+    assert main(["faults", str(path)]) == Status.DONE
+    told = " ".join(capsys.readouterr().out.split())
+    assert "2 wrong answers of drivers were about data; of 1 of them the system said so (9.5–90.5 %)." in told
+    assert main(["faults", "--json", str(path)]) == Status.DONE
+    assert json.loads(capsys.readouterr().out)[0]["wrong_answers"] == {"faults": 2, "told": 1}
 
 
 def test_json_has_the_same_figures_and_every_fault(capsys: pytest.CaptureFixture[str], campaign: Path) -> None:

@@ -1,4 +1,5 @@
-"""Faults in guests: one of each kind in one place of two structures, and what becomes of the system."""
+"""Faults in guests: one of each kind in one place of two structures, wrong answers of a disk's driver, and what becomes
+of the system."""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ import pytest
 from kernometer.faults import campaign, kinds
 from kernometer.faults.draw import Fault
 from kernometer.faults.kinds import KINDS, Kind
-from kernometer.faults.outcomes import Found, found, outcome
-from kernometer.faults.trio_guest import TrioGuest
+from kernometer.faults.outcomes import Found, found, outcome, told, wrong
+from kernometer.faults.trio_guest import CHECKED, PLAIN, TrioGuest
 from kernometer.guests import trio
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by name here
 
 STRUCTURES = ("mono", "micro")
-SERVICE = "fs"
+SERVICE, DISK = "fs", "virtio_blk"
 #: An address that nobody has, and the first word of a message.
 VALUE = 0x12345 << 40
 #: Where the bytes of files are copied, and not names.
@@ -82,3 +83,40 @@ def test_a_fault_strikes_at_the_same_place_of_both(
         assert {*shown.services} <= {SERVICE}
         if kind in EXPECTED:
             assert outcome(shown, without) == EXPECTED[kind][number], (guest.target.name, shown)
+
+
+@pytest.fixture(scope="module")
+def disks(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:  # noqa: F811  # the fixture imported above
+    """The virtio disk as it is, and behind its checksums."""
+    assert guest_cache.is_dir()
+    for structure in {"micro"} - trio.current():
+        trio.add(structure)
+    codes = {DISK: campaign.disassembled(DISK, trio.objects()[DISK])}
+    with ExitStack() as stack:
+        target = QemuTarget.from_spec("trio-micro")
+        made = tuple(stack.enter_context(TrioGuest(target, codes, 1, 100, device)) for device in (PLAIN, CHECKED))
+        for guest in made:
+            assert guest.count().ended == "finished"
+            assert found(guest.run(None)).refused == 0
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("kind", "handler", "callee"), [("not-done", "block_write", "ask"), ("wrong-data", "ask", "copy_out")]
+)
+def test_a_disk_drivers_wrong_answers_are_found_behind_checksums(
+    disks: tuple[TrioGuest, ...], kind: Kind, handler: str, callee: str
+) -> None:
+    """Expected: writes that are not done and reads with a wrong bit are refused there; on the disk as it is data are
+    lost, or read wrong, and no answer is refused. Broken: a wrong answer that a program takes for right."""
+    code = disks[0].codes[DISK]
+    [offset] = [at for at, name in code.calls.items() if name == callee and code.function(at).startswith(handler)]
+    fault = Fault(DISK, offset, code.function(offset), kind, 20, 64)
+    plain, checked = (guest.run(fault) for guest in disks)
+    assert plain.struck
+    assert checked.struck
+    usual = Found(ended="finished", fsck=0)
+    assert found(plain).refused == 0
+    assert wrong(found(plain), usual) or found(plain).steps_failed
+    assert found(checked).refused > 0
+    assert told(found(checked))

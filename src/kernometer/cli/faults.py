@@ -27,6 +27,7 @@ EPILOG = """\b
 Examples:
   kernometer faults --on qemu:trio-micro,qemu:trio-mono --report out.html
   kernometer faults --on qemu:trio-micro --kinds null-write -n 20
+  kernometer faults --on qemu:trio-micro --services virtio_blk --checked
   kernometer faults --on qemu:linux-6.1+memory=256 --kinds wrong-data -n 20
   kernometer faults campaign.ndjson more.ndjson     show them as one
 
@@ -53,12 +54,18 @@ _T = TypeVar("_T", bound=str)
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=FAULTS, show_default=True, help="Faults each.")
 @click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
 @click.option("--services", metavar="S[,S...]", default="", help="Services to put them into [default: all].")
+@click.option("--functions", metavar="F[,F...]", default="", help="Functions of these to put them into [default: all].")
 @click.option(
     "--operations",
     type=click.IntRange(2, 100_000),
     default=OPERATIONS,
     show_default=True,
     help="What the program does that works all the while.",
+)
+@click.option(
+    "--checked",
+    is_flag=True,
+    help="Do it again with the virtio disk behind /dev/checked, which finds its wrong answers.",
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
 @options.label
@@ -73,7 +80,9 @@ def command(
     count: int,
     kinds: str,
     services: str,
+    functions: str,
     operations: int,
+    checked: bool,
     jobs: int | None,
     label: str,
     seed: int | None,
@@ -105,7 +114,9 @@ def command(
                 operations=operations,
                 kinds=_chosen("kind", kinds, KINDS),
                 services=_chosen("service", services, tuple(dict.fromkeys((*calls(), *SUBJECTS)))),
+                functions=frozenset(filter(None, functions.split(","))),
                 label=label,
+                checked=checked,
                 jobs=jobs or len(os.sched_getaffinity(0)),
             )
             found.append(_kept(env, wanted))
@@ -152,6 +163,8 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
         targets = [one for one in wanted.targets if is_trio(one.guest) is ours]
+        if targets and wanted.checked and not ours:
+            raise UsageError(f"{targets[0].name} has no /dev/checked.", "Leave out --checked.")
         if targets:
             services = [one for one in wanted.services if one in there]
             yield from run(replace(wanted, targets=targets, services=services), say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from kernometer.faults.kinds import Kind
 from kernometer.faults.outcomes import Found, found, outcome
 from kernometer.faults.places import Code, code
 from kernometer.faults.records import Header, Record
-from kernometer.faults.trio_guest import FLAGS, TrioGuest
+from kernometer.faults.trio_guest import CHECKED, FLAGS, PLAIN, TrioGuest
 from kernometer.guests import trio
 from kernometer.guests.suites import Say
 from kernometer.targets.qemu import QemuTarget
@@ -40,8 +40,14 @@ class Wanted:
     operations: int
     kinds: Sequence[Kind]
     services: Sequence[str]
+    functions: Collection[str]  #: which alone get faults; all, if there is none
     label: str
     jobs: int
+    checked: bool  #: whether each fault is also put where the worker's virtio disk is behind /dev/checked
+
+    def may_be_in(self, function: str) -> bool:
+        """`function`: also with an offset, "transfer+0x40"."""
+        return not self.functions or function.partition("+")[0] in self.functions
 
 
 def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
@@ -50,29 +56,35 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     codes = {name: disassembled(name, compiled[name]) for name in wanted.services}
     with ExitStack() as held:
         guests = [
-            held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, say))
+            held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, device, say))
             for target in wanted.targets
+            for device in ((PLAIN, CHECKED) if wanted.checked else (PLAIN,))
         ]
         usual = [_without_fault(guest, say) for guest in guests]
         common = {name: set.intersection(*(set(guest.passed(name)) for guest in guests)) for name in codes}
         places = {
-            (kind, name): [(at, of.function(at)) for at in kinds.places(kind, of) if at in common[name]]
+            (kind, name): [
+                (at, of.function(at))
+                for at in kinds.places(kind, of)
+                if at in common[name] and wanted.may_be_in(of.function(at))
+            ]
             for kind in wanted.kinds
             for name, of in codes.items()
         }
         drivers = [name for name in wanted.services if trio.is_driver(name)]
         faults = drawn(places, drivers, wanted.count, wanted.seed, wanted.operations)
         if not faults:
-            raise UsageError("The worker passes no place of such a fault.", "Name other services or kinds.")
+            raise UsageError("The worker passes no place of such a fault.", "Name other services, functions or kinds.")
         for guest, without in zip(guests, usual, strict=True):
             yield header(
                 wanted,
                 guest.target,
+                name=guest.name,
                 sources=guest.target.guest.manifest.package_sha256,
                 worker=worker.program(FLAGS).read_bytes(),
                 drivers=drivers,
                 services=[name for name in wanted.services if name not in drivers],
-                together=[target.name for target in wanted.targets],
+                together=[one.name for one in guests],
                 places=sum(map(len, common.values())),
                 usual=without,
             )
@@ -81,11 +93,11 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
 def _without_fault(guest: TrioGuest, say: Say) -> Found:
     """The run that others are compared with. Raises TargetError if it is not as it should be."""
-    say(f"{guest.target.name}: counting what the worker passes …")
+    say(f"{guest.name}: counting what the worker passes …")
     guest.count()
     usual = found(guest.run(None))
     if outcome(usual, usual) != "masked":
-        raise TargetError(f"{guest.target.name}: without a fault the worker does not end well: {usual}.")
+        raise TargetError(f"{guest.name}: without a fault the worker does not end well: {usual}.")
     return usual
 
 
@@ -95,7 +107,7 @@ def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int,
         shown = found(seen)
         return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
 
-    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.target.name, say)
+    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.name, say)
 
 
 def in_parallel(
@@ -123,6 +135,7 @@ def header(
     wanted: Wanted,
     target: QemuTarget,
     *,
+    name: str,
     sources: str,
     worker: bytes,
     drivers: Sequence[str],
@@ -136,7 +149,7 @@ def header(
         kernometer=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         label=wanted.label,
-        target=target.name,
+        target=name,
         image=target.guest.image,
         sources=sources,
         worker=sha256(worker),
@@ -150,6 +163,7 @@ def header(
         together=tuple(together),
         places=places,
         usual=usual,
+        functions=tuple(sorted(wanted.functions)),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from kernometer.faults.places import CALL_BYTES, Code
+from kernometer.faults.places import CALL, CALL_BYTES, JUMP, Code
 
 Kind = Literal[
     "null-write",
@@ -78,9 +78,10 @@ def places(kind: Kind, code: Code) -> tuple[int, ...]:
     return tuple(at for at, name in code.calls.items() if name != "__stack_chk_fail")
 
 
-def mutation(at: int, room: int) -> bytes:
-    """What is put at the address `at`: the call to the fault's code."""
-    return _relative(b"\xe8", at, room)
+def mutation(code: Code, offset: int, where: Where) -> bytes:
+    """What is put there: the call of the fault's code, or, in place of a jump, the jump."""
+    opcode = JUMP if code.text[offset] == JUMP else CALL
+    return _relative(opcode, where.text + offset, where.room)
 
 
 def machine_code(kind: Kind, value: int, code: Code, offset: int, where: Where) -> bytes:
@@ -128,14 +129,14 @@ class _Made:
         self.code += code
 
     def call(self, to: int) -> None:
-        self.code += _relative(b"\xe8", self.begin + len(self.code), to)
+        self.code += _relative(CALL, self.begin + len(self.code), to)
 
     def jump(self, to: int) -> None:
-        self.code += _relative(b"\xe9", self.begin + len(self.code), to)
+        self.code += _relative(JUMP, self.begin + len(self.code), to)
 
 
-def _relative(opcode: bytes, at: int, to: int) -> bytes:
-    return opcode + struct.pack("<i", to - at - CALL_BYTES)
+def _relative(opcode: int, at: int, to: int) -> bytes:
+    return struct.pack("<Bi", opcode, to - at - CALL_BYTES)
 
 
 def _use_after_free(made: _Made, value: int, where: Where) -> None:

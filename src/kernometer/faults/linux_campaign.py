@@ -31,7 +31,8 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             normal: dict[str, Found] = {}
             for subject in subjects:
                 say(f"{target.name}: counting what the worker enters of {subject} …")
-                places += linux.places(subject)
+                entered = linux.places(subject)
+                places += (one for one in entered if wanted.may_be_in(one.symbol.rpartition(":")[2]))
                 normal[subject] = usual(found(linux.run(None, subject)))
                 if outcome(normal[subject], normal[subject]) != "masked":
                     raise TargetError(
@@ -39,15 +40,18 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
                     )
             chosen = faults(places, wanted.kinds, wanted.count, wanted.seed)
             if not chosen:
-                raise UsageError("The worker enters no place of such a fault.", "Name other services or kinds.")
-            entered = dict.fromkeys(one.subject for one in places)
+                raise UsageError(
+                    "The worker enters no place of such a fault.", "Name other services, functions or kinds."
+                )
+            struck = dict.fromkeys(one.subject for one in places)
             first = header(
                 wanted,
                 target,
+                name=target.name,
                 sources=sources(),
                 worker=linux.worker,
-                drivers=[one for one in entered if one in DRIVERS],
-                services=[one for one in entered if one not in DRIVERS],
+                drivers=[one for one in struck if one in DRIVERS],
+                services=[one for one in struck if one not in DRIVERS],
                 together=(target.name,),
                 places=len(places),
                 usual=max(normal.values(), key=lambda one: one.slowest_ns),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Mapping
-from typing import Annotated, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -32,6 +32,8 @@ MEMORY_FOLDERS, DISK_FOLDER = ("/tmp", "/disk/minix"), "/disk/virtio"  # noqa: S
 DELAY_NS, DELAY_TIMES = 50_000_000, 3
 MOST_SENTENCES, MOST_SENTENCE = 4, 200
 _ENDS = re.compile(r"^trio: (\w+) ends: ", re.MULTILINE)
+#: What checksum.c says, and how often it has said so.
+_REFUSED = re.compile(r"^trio: checksum: sector \d+ is not what was written \((\d{1,9}) such answers\)$", re.MULTILINE)
 _BEGINS = re.compile(r"^trio: \w+ has begun anew, after (\d{1,18}) ns$", re.MULTILINE)
 #: What the kernel says at its end.
 _LAST_WORDS = re.compile(r"^trio: (?:Kernel panic|the first process ends)[^\n]*\n?(?:trio: [^\n]*)?", re.MULTILINE)
@@ -54,7 +56,7 @@ class Found(msgspec.Struct, frozen=True):
     ended: Ended
     slowest_ns: int = 0  #: the worker's longest operation, of the guest's time
     errors: int = 0  #: that the worker saw
-    wrong: int = 0  #: reads of the worker's with wrong bytes
+    wrong: int = 0  #: reads with wrong bytes: of the worker's, and of files of the virtio disk after all
     lost: int = 0  #: promises about synced data that do not hold, on all disks that could be looked at
     promises: int = 0
     strange: int = 0  #: files whose bytes were never written so
@@ -64,6 +66,7 @@ class Found(msgspec.Struct, frozen=True):
     services: tuple[str, ...] = ()  #: that ended, in order
     pauses_ns: tuple[int, ...] = ()  #: of each that began anew, from its end on, of the guest's time
     sentences: tuple[str, ...] = ()
+    refused: int = 0  #: answers of the disk that /dev/checked has refused
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -76,29 +79,39 @@ class _Step(msgspec.Struct, frozen=True):
     content: str = ""
 
 
-_STEPS = ("mounted", "worker", "afterwards", "listed", "unmounted")
-Count = Annotated[int, msgspec.Meta(ge=0)]
+_STEPS = ("known", "mounted", "worker", "afterwards", "listed", "unmounted", "compared")
+#: A step's exit status that says wrong data, which are counted.
+WRONG = 2
 
 
 def found(seen: Seen) -> Found:
-    """Judges the worker's files: on the disk's image always, in the guest's memory if the guest could list them."""
-    told = list(events(seen.output))
+    """Judges the worker's files: on the disk's image always, in the guest's memory if the guest could list them. What
+    it has listed of the disk must be what the image has."""
+    said = list(events(seen.output))
     console = seen.console.replace("\r\n", "\n")
-    promises = Promises.after(told)
+    promises = Promises.after(said)
     steps, files = _steps(seen.output)
     image = Image(seen.disk)
-    judged = [judge(promises, image.tree(), DISK_FOLDER)]
-    for folder in MEMORY_FOLDERS:
-        if any(one.event == "listed" and one.directory == folder and one.status == 0 for one in steps):
-            below = {path.removeprefix(folder): data for path, data in files.items() if path.startswith(f"{folder}/")}
-            judged.append(judge(promises, below, folder))
+    tree = image.tree()
+    judged = [judge(promises, tree, DISK_FOLDER)]
+    listed = {
+        folder: {path.removeprefix(folder): data for path, data in files.items() if path.startswith(f"{folder}/")}
+        for folder in (*MEMORY_FOLDERS, DISK_FOLDER)
+        if any(one.event == "listed" and one.directory == folder and one.status == 0 for one in steps)
+    }
+    judged += [judge(promises, below, folder) for folder, below in listed.items() if folder != DISK_FOLDER]
+    misread = [
+        f"{DISK_FOLDER}{path} is read otherwise than it is"
+        for path, data in listed.get(DISK_FOLDER, {}).items()
+        if tree.get(path) != data
+    ]
     words = _LAST_WORDS.findall(console)[-1:] if seen.ended == "dead" else []
-    sentences = [*words, *(one for each in judged for one in (*each.lost, *each.wrong)), *image.wrong]
+    sentences = [*words, *(one for each in judged for one in (*each.lost, *each.wrong)), *misread, *image.wrong]
     return Found(
         ended=seen.ended,
-        slowest_ns=max((one.slowest_ns for one in told), default=0),
+        slowest_ns=max((one.slowest_ns for one in said), default=0),
         errors=promises.errors,
-        wrong=promises.wrong,
+        wrong=promises.wrong + len(misread) + sum(one.event == "afterwards" and one.status == WRONG for one in steps),
         lost=sum(len(one.lost) for one in judged),
         promises=sum(one.promises for one in judged),
         strange=sum(len(one.wrong) for one in judged),
@@ -107,11 +120,12 @@ def found(seen: Seen) -> Found:
         steps_failed=tuple(
             f"{one.event} {one.directory}".strip()
             for one in steps
-            if one.status and not (one.event == "worker" and one.status == 2)  # wrong data, which is counted
+            if one.status and not (one.event in ("worker", "afterwards") and one.status == WRONG)
         ),
         services=tuple(_ENDS.findall(console)),
         pauses_ns=tuple(map(int, _BEGINS.findall(console))),
         sentences=tuple(one[:MOST_SENTENCE] for one in sentences[:MOST_SENTENCES]),
+        refused=max(map(int, _REFUSED.findall(console)), default=0),
     )
 
 
@@ -119,13 +133,23 @@ def outcome(of: Found, usual: Found) -> Outcome:
     """The worst that happened; `usual` is of the run without a fault."""
     if of.ended != "finished":
         return of.ended
-    if of.lost or of.strange or of.wrong or of.damage > usual.damage:
+    if wrong(of, usual):
         return "lost"
-    if of.errors or of.steps_failed or of.fsck != usual.fsck:
+    if of.errors or of.refused or of.steps_failed or of.fsck != usual.fsck:
         return "error"
     if of.services or of.slowest_ns > delay(usual):
         return "delayed"
     return "masked"
+
+
+def wrong(of: Found, usual: Found) -> bool:
+    """Whether data are not as they should be: on a disk, or as the worker read them."""
+    return bool(of.lost or of.strange or of.wrong or of.damage > usual.damage)
+
+
+def told(of: Found) -> bool:
+    """Whether the system said so: a program has met an error, or /dev/checked has refused an answer."""
+    return bool(of.errors or of.refused or of.steps_failed)
 
 
 def delay(usual: Found) -> int:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from kernometer.errors import TargetError
 from kernometer.guests import elf
 
-#: Bytes that a fault puts over an instruction: a call.
+#: Bytes that a fault puts over an instruction: a call, or a jump where a jump was.
 CALL_BYTES = 5
+CALL, JUMP = 0xE8, 0xE9
 _FUNCTION = re.compile(r"([0-9a-f]{16}) <(.+)>:")
 _INSTRUCTION = re.compile(r" *([0-9a-f]+):\t(\w+)(?: +([0-9a-f]+) <)?")
 _RELOCATION = re.compile(r"\s+([0-9a-f]+): (R_X86_64_\w+)\s+(\S+?)(?:-0x[0-9a-f]+)?$")
@@ -28,7 +29,7 @@ class Code:
     functions: Mapping[int, str]
     instructions: tuple[int, ...]
     targets: frozenset[int]  #: of jumps and of tables
-    calls: Mapping[int, str]  #: of each direct call, whom
+    calls: Mapping[int, str]  #: of each direct call, whom; so of a jump to another function, the last call of its own
     holes: tuple[tuple[int, int], ...]  #: offset and bytes of what the linker fills in
 
     def function(self, offset: int) -> str:
@@ -78,7 +79,7 @@ def code(service: str, content: bytes, listing: str) -> Code:
     text = content[section.offset : section.offset + section.size]
     functions: dict[int, str] = {}
     instructions: list[int] = []
-    targets: set[int] = set()
+    jumps: dict[int, int] = {}
     calls: dict[int, str] = {}
     holes: dict[int, int] = {}
     disassembly, _, tables = listing.partition("RELOCATION RECORDS")
@@ -87,15 +88,18 @@ def code(service: str, content: bytes, listing: str) -> Code:
             functions[int(match[1], 16)] = match[2]
         elif match := _INSTRUCTION.match(line):
             instructions.append(int(match[1], 16))
-            if match[2] == "call" and text[instructions[-1]] == 0xE8:
+            if text[instructions[-1]] == CALL:
                 calls[instructions[-1]] = line.rpartition("<")[2].rstrip(">")
             elif match[3]:
-                targets.add(int(match[3], 16))
+                jumps[instructions[-1]] = int(match[3], 16)
         elif match := _RELOCATION.match(line):
             holes[int(match[1], 16)] = 8 if match[2] == "R_X86_64_64" else 4
-            if instructions[-1] in calls:
+            if text[instructions[-1]] in (CALL, JUMP) and not match[3].startswith("."):
                 calls[instructions[-1]] = match[3]
-    targets |= {int(one, 16) for one in _TEXT.findall(tables)}
+    targets = {*jumps.values(), *(int(one, 16) for one in _TEXT.findall(tables))}
+    for at, to in jumps.items():
+        if text[at] == JUMP and to in functions and to != max(begin for begin in functions if begin <= at):
+            calls[at] = functions[to]
     if not functions or not instructions:
         raise TargetError(f"The object of {service} has no code.")
     return Code(service, text, functions, tuple(instructions), frozenset(targets), calls, tuple(sorted(holes.items())))

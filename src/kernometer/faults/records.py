@@ -40,6 +40,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="f
     together: tuple[str, ...]  #: the structures whose common places were drawn from
     places: int  #: instructions of those services that all of them pass
     usual: Found  #: the run without a fault
+    functions: tuple[str, ...] = ()  #: in which alone faults were put; none: in all
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fault"):

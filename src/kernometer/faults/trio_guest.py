@@ -48,6 +48,8 @@ MEMORY_MIB = 128
 #: The most bytes of each output, and of the console's end that is kept.
 MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 DISK = "disk"
+#: The virtio disk's names in the guest: itself, and behind the checksums of checksum.c.
+PLAIN, CHECKED = "/dev/vda", "/dev/checked"
 #: The region of the worker's run: see observed.c.
 WORK = 0x7FFD
 _SCRIPT, _WORKER, _OBSERVED = "etc/kernometer/run.sh", "bin/worker", "bin/observed"
@@ -65,6 +67,7 @@ class TrioGuest:
     codes: Mapping[str, Code]
     seed: int
     operations: int
+    device: str = PLAIN
     say: Say = print
     executed: dict[str, Mapping[int, int]] = field(default_factory=dict)  #: by service: address to count
     _held: ExitStack = field(default_factory=ExitStack)
@@ -74,6 +77,10 @@ class TrioGuest:
     _disk: bytes = b""
     _key: str = ""
     _stop: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.target.name if self.device == PLAIN else f"{self.target.name} {self.device}"
 
     def __enter__(self) -> TrioGuest:
         """Saves the guest, unless it is in the cache. Raises MissingError, BuildError, TargetError."""
@@ -166,7 +173,7 @@ class TrioGuest:
         numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
         words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
         work = (f"/{_WORKER}", "--acknowledge", *words, *MEMORY_FOLDERS, DISK_FOLDER)
-        told = ("/bin/sh", f"/{_SCRIPT}", f"/{_OBSERVED}", *work)
+        told = ("/bin/sh", f"/{_SCRIPT}", self.device, f"/{_OBSERVED}", *work)
         emulated.tell(folder, self._key, told)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored", counting=counting), folder, 2) as (process, (monitor, debugger)):
@@ -202,7 +209,7 @@ class TrioGuest:
         one = self._linked[fault.service]
         where = one.where(fault.offset, self.executed[fault.service])
         place = one.text + fault.offset
-        self._put(at, fault.service, place, kinds.mutation(place, where.room))
+        self._put(at, fault.service, place, kinds.mutation(one.code, fault.offset, where))
         made = kinds.machine_code(fault.kind, fault.value, one.code, fault.offset, where)
         self._put(at, fault.service, where.room, made)
         at.proceed()

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
-from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome
+from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome, told, wrong
 from kernometer.faults.records import Campaign, Record
 from kernometer.stats.shares import wilson
 from kernometer.text import printable
@@ -106,6 +106,7 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
         {
             "header": msgspec.to_builtins(of.header),
             "not_struck": len(of.records) - len(of.struck),
+            "wrong_answers": _wrong_answers(of),
             "groups": [
                 {
                     "group": group.name,
@@ -181,7 +182,26 @@ def _sentence(of: Campaign) -> str:
         if times:
             middle, last = (f"{each / 1e6:,.2f} ms" for each in (times[len(times) // 2], times[-1]))
             sentences.append(f"{what} {middle} (median of {len(times)}), at most {last}.")
+    answers = _wrong_answers(of)
+    if total := answers["faults"]:
+        low, high = wilson(answers["told"], total)
+        sentences.append(
+            f"{total} wrong answers of drivers were about data; of {answers['told']} of them the system said so "
+            f"({100 * low:.1f}–{100 * high:.1f} %)."
+        )
     return " ".join(sentences)
+
+
+def _wrong_answers(of: Campaign) -> dict[str, int]:
+    """Faults of the kinds that make a driver's answers wrong, after which the system went on and data were wrong, or
+    an answer was refused; and how many of them the system told of."""
+    found = [
+        one.found
+        for one in of.struck
+        if one.fault.service in of.header.drivers and one.fault.kind not in FAIL_STOP and one.found.ended == "finished"
+    ]
+    found = [one for one in found if one.refused or wrong(one, of.header.usual)]
+    return {"faults": len(found), "told": sum(map(told, found))}
 
 
 def _words(group: Group) -> str:
