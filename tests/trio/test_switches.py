@@ -43,7 +43,7 @@ def _count(name: str, least: float, most: float | None = None) -> Callable[[Coun
     return lambda counts: least <= counts.get(name, 0.0) <= (least if most is None else most)
 
 
-READ_ON_DISK = "fs/read@bufsize=1024,blocks=2000,minix"
+READ_ON_DISK, FSYNC_ON_DISK = "fs/read@bufsize=1024,blocks=2000,minix", "fs/fsync@bytes=4096,minix"
 EFFECTS = {
     "fork-copies": Effect("mono", "proc/fork-exit", _count("traps.faults", 3, 9), _count("traps.faults", 0, 1)),
     "pages-at-once": Effect(
@@ -54,6 +54,7 @@ EFFECTS = {
     "in-memory": Effect("micro", "syscall/getppid", _count("bytes.messages", 0), _count("bytes.messages", 100, 1000)),
     "by-mapping": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
     "decoded-by-services": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
+    "checksums": Effect("mono", FSYNC_ON_DISK, _count("calls.block.write", 2), _count("calls.block.write", 4)),
     "parking-counted": Effect(
         "mono", "ctx/pipe-pair@same-cpu", _count("parked.work", 0), _count("parked.work", 100, 1000)
     ),

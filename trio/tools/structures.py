@@ -126,6 +126,7 @@ def _check_switches(made: Structure) -> None:
         "processes": any(each.kind == "process" for each in made.servers),
         "processes that begin anew": any(_begins_anew(each) for each in made.servers),
         "services in the kernel": made.kernel.services,
+        "disks": True,
     }
     for each in made.switches:
         if not there[SWITCHES[each]]:

@@ -5,6 +5,7 @@
 #include "block.h"
 #include "devices/devices.h"
 #include "files/files.h"
+#include "switches.h"
 
 #define SECTOR 512UL
 /* Of block.idl: bytes a call. */
@@ -22,7 +23,7 @@ struct disk {
 uint32_t disk_endpoint(uint32_t number)
 {
 	if (number == DISK_RAM)
-		return ENDPOINT_RAM_BLOCK;
+		return CHECKSUMS ? ENDPOINT_CHECKSUM : ENDPOINT_RAM_BLOCK;
 	if (number == DISK_VIRTIO)
 		return ENDPOINT_VIRTIO_BLK;
 	return number == DISK_CHECKED ? ENDPOINT_CHECKSUM : 0;
