@@ -77,7 +77,6 @@ class Page:
     """All that the page shows. All text is printable."""
 
     title: str
-    by: str
     made: str
     words: tuple[tuple[str, str], ...]
     structures: tuple[Structure, ...]
@@ -132,7 +131,6 @@ def page(campaigns: Sequence[Campaign]) -> str:
     found = structures(campaigns)
     view = Page(
         f"Faults in {', '.join(one.name for one in found)}",
-        "path",
         f"Kernometer {__version__}",
         tuple((one, WORDS[one]) for one in OUTCOMES),
         found,
