@@ -78,7 +78,7 @@ def test_of_wrong_answers_it_is_told_how_many_the_system_said_so(
     path.write_bytes(b"".join(lines))
     assert main(["faults", str(path)]) == Status.DONE
     told = " ".join(capsys.readouterr().out.split())
-    assert "2 wrong answers of drivers were about data; of 1 of them the system said so (9.5–90.5 %)." in told
+    assert "or were refused, 2 times; programs met an error in 1 of them (9.5–90.5 %)." in told
     assert main(["faults", "--json", str(path)]) == Status.DONE
     assert json.loads(capsys.readouterr().out)[0]["wrong_answers"] == {"faults": 2, "told": 1}
 

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernometer.cli import kernometer
-from kernometer.errors import TargetError
+from kernometer.errors import TargetError, UsageError
 from kernometer.faults.draw import Fault
 from kernometer.faults.kinds import Kind
 from kernometer.faults.linux import DATA, Observation, Place
@@ -167,3 +167,9 @@ def test_one_command_draws_runs_and_shows_with_and_without_panic_on_oops(linux: 
     assert {one["fault"]["service"] for one in plain["faults"]} == {"minix"}
     assert len(plain["faults"]) == 2
     assert all(one["outcome"] == "dead" for one in panicking["faults"] if one["struck"])
+
+
+def test_linux_has_no_checked_disk(linux: Linux) -> None:
+    done = CliRunner().invoke(kernometer, ["faults", "--on", linux.target.name, "--checked"])
+    assert isinstance(done.exception, UsageError)
+    assert "has no /dev/checked" in done.exception.text

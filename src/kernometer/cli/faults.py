@@ -105,7 +105,7 @@ def command(
 
     found = list(paths)
     with ExitStack() as stack:
-        targets = _targets(stack, split_targets(specs))
+        targets = _targets(stack, split_targets(specs), checked=checked)
         if targets:
             wanted = Wanted(
                 targets=targets,
@@ -133,7 +133,7 @@ def command(
         write(report_file, report.page(campaigns))
 
 
-def _targets(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
+def _targets(stack: ExitStack, specs: Sequence[str], *, checked: bool) -> list[QemuTarget]:
     from kernometer.guests.trio import is_trio
     from kernometer.targets.parse import target_of
     from kernometer.targets.qemu import QemuTarget
@@ -143,6 +143,8 @@ def _targets(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
         target = stack.enter_context(closing(target_of(spec)))
         if not isinstance(target, QemuTarget) or not (is_trio(target.guest) or target.guest.manifest.release):
             raise UsageError(f"{spec} is neither Trio nor Linux.", "For example --on qemu:trio-micro.")
+        if checked and not is_trio(target.guest):
+            raise UsageError(f"{spec} has no /dev/checked.", "Leave out --checked.")
         found.append(target)
     return found
 
@@ -163,8 +165,6 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
         targets = [one for one in wanted.targets if is_trio(one.guest) is ours]
-        if targets and wanted.checked and not ours:
-            raise UsageError(f"{targets[0].name} has no /dev/checked.", "Leave out --checked.")
         if targets:
             services = [one for one in wanted.services if one in there]
             yield from run(replace(wanted, targets=targets, services=services), say)

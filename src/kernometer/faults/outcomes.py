@@ -148,7 +148,7 @@ def wrong(of: Found, usual: Found) -> bool:
 
 
 def told(of: Found) -> bool:
-    """Whether the system said so: a program has met an error, or /dev/checked has refused an answer."""
+    """Whether a program has met an error, the worker or the script; or /dev/checked has refused an answer."""
     return bool(of.errors or of.refused or of.steps_failed)
 
 

@@ -184,8 +184,8 @@ def _sentence(of: Campaign) -> str:
     if total := answers["faults"]:
         low, high = wilson(answers["told"], total)
         sentences.append(
-            f"{total} wrong answers of drivers were about data; of {answers['told']} of them the system said so "
-            f"({100 * low:.1f}–{100 * high:.1f} %)."
+            f"Wrong answers of drivers made data wrong, or were refused, {total} times; "
+            f"programs met an error in {answers['told']} of them ({100 * low:.1f}–{100 * high:.1f} %)."
         )
     return " ".join(sentences)
 
