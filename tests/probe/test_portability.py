@@ -315,3 +315,21 @@ def test_the_page_s_table_is_of_these_builds() -> None:
     assert lines
     assert {line.split(" | ")[0].removeprefix("| ") for line in lines} <= {build.what for build in BUILDS.values()}
     assert not [line for line in lines if "failed: " in line]
+
+
+@pytest.mark.parametrize(("error", "figure"), [("ENOEXEC", True), ("ENOMEM", False)])
+def test_a_run_is_a_copy_of_the_driver_only_where_nothing_can_be_executed(
+    probe: Path, tmp_path: Path, error: str, *, figure: bool
+) -> None:
+    """Expected: a figure where this system cannot execute the probe again, as under an emulator of another processor;
+    an error where it could not this time. Broken: no row at all there, or a figure of another program than elsewhere."""
+    source, made = tmp_path / "execv.c", tmp_path / "execv.so"
+    source.write_text(f"#include <errno.h>\nint execv(const char *p, char *const w[]) {{ errno = {error}; return -1; }}\n")
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(made)], check=True, timeout=60)
+    row = "syscall/getppid"
+    words = [str(probe), *portability.TINY, "--dir", str(tmp_path), row]
+    done = subprocess.run(
+        words, env={**os.environ, "LD_PRELOAD": str(made)}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (f'{{"type":"run","row":"{row}"' in done.stdout) == figure, done.stdout[-500:]
+    assert (f"execv: {error}" in done.stdout) != figure

@@ -35,10 +35,13 @@ class Orders:
     seed: int = 0
     count: int = 0
     kernel: int = 0
+    by_notification: bool = False
 
     @property
     def packed(self) -> bytes:
-        return MARK + struct.pack("<Q24sQQQ", self.kind, self.which.encode(), self.seed, self.count, self.kernel)
+        which = self.which.encode()
+        words = (self.kind, which, self.seed, self.count, self.kernel, self.by_notification)
+        return MARK + struct.pack("<Q24sQQQQ", *words)
 
 
 @dataclass(frozen=True)
@@ -111,19 +114,20 @@ def ordered(kernel: Path, orders: Orders, to: Path) -> Kernel:
     return Kernel.trio(to)
 
 
-def witness() -> Inside:
-    """The witness alone, and a disk for it."""
+def witness(*, rests: bool) -> Inside:
+    """The witness alone, and a disk for it. `rests`: it sleeps a second once the hostile service was told."""
     source = HERE / "witness.c"
     program = compiled("witness", programs.static_compiler(), (source,)).read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         image = Path(folder, "image")
         minixfs.make(image, BLOCKS)
-        return initramfs((), {"disk.image": image.read_bytes()}, init=program)
+        files = {"disk.image": image.read_bytes()} | ({"rests": b""} if rests else {})
+        return initramfs((), files, init=program)
 
 
-def run(kernel: Kernel, seconds: float = 120.0) -> Seen:
+def run(kernel: Kernel, seconds: float = 120.0, *, rests: bool = False) -> Seen:
     machine = Machine(memory_mib=MEMORY_MIB, more=DEBUG_EXIT, display="bochs-drm")
-    return Seen.of(boot(kernel, witness(), machine, seconds=seconds))
+    return Seen.of(boot(kernel, witness(rests=rests), machine, seconds=seconds))
 
 
 #: What they do to programs is their right, up to the end of the first process.

@@ -50,7 +50,7 @@ EVERYBODY = {
     "others' clients parked": "ESRCH",
     "a flood of traps": "EPERM",
 }
-#: With a grant that came: nobody gives bus one.
+#: With a grant that came: nobody gives bus or rs one.
 GRANTED = {
     "a right that a grant has not": "EFAULT",
     "a grant widened": "EFAULT",
@@ -138,6 +138,13 @@ def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     return kernel
 
 
+def ordered(hostile: Hostile, service: str, orders: Orders) -> Kernel:
+    """micro with this service hostile. Nobody calls rs: with heartbeats its own alarms wake it."""
+    if service != "rs":
+        return hostile("micro", service, orders)
+    return hostile("micro+with=heartbeats", service, replace(orders, by_notification=True))
+
+
 def others_are_well(seen: Seen, lost: tuple[str, ...]) -> None:
     """In each round all is done that does not need the service; what does is done, or an error, or was ended."""
     assert PANIC not in str(seen.ended), seen.ended
@@ -160,10 +167,10 @@ def test_what_a_service_has_no_right_to_is_refused(
     hostile: Hostile, services: Mapping[str, Service], service: str
 ) -> None:
     """Expected: the table's word to each, and nobody else notices anything. Broken: it is done, or something ends."""
-    seen = hostility.run(hostile("micro", service, Orders(REFUSED)))
+    seen = hostility.run(ordered(hostile, service, Orders(REFUSED)), rests=service == "rs")
     others_are_well(seen, ())
     expected = dict(EVERYBODY)
-    expected.update({} if service == "bus" else GRANTED)
+    expected.update({} if service in ("bus", "rs") else GRANTED)
     expected.update(CALLED if service in BY_SERVICES else {})
     expected.update(ASKED if service in BY_PROGRAMS else {})
     expected.update(GRANTING if service in WITH_GRANTS else {})
@@ -293,7 +300,9 @@ def day() -> int:
 def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
     seed = day()
-    seen = hostility.run(hostile("micro", service, Orders(RANDOM, seed=seed, count=20_000)), seconds=30.0)
+    seen = hostility.run(
+        ordered(hostile, service, Orders(RANDOM, seed=seed, count=20_000)), 30.0, rests=service == "rs"
+    )
     assert not hostility.findings(seen, service), (seed, seen.ended)
 
 

@@ -23,6 +23,8 @@ struct orders {
 	uint64_t seed, count;
 	/* A bit a call of the kernel's that the service may make: those are not attacks. */
 	uint64_t kernel;
+	/* Whether a notification is enough for it to begin: nobody calls rs. */
+	uint64_t by_notification;
 };
 extern const volatile struct orders orders;
 

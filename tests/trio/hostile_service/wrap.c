@@ -32,6 +32,8 @@ static void came(const struct incoming *in)
 {
 	if (!armed && (in->kind == INCOMING_CALL || in->kind == INCOMING_CLIENT) && is_word(in))
 		armed = true;
+	if (orders.by_notification && in->kind == INCOMING_NOTIFIED)
+		armed = true;
 	if (!armed)
 		return;
 	if (orders.kind == KIND_REFUSED)
