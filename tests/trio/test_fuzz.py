@@ -89,7 +89,7 @@ def test_a_kernel_that_checks_itself_has_nothing_to_complain_of(checked: Kernel,
     """Expected: usertests, random calls and sequences violate no invariant, meet no undefined behaviour and no errno
     that its interface does not list, and every page comes back. Broken: a panic, or a line `checked:` on the
     console."""
-    held(checked, user_programs, "usertests", seconds=300.0)
+    held(checked, user_programs, "usertests", seconds=900.0)
     held(checked, user_programs, *fuzzing.calls(7, 200_000), seconds=600.0)
     held(checked, user_programs, *fuzzing.sequences(7, 12 * ROUND), seconds=600.0)
 
