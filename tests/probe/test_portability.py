@@ -322,9 +322,10 @@ def test_a_run_is_a_copy_of_the_driver_only_where_nothing_can_be_executed(
     probe: Path, tmp_path: Path, error: str, *, figure: bool
 ) -> None:
     """Expected: a figure where this system cannot execute the probe again, as under an emulator of another processor;
-    an error where it could not this time. Broken: no row at all there, or a figure of another program than elsewhere."""
+    an error where it could not this time. Broken: no row there, or a figure of another program than elsewhere."""
     source, made = tmp_path / "execv.c", tmp_path / "execv.so"
-    source.write_text(f"#include <errno.h>\nint execv(const char *p, char *const w[]) {{ errno = {error}; return -1; }}\n")
+    body = f"{{ errno = {error}; return -1; }}"
+    source.write_text(f"#include <errno.h>\nint execv(const char *path, char *const words[]) {body}\n")
     subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(made)], check=True, timeout=60)
     row = "syscall/getppid"
     words = [str(probe), *portability.TINY, "--dir", str(tmp_path), row]
