@@ -36,20 +36,25 @@ EXPECTED: dict[Kind, tuple[str, str]] = {
 pytestmark = pytest.mark.slow(minutes=3)
 
 
+def made(stack: ExitStack, service: str, *which: tuple[str, str]) -> tuple[TrioGuest, ...]:
+    """Guests to be made faulty in that service, by structure and device, counted."""
+    for structure in {structure for structure, _ in which} - trio.current():
+        trio.add(structure)
+    codes = {service: campaign.disassembled(service, trio.objects()[service])}
+    guests = tuple(
+        stack.enter_context(TrioGuest(QemuTarget.from_spec(f"trio-{structure}"), codes, 1, 100, device))
+        for structure, device in which
+    )
+    for guest in guests:
+        assert guest.count().ended == "finished"
+    return guests
+
+
 @pytest.fixture(scope="module")
 def guests(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:  # noqa: F811  # the fixture imported above
     assert guest_cache.is_dir()
-    for structure in {*STRUCTURES} - trio.current():
-        trio.add(structure)
-    codes = {SERVICE: campaign.disassembled(SERVICE, trio.objects()[SERVICE])}
     with ExitStack() as stack:
-        made = tuple(
-            stack.enter_context(TrioGuest(QemuTarget.from_spec(f"trio-{structure}"), codes, 1, 100))
-            for structure in STRUCTURES
-        )
-        for guest in made:
-            assert guest.count().ended == "finished"
-        yield made
+        yield made(stack, SERVICE, *((structure, PLAIN) for structure in STRUCTURES))
 
 
 @pytest.fixture(scope="module")
@@ -89,16 +94,10 @@ def test_a_fault_strikes_at_the_same_place_of_both(
 def disks(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:  # noqa: F811  # the fixture imported above
     """The virtio disk as it is, and behind its checksums."""
     assert guest_cache.is_dir()
-    for structure in {"micro"} - trio.current():
-        trio.add(structure)
-    codes = {DISK: campaign.disassembled(DISK, trio.objects()[DISK])}
     with ExitStack() as stack:
-        target = QemuTarget.from_spec("trio-micro")
-        made = tuple(stack.enter_context(TrioGuest(target, codes, 1, 100, device)) for device in (PLAIN, CHECKED))
-        for guest in made:
-            assert guest.count().ended == "finished"
-            assert found(guest.run(None)).refused == 0
-        yield made
+        guests = made(stack, DISK, ("micro", PLAIN), ("micro", CHECKED))
+        assert [found(guest.run(None)).refused for guest in guests] == [0, 0]
+        yield guests
 
 
 @pytest.mark.parametrize(

@@ -138,11 +138,12 @@ def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     return kernel
 
 
-def ordered(hostile: Hostile, service: str, orders: Orders) -> Kernel:
-    """micro with this service hostile. Nobody calls rs: with heartbeats its own alarms wake it."""
+def attacked(hostile: Hostile, service: str, orders: Orders, seconds: float = 120.0) -> Seen:
+    """micro with this service hostile. Nobody calls rs: with heartbeats its own alarms wake it, if there is time."""
     if service != "rs":
-        return hostile("micro", service, orders)
-    return hostile("micro+with=heartbeats", service, replace(orders, by_notification=True))
+        return hostility.run(hostile("micro", service, orders), seconds)
+    kernel = hostile("micro+with=heartbeats", service, replace(orders, by_notification=True))
+    return hostility.run(kernel, seconds, rests=True)
 
 
 def others_are_well(seen: Seen, lost: tuple[str, ...]) -> None:
@@ -167,7 +168,7 @@ def test_what_a_service_has_no_right_to_is_refused(
     hostile: Hostile, services: Mapping[str, Service], service: str
 ) -> None:
     """Expected: the table's word to each, and nobody else notices anything. Broken: it is done, or something ends."""
-    seen = hostility.run(ordered(hostile, service, Orders(REFUSED)), rests=service == "rs")
+    seen = attacked(hostile, service, Orders(REFUSED))
     others_are_well(seen, ())
     expected = dict(EVERYBODY)
     expected.update({} if service in ("bus", "rs") else GRANTED)
@@ -300,9 +301,7 @@ def day() -> int:
 def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
     seed = day()
-    seen = hostility.run(
-        ordered(hostile, service, Orders(RANDOM, seed=seed, count=20_000)), 30.0, rests=service == "rs"
-    )
+    seen = attacked(hostile, service, Orders(RANDOM, seed=seed, count=20_000), 30.0)
     assert not hostility.findings(seen, service), (seed, seen.ended)
 
 

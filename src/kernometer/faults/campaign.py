@@ -64,9 +64,9 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
         common = {name: set.intersection(*(set(guest.passed(name)) for guest in guests)) for name in codes}
         places = {
             (kind, name): [
-                (at, of.function(at))
+                (at, function)
                 for at in kinds.places(kind, of)
-                if at in common[name] and wanted.may_be_in(of.function(at))
+                if at in common[name] and wanted.may_be_in(function := of.function(at))
             ]
             for kind in wanted.kinds
             for name, of in codes.items()

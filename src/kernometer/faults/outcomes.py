@@ -143,7 +143,7 @@ def outcome(of: Found, usual: Found) -> Outcome:
 
 
 def wrong(of: Found, usual: Found) -> bool:
-    """Whether data are not as they should be: on a disk, or as the worker read them."""
+    """Whether data are not as they should be: on a disk, or as the worker or the script read them."""
     return bool(of.lost or of.strange or of.wrong or of.damage > usual.damage)
 
 
