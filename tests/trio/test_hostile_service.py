@@ -302,6 +302,7 @@ def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
     seed = day()
     seen = attacked(hostile, service, Orders(RANDOM, seed=seed, count=20_000), 30.0)
+    assert seen.made > 0, seen.ended
     assert not hostility.findings(seen, service), (seed, seen.ended)
 
 
