@@ -142,6 +142,24 @@ def test_one_aside_takes_no_part_in_the_series(store: Store) -> None:
         call(store, "matrix", "label:k", "--aside", "qemu:linux-7")
 
 
+def test_guests_on_several_machines_split_the_variance(store: Store, tmp_path: Path) -> None:
+    """Expected: two kernels on two machines, the kernel's share named; the same from the store, and in the page."""
+    report = tmp_path / "page.html"
+    on = ("--on", "qemu:linux-9.8,qemu:linux-9.9", "--machine", "standard", "--machine", "cpu=Nehalem,-erms+memory=512")
+    done = call(store, *MATRIX, *on, "--label", "k", "--report", str(report))
+    assert "Kernels by machines: 2 kernels on 2 machines" in done.output
+    assert "100.0%" in done.output and "says nothing about whether hardware" in done.output
+    assert [one.target for one in reversed(store.summaries(label="k"))] == [
+        f"qemu:linux-{kernel}{machine}"
+        for kernel in ("9.8", "9.9")
+        for machine in ("", "+cpu=Nehalem,-erms+memory=512")
+    ]
+    assert 'id="machines-h"' in report.read_text(encoding="utf-8")
+    given = json.loads(call(store, "matrix", "label:k", "--different-machines", "--json").stdout)["machines"]
+    assert given["kernels"] == ["linux-9.8", "linux-9.9"]
+    assert given["all"]["shares"]["kernel"]["value"] == pytest.approx(1)
+
+
 def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
     """The real probe. Expected: rounds, and a table. Broken: one session a target, or all of one first."""
     on = ("--on", "local,wrap:env", "--workloads", ONLY, "--boots", "2", "--label", "t")
@@ -163,6 +181,9 @@ def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
         ((*MATRIX, "--on", "local", "--on", "bogus"), UsageError, "'bogus' is no target"),
         ((*MATRIX, "--on", "local,qemu:linux-9.8"), UsageError, "cannot be measured by path"),
         ((*MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.8+memory=512"), UsageError, "not of one machine"),
+        ((*MATRIX, "--on", "local,wrap:env", "--machine", "cpu=max"), UsageError, "has one machine, its own"),
+        ((*MATRIX, "--on", "qemu:linux-9.8", "--machine", "nopti"), UsageError, "'nopti' is no word of a machine"),
+        (("matrix", "label:k", "--machine", "cpu=max"), UsageError, "stored results have their machines"),
         (("matrix", "label:none"), ResultError, "No stored session"),
         (("floors", ONLY), UsageError, "guest to measure is missing"),
         (("floors", "--on", "local"), UsageError, "Only guests have"),

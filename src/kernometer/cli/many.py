@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from kernometer.results.store import Store
     from kernometer.stats.series import Column, Series
 
+#: The machine that a guest has without a word.
+STANDARD_WORD = "standard"
 #: How many lines of a dead target's output are shown: the last ones, which tell most.
 LAST_LINES = 5
 #: Characters of one line.
@@ -59,6 +61,27 @@ def check_shown(*, boundaries: bool, factorial: bool) -> None:
     """Raises UsageError if two things are to be shown instead of ratios."""
     if boundaries and factorial:
         raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+
+
+def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
+    """Each target on each machine, one kernel after the other; without machines the targets themselves.
+
+    Raises UsageError for a target that is no guest, and for words that are no machine's.
+    """
+    from kernometer.explain.machines import MACHINE_WORDS
+
+    if not machines:
+        return list(specs)
+    for spec in specs:
+        if not spec.startswith("qemu:"):
+            raise UsageError(f"{spec} has one machine, its own.", "--machine is for guests: --on qemu:linux-6.1.")
+    for machine in machines:
+        for word in machine.split("+"):
+            if machine != STANDARD_WORD and not word.startswith(MACHINE_WORDS):
+                raise UsageError(
+                    f"{word!r} is no word of a machine.", "For example cpu=Nehalem, machine=q35, standard."
+                )
+    return [spec if one == STANDARD_WORD else f"{spec}+{one}" for spec in specs for one in machines]
 
 
 def fresh_label(kind: str) -> str:
@@ -156,6 +179,8 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
 def _print(env: Env, judged: Series, shown: Shown) -> None:
     from kernometer.report.counters import print_counters
+    from kernometer.report.machines import of_columns as study_of
+    from kernometer.report.machines import print_study
     from kernometer.report.matrix_table import print_matrix
     from kernometer.report.matrix_view import view
 
@@ -184,6 +209,9 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
         tell_lacking(env, (column.name for column in judged.columns))
     else:
         print_matrix(env.console(), view(judged, points=shown.points))
+        of_machines = study_of(judged)
+        if of_machines is not None:
+            print_study(env.console(), of_machines)
     if shown.counters:
         print_counters(env.console(), {column.name: column.results for column in judged.columns if column.results})
 

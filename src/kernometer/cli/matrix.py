@@ -22,6 +22,8 @@ Examples:
   kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12 \\
       --aside qemu:xen --workloads 'syscall/*,proc/*' --report out.html
   kernometer matrix --by time --boots 5 --on local,wrap:'taskset -c 0'
+  kernometer matrix --by path --on qemu:linux-6.1,qemu:trio-mono \\
+      --machine standard --machine cpu=Nehalem            kernels by machines
   kernometer matrix label:kernels --report out.html    from the store
 
 RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
@@ -41,6 +43,13 @@ BOOTS = 5
     multiple=True,
     shell_complete=complete.targets,
     help="Targets to measure, in the order of the series.",
+)
+@click.option(
+    "--machine",
+    "machines",
+    metavar="M",
+    multiple=True,
+    help="Each guest on this machine too: cpu=Nehalem, machine=q35, both joined by +, or standard. Repeat it.",
 )
 @click.option("--aside", metavar="T[,T...]", multiple=True, help="Further targets, compared with the baseline only.")
 @click.option(
@@ -71,6 +80,7 @@ def command(
     env: Env,
     names: tuple[str, ...],
     specs: tuple[str, ...],
+    machines: tuple[str, ...],
     aside: tuple[str, ...],
     workloads: tuple[str, ...],
     profile: str,
@@ -103,10 +113,14 @@ def command(
     beside = split_targets(aside)
     if bool(names) == bool(specs):
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")
+    if names and machines:
+        raise UsageError("--machine is for what is measured; stored results have their machines.", "Leave it out.")
     if names:
         columns = stored(env.store(), names, beside)
     else:
-        each = [spec for spec in split_targets(specs) if spec not in beside] + [*beside]
+        chosen = many.on_machines(split_targets(specs), machines)
+        each = [spec for spec in chosen if spec not in beside] + [*beside]
+        different_machines |= bool(machines)
         plan = partial(plan_for, by=by, profile=profile, words=split_workloads(workloads), seed=seed)
         label = label or many.fresh_label("matrix")
         profiled: Profiled = "median" if functions else ""
@@ -116,8 +130,8 @@ def command(
             return
         columns = measured
     if names and not different_machines:
-        machines = {column.name: {one.session.machine for one in column.results} for column in columns}
-        check_machines({name: found for name, found in machines.items() if found})
+        measured_on = {column.name: {one.session.machine for one in column.results} for column in columns}
+        check_machines({name: found for name, found in measured_on.items() if found})
     shown = many.Shown(
         baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries, factorial=factorial
     )

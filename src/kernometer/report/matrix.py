@@ -13,6 +13,9 @@ from kernometer.report.boundaries import of_series
 from kernometer.report.boundaries_view import BoundariesView
 from kernometer.report.counters import NOTHING_TOLD, counters
 from kernometer.report.html import fill
+from kernometer.report.machines import HEADS, StudyView
+from kernometer.report.machines import of_columns as study_of
+from kernometer.report.machines import view as study_view
 from kernometer.report.matrix_view import STEPS, MatrixView, view
 from kernometer.report.view import Tallies
 from kernometer.stats.model import Verdict
@@ -30,16 +33,25 @@ class Page:
     matrix: MatrixView
     tallies: Tallies
     boundaries: BoundariesView | None
+    study: StudyView | None  #: of kernels by machines
+    study_heads: tuple[str, ...]
     legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
 def render(of: Series) -> str:
     """The page of a series."""
     told = counters({column.name: column.results for column in of.columns if column.results})
-    return fill("matrix.html.j2", build(view(of), told, of_series(of)), "report.css", "matrix.css")
+    found = study_of(of)
+    page = build(view(of), told, of_series(of), study_view(found) if found else None)
+    return fill("matrix.html.j2", page, "report.css", "matrix.css")
 
 
-def build(of: MatrixView, told: Tallies = NOTHING_TOLD, priced: BoundariesView | None = None) -> Page:
+def build(
+    of: MatrixView,
+    told: Tallies = NOTHING_TOLD,
+    priced: BoundariesView | None = None,
+    study: StudyView | None = None,
+) -> Page:
     count = len(of.heads) + 1
     lasting = [change for change in of.longer if change.verdict == Verdict.SLOWER.value]
     if of.first == of.last:  # no series: all were compared with one
@@ -57,6 +69,8 @@ def build(of: MatrixView, told: Tallies = NOTHING_TOLD, priced: BoundariesView |
         matrix=of,
         tallies=told,
         boundaries=priced,
+        study=study,
+        study_heads=HEADS,
         legend=_legend(),
     )
 

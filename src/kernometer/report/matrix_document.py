@@ -15,6 +15,8 @@ from kernometer.report.curves import definitions, rows_document
 from kernometer.report.factorial import document as factorial_document
 from kernometer.report.factorial import of_columns as settings_of
 from kernometer.report.functions import difference_document
+from kernometer.report.machines import document as study_document
+from kernometer.report.machines import of_columns as study_of
 from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison
 from kernometer.stats.series import Change, Column, Series
@@ -25,7 +27,7 @@ _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "se
 
 def document(of: Series) -> str:
     """The whole matrix; strings are not made printable."""
-    of_settings = settings_of(of)
+    of_settings, of_machines = settings_of(of), study_of(of)
     others = [column for column in of.columns if column.name != of.baseline]
     profiles = {column.name: newest(column.results) for column in of.columns}
     made = {
@@ -47,6 +49,7 @@ def document(of: Series) -> str:
         "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
         "boundaries": boundaries_document(of_columns(of)),
         "factorial": factorial_document(of_settings) if of_settings else None,
+        "machines": study_document(of_machines) if of_machines else None,
         "changes": [_change(change, profiles) for change in of.changes],
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }

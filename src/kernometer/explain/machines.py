@@ -1,0 +1,103 @@
+"""Kernels by machines: which sessions are of which kernel on which machine, and how the variance splits. Pure.
+
+docs/statistics.md, "Kernels by machines".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernometer.results.model import Result
+from kernometer.stats.figures import figures
+from kernometer.stats.order import in_registry_order
+from kernometer.stats.variance import Split, parts, split
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: How the words of a guest's variant begin that change its machine; all others are the kernel's.
+MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", "history=")
+STANDARD = "standard machine"
+_GUEST = "qemu:"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Kernels by machines, and the variance of their costs in each family and in all."""
+
+    kernels: tuple[str, ...]
+    machines: tuple[str, ...]
+    by_path: bool
+    families: Mapping[str, Split]  #: by the part of a row's name before the slash, in the registry's order
+    whole: Split | None  #: of all operations; None if none has a figure in every cell
+    missing: tuple[tuple[str, str], ...]  #: kernel and machine without a session
+    left_out: tuple[str, ...]  #: rows without a figure in some cell
+
+
+def factors(of: Result) -> tuple[str, str]:
+    """Its kernel and its machine, in words.
+
+    A guest's target names both. Elsewhere the kernel is what it calls itself, and the machine the host, by its target
+    if that names one, else by its id.
+    """
+    session = of.session
+    if session.target.startswith(_GUEST):
+        first, *words = session.target.removeprefix(_GUEST).split("+")
+        machine = [word for word in words if word.startswith(MACHINE_WORDS)]
+        return "+".join((first, *(word for word in words if word not in machine))), "+".join(machine) or STANDARD
+    uname = of.header.uname if of.header is not None else {}
+    kernel = " ".join(filter(None, (uname.get("sysname", ""), uname.get("release", ""))))
+    host = session.target if session.target.startswith("ssh:") else f"host {session.host_id[:8]}"
+    return kernel, session.machine if session.target.startswith("console:") else host
+
+
+def study(results: Iterable[Result]) -> Study | None:
+    """Of sessions that are all by time or all by path. None without two kernels and two machines."""
+    ordered = sorted(results, key=lambda one: one.session.started)
+    cells: dict[tuple[str, str], list[Result]] = {}
+    for one in ordered:
+        cells.setdefault(_named(factors(one), one, ordered), []).append(one)
+    kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
+    if len(kernels) < 2 or len(machines) < 2 or len({one.session.by for one in ordered}) > 1:
+        return None
+    costs = {cell: _costs(of) for cell, of in cells.items()}
+    rows = in_registry_order(ordered, dict.fromkeys(row for of in costs.values() for row in of))
+    whole = [(kernel, machine) for kernel in kernels for machine in machines]
+    complete = [row for row in rows if all(row in costs.get(cell, {}) for cell in whole)]
+    workloads: dict[str, list[NDArray[np.float64]]] = {}
+    for row in complete:
+        found = parts([[costs[kernel, machine][row] for machine in machines] for kernel in kernels])
+        workloads.setdefault(row.partition("@")[0], []).append(found)
+    families: dict[str, list[list[NDArray[np.float64]]]] = {}
+    for workload, points in workloads.items():
+        families.setdefault(workload.partition("/")[0], []).append(points)
+    return Study(
+        kernels,
+        machines,
+        ordered[0].session.by == "path",
+        {family: split(of) for family, of in families.items()},
+        split([*workloads.values()]) if workloads else None,
+        tuple(cell for cell in whole if cell not in cells),
+        tuple(row for row in rows if row not in complete),
+    )
+
+
+def _named(cell: tuple[str, str], of: Result, among: Sequence[Result]) -> tuple[str, str]:
+    """The cell with its machine's name, which is the host's from wherever it was measured."""
+    name = of.session.host_id and next(
+        (factors(one)[1] for one in among if one.session.host_id == of.session.host_id), ""
+    )
+    return (cell[0], name) if name and not of.session.target.startswith(_GUEST) else cell
+
+
+def _costs(of: Sequence[Result]) -> dict[str, list[float]]:
+    """The costs of each row, one a session that has one. A cost of 0 has no logarithm, and is none."""
+    found: dict[str, list[float]] = {}
+    for result in of:
+        for row, figure in figures(result).items():
+            if figure.cost is not None and figure.cost > 0:
+                found.setdefault(row, []).append(figure.cost)
+    return found

@@ -1,0 +1,122 @@
+"""Kernels by machines: how much of the variation is whose; on the terminal, in the page, and for other programs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.explain.machines import Study, study
+from kernometer.report.absolute import family
+from kernometer.report.subjects import name
+from kernometer.report.units import NOTHING
+from kernometer.stats.series import Series
+from kernometer.stats.variance import Share, Split
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+HEADS = ("operations", "spread", "kernel", "machine", "interaction", "sessions")
+ALL = "all"
+#: Characters of a line's names at most.
+LINE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class StudyView:
+    """All text is printable."""
+
+    title: str
+    rows: tuple[tuple[str, tuple[str, ...]], ...]  #: a family and its cells, in the order of HEADS
+    notes: tuple[str, ...]
+
+
+def of_columns(of: Series) -> Study | None:
+    """Of the sessions of a matrix; None without two kernels on two machines."""
+    return study(one for column in of.columns for one in column.results)
+
+
+def view(of: Study) -> StudyView:
+    rows = [(family(f"{key}/")[1], found) for key, found in of.families.items()]
+    if of.whole is not None:
+        rows.append((ALL, of.whole))
+    return StudyView(
+        f"Kernels by machines: {len(of.kernels)} kernels on {len(of.machines)} machines",
+        tuple((title, _cells(found)) for title, found in rows),
+        tuple(printable(text, LINE) for text in _notes(of)),
+    )
+
+
+def _cells(of: Split) -> tuple[str, ...]:
+    shares = (of.shares.get(part) for part in ("kernel", "machine", "interaction", "rest"))
+    return (str(of.units), f"×{math.exp(of.deviation):.3g}", *(_share(one) for one in shares))
+
+
+def _share(of: Share | None) -> str:
+    if of is None:
+        return NOTHING
+    if of.low is None or of.high is None:
+        return f"{of.value:.1%}"
+    return f"{of.value:.1%} ({of.low:.0%}–{of.high:.0%})"
+
+
+def _notes(of: Study) -> list[str]:
+    found = [f"Kernels: {', '.join(map(name, of.kernels))}.", f"Machines: {', '.join(map(name, of.machines))}."]
+    if of.whole is None:
+        found.append("There is no split: no operation has a figure of every kernel on every machine.")
+    else:
+        found.append(
+            "Spread: one standard deviation, as a factor. Shares of its square, with 95 % intervals for other"
+            " operations on these kernels and machines."
+        )
+        if "rest" not in of.whole.shares and not of.by_path:
+            found.append("With one session a cell the differences of sessions are part of the interaction.")
+    if of.by_path:
+        found.append("A count knows no cache and no clock: it says nothing about whether hardware decides more.")
+    if of.missing:
+        found.append(
+            f"Not measured: {'; '.join(f'{name(kernel)} on {name(machine)}' for kernel, machine in of.missing)}."
+        )
+    elif of.left_out:
+        found.append(f"Left out, without a figure in some cell: {', '.join(map(name, of.left_out))}.")
+    return found
+
+
+def print_study(console: Console, of: Study) -> None:
+    """Prints the table of shares, in 80 columns."""
+    shown = view(of)
+    console.print(Text(shown.title, "bold"))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
+    table.add_column("")
+    for head in HEADS:
+        table.add_column(head.replace("operations", "ops"), justify="right")
+    for title, cells in shown.rows:
+        table.add_row(title, *(cell.replace(" (", "\n(") for cell in cells))
+    if shown.rows:
+        console.print(table)
+    for text in shown.notes:
+        console.print(Text(text, "dim"))
+
+
+def document(of: Study) -> dict[str, Any]:
+    """For --json: docs/matrix.md."""
+    return {
+        "kernels": [*of.kernels],
+        "machines": [*of.machines],
+        "families": {key: _split(found) for key, found in of.families.items()},
+        "all": _split(of.whole) if of.whole is not None else None,
+        "missing": [[*cell] for cell in of.missing],
+        "left_out": [*of.left_out],
+    }
+
+
+def _split(of: Split) -> dict[str, Any]:
+    return {
+        "operations": of.units,
+        "deviation": of.deviation,
+        "shares": {part: {"value": one.value, "low": one.low, "high": one.high} for part, one in of.shares.items()},
+    }

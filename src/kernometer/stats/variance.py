@@ -1,0 +1,102 @@
+"""How much of a figure's variation is the kernel's, how much the machine's. docs/statistics.md, "Kernels by machines".
+
+Two crossed factors with sessions in each cell, on the logarithm of the cost. The shares are those of these kernels and
+machines (fixed effects); the interval is for other operations of the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernometer.stats.distributions import t_quantile
+from kernometer.stats.intervals import LEVEL
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: What the variance is split into: main effects, what a kernel does on one machine and not on another, and sessions of
+#: one kernel on one machine.
+PARTS = ("kernel", "machine", "interaction", "rest")
+#: Fewer operations have shares without an interval.
+LEAST_UNITS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of the variance, from 0 to 1. No interval with fewer than LEAST_UNITS operations."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The variance of the logarithm of some operations' costs over kernels and machines."""
+
+    units: int  #: operations; the points of a curve are one
+    deviation: float  #: the root of the whole variance, so that exp(deviation) is a factor
+    shares: Mapping[str, Share]  #: by part; the rest is absent where no cell has two sessions
+
+
+def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
+    """The variance of one row by PARTS, shape (4,). `cells`: costs by kernel, machine and session, at least 2 x 2 x 1.
+
+    What the noise of sessions adds to each effect is subtracted, so that a part may come out below 0. The last is NaN
+    where no cell has two sessions: then the noise is within the interaction.
+    """
+    import numpy as np
+
+    logs = [[np.log(np.asarray(cell, dtype=np.float64)) for cell in row] for row in cells]
+    means = np.array([[cell.mean() for cell in row] for row in logs])
+    degrees = sum(cell.size - 1 for row in logs for cell in row)
+    squares = sum(float(((cell - cell.mean()) ** 2).sum()) for row in logs for cell in row)
+    rest = squares / degrees if degrees else np.nan
+    kernels, machines = means.shape
+    noise = rest / means.size * np.mean([[1 / cell.size for cell in row] for row in logs]) if degrees else 0.0
+    of_kernel = means.mean(axis=1) - means.mean()
+    of_machine = means.mean(axis=0) - means.mean()
+    both = means - means.mean() - of_kernel[:, None] - of_machine[None, :]
+    return np.array(
+        (
+            np.mean(of_kernel**2) - (kernels - 1) * noise,
+            np.mean(of_machine**2) - (machines - 1) * noise,
+            np.mean(both**2) - (kernels - 1) * (machines - 1) * noise,
+            rest,
+        )
+    )
+
+
+def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
+    """Of operations, each with the `parts` of its points. Every operation has the same weight, and so have its points.
+
+    The interval is the jackknife's over operations with Student's t, cut at 0 and 1 (Miller, Biometrika 61, 1974).
+    """
+    import numpy as np
+
+    units = np.array([np.mean(points, axis=0) for points in of])
+    known = ~np.isnan(units).any(axis=0)
+    whole = np.where(known, units, 0.0)
+    count = len(whole)
+    value = _shares(whole.sum(axis=0))
+    ends: list[tuple[float | None, float | None]] = [(None, None)] * len(PARTS)
+    if count >= LEAST_UNITS:
+        without = np.array([_shares(whole.sum(axis=0) - unit) for unit in whole])
+        pseudo = count * value - (count - 1) * without
+        half = t_quantile(0.5 + LEVEL / 2, count - 1) * pseudo.std(axis=0, ddof=1) / np.sqrt(count)
+        low, high = (np.clip(value + sign * half, 0.0, 1.0) for sign in (-1, 1))
+        ends = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    shares = {part: Share(float(value[n]), *ends[n]) for n, part in enumerate(PARTS) if known[n]}
+    return Split(count, float(np.sqrt(np.clip(whole.mean(axis=0), 0, None).sum())), shares)
+
+
+def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Parts below 0 are 0. All are 0 where nothing varies."""
+    import numpy as np
+
+    kept = np.clip(sums, 0.0, None)
+    total = kept.sum()
+    return np.asarray(kept / total if total > 0 else kept, dtype=np.float64)
