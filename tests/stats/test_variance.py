@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
+from kernometer.results.published import PREFIX, load
 from kernometer.stats.variance import PARTS, parts, split
 from tests.stats.simulate import upper_bound
 
@@ -90,3 +93,26 @@ def test_the_interval_holds_the_share_of_all_operations() -> None:
             assert share.low is not None and share.high is not None
             missed[n] += not share.low <= truth[n] <= share.high
     assert (missed / trials <= upper_bound(0.1, trials)).all()
+
+
+def test_what_griffiths_and_makaroff_printed_is_nearly_all_the_machines() -> None:
+    """examples/sources/griffiths-2006.md, from their file: every end of the ranges, table 3 of either system."""
+    publication = load(f"{PREFIX}griffiths-2006").publication
+    latency = {one.system: (one.low, one.high) for one in publication.figures if one.table == "table 3"}
+    athlon, powerpc = (
+        one.value for one in publication.stated if one.what.startswith("context switch: Mac OS X above Linux")
+    )
+    assert athlon is not None and powerpc is not None
+    found: dict[str, list[float]] = {}
+    for of_athlon, of_powerpc, printed in product(latency["a64-32"], latency["ppc"], ("Linux", "Mac OS X")):
+        assert of_athlon is not None and of_powerpc is not None
+        less = (0.0, 0.0) if printed == "Linux" else (athlon, powerpc)
+        linux = (of_athlon - less[0], of_powerpc - less[1])
+        mac = (linux[0] + athlon, linux[1] + powerpc)
+        shares = split([[parts([[[cost] for cost in linux], [[cost] for cost in mac]])]]).shares
+        for part, share in shares.items():
+            found.setdefault(part, []).append(share.value)
+    ends = {part: (round(min(of), 3), round(max(of), 3)) for part, of in found.items()}
+    assert ends["machine"] == (0.994, 0.996)
+    assert ends["kernel"] == (0.003, 0.005)
+    assert max(found["interaction"]) < 0.001
