@@ -1,12 +1,12 @@
 /* events.c: counts what happens inside the timed regions of a probe, from outside the guest.
  *
- * A plugin of QEMU's TCG for x86-64 guests. Two long NOPs frame a region (docs/architecture.md, "Region markers"); the
+ * A plugin of QEMU's TCG. Two instructions without effect frame a region (docs/architecture.md, "Region markers"); the
  * plugin finds them when QEMU translates code, and only these two instructions get a callback. For everything else QEMU
  * compiles additions into the translated code, one per instruction: counts per block would be wrong at the ends of a
  * region. Nothing here affects the guest: its own counts are the same with and without the plugin.
  *
  * Arguments: out=PATH, where it writes a JSON object when QEMU ends. */
-#include "decode.h"
+#include "processors.h"
 #include "qemu_api.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -16,47 +16,17 @@
 
 #define MAX_EACH 4096 /* as many as the probe has samples */
 
-enum counter {
-	USER,
-	KERNEL, /* by the half of the address space that the instruction is in; outside long mode by the ring */
-	SYSCALLS,
-	SYSRETS,
-	INTS,
-	IRETS,
-	CR3_WRITES,
-	SWAPGS,
-	FPU_SAVES,
-	FPU_RESTORES,
-	CLI,
-	STI,
-	RDTSC,
-	REP_ITERATIONS,
-	WRMSR,
-	INVLPG,
-	CPUID,
-	PORT_IO,
-	HLT,
-	LOCKED,
-	COUNTERS,
-	NOTHING = COUNTERS
-};
-
-static const char *const counter_names[COUNTERS] = {
-	"user",   "kernel",    "syscalls",     "sysrets", "ints", "irets",  "cr3_writes",
-	"swapgs", "fpu_saves", "fpu_restores", "cli",     "sti",  "rdtsc",  "rep_iterations",
-	"wrmsr",  "invlpg",    "cpuid",        "port_io", "hlt",  "locked",
-};
-
 /* All regions of one id. An end without a begin is none; a begin after a begin starts anew: the process was killed. */
 struct region {
 	uint64_t complete, cut_off;
 	int open;
-	uint64_t at_begin[COUNTERS], sum[COUNTERS];
+	uint64_t at_begin[MAX_COUNTERS], sum[MAX_COUNTERS];
 	uint64_t *each; /* instructions of every complete region, in order, up to MAX_EACH */
 };
 
 static struct region *regions[REGIONS];
 static char *file_name;
+static const struct processor *processor;
 
 static struct region *region_of(unsigned int id)
 {
@@ -90,117 +60,33 @@ static void at_end(unsigned int vcpu, void *userdata)
 		region->each[region->complete] =
 			now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
 	region->complete++;
-	for (i = 0; i < COUNTERS; i++)
+	for (i = 0; processor->names[i] != NULL; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
-}
-
-/* Group 15 and group 9 with an operand in memory: saving and restoring the FPU's state. */
-static enum counter classify_fpu(unsigned char opcode, unsigned char modrm, const struct decoded *d)
-{
-	int field = modrm >> 3 & 7;
-
-	if (modrm >> 6 == 3 || d->rep || d->operand16)
-		return NOTHING;
-	if (opcode == 0xae) /* fxsave 0, xsave 4, xsaveopt 6; fxrstor 1, xrstor 5 */
-		return field == 0 || field == 4 || field == 6 ? FPU_SAVES
-		       : field == 1 || field == 5             ? FPU_RESTORES
-							      : NOTHING;
-	return field == 4 || field == 5 ? FPU_SAVES : field == 3 ? FPU_RESTORES : NOTHING; /* xsavec, xsaves, xrstors */
-}
-
-static enum counter classify_two_bytes(const struct decoded *d)
-{
-	unsigned char opcode = d->op[1], modrm = d->op[2];
-
-	switch (opcode) {
-	case 0x05:
-	case 0x34:
-		return SYSCALLS;
-	case 0x07:
-	case 0x35:
-		return SYSRETS;
-	case 0x22:
-		return (modrm >> 3 & 7) == 3 ? CR3_WRITES : NOTHING;
-	case 0x01:
-		if (modrm == 0xf8)
-			return SWAPGS;
-		if (modrm == 0xf9)
-			return RDTSC; /* rdtscp */
-		return modrm >> 6 != 3 && (modrm >> 3 & 7) == 7 ? INVLPG : NOTHING;
-	case 0xae:
-	case 0xc7:
-		return classify_fpu(opcode, modrm, d);
-	case 0x30:
-		return WRMSR;
-	case 0x31:
-		return RDTSC;
-	case 0xa2:
-		return CPUID;
-	default:
-		return NOTHING;
-	}
-}
-
-static enum counter classify(const struct decoded *d)
-{
-	unsigned char op = d->op[0];
-
-	if (op == 0x0f)
-		return classify_two_bytes(d);
-	if (is_repeated(d))
-		return REP_ITERATIONS;
-	switch (op) {
-	case 0xcc:
-	case 0xcd:
-		return INTS;
-	case 0xcf:
-		return IRETS;
-	case 0xfa:
-		return CLI;
-	case 0xfb:
-		return STI;
-	case 0xf4:
-		return HLT;
-	case 0x6c:
-	case 0x6d:
-	case 0x6e:
-	case 0x6f:
-	case 0xe4:
-	case 0xe5:
-	case 0xe6:
-	case 0xe7:
-	case 0xec:
-	case 0xed:
-	case 0xee:
-	case 0xef:
-		return PORT_IO;
-	default:
-		return NOTHING;
-	}
 }
 
 static void instrument(struct qemu_plugin_insn *insn, int ring)
 {
 	unsigned char bytes[MAX_INSN + 3] = { 0 };
 	size_t n = copy_bytes(insn, bytes, MAX_INSN);
-	unsigned long marker = marker_of(bytes, n);
-	struct decoded d = skip_prefixes(bytes);
-	enum counter class = classify(&d);
+	uint64_t address = qemu_plugin_insn_vaddr(insn);
+	unsigned long marker = processor->marker_of(bytes, n);
+	int kernel = processor->in_kernel(address, ring);
+	unsigned int classes = processor->classify(bytes, kernel);
+	unsigned int i;
 
 	if (marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
 						       QEMU_PLUGIN_CB_NO_REGS, region_of(marker & 0xffff));
-	count_at(insn, (ring == LONG_MODE ? qemu_plugin_insn_vaddr(insn) >> 63 : ring < 3) ? KERNEL : USER);
-	if (class != NOTHING)
-		count_at(insn, class);
-	if (d.lock)
-		count_at(insn, LOCKED);
+	count_at(insn, kernel ? KERNEL : USER);
+	for (i = 0; classes >> i != 0; i++)
+		if (classes >> i & 1)
+			count_at(insn, i);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
-	int ring = ring_of_translation();
+	int ring = processor->rings ? ring_of_translation() : LONG_MODE;
 
 	(void)id;
 	for (i = 0; i < n; i++)
@@ -217,8 +103,8 @@ static void write_region(FILE *to, unsigned int id, const struct region *region,
 		", \"counts\": {\"instructions\": %" PRIu64,
 		separator, id, region->complete, (region->cut_off + (uint64_t)region->open),
 		(region->sum[USER] + region->sum[KERNEL]));
-	for (i = 0; i < COUNTERS; i++)
-		fprintf(to, ", \"%s\": %" PRIu64, counter_names[i], region->sum[i]);
+	for (i = 0; processor->names[i] != NULL; i++)
+		fprintf(to, ", \"%s\": %" PRIu64, processor->names[i], region->sum[i]);
 	fputs("}, \"each\": [", to);
 	for (n = 0; n < region->complete && n < MAX_EACH; n++)
 		fprintf(to, "%s%" PRIu64, n ? ", " : "", region->each[n]);
@@ -250,8 +136,9 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 {
 	int i;
 
-	if (strcmp(info->target_name, "x86_64") != 0 || !info->system_emulation) {
-		fprintf(stderr, "events plugin: made for x86_64 system emulation, not for %s\n", info->target_name);
+	processor = info->system_emulation ? processor_of(info->target_name) : NULL;
+	if (processor == NULL) {
+		fprintf(stderr, "events plugin: not made for %s\n", info->target_name);
 		return -1;
 	}
 	for (i = 0; i < argc; i++)

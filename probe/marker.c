@@ -1,30 +1,35 @@
-/* marker.c: the long NOPs that begin and end a timed region and name it by their displacement.
+/* marker.c: the instructions that begin and end a timed region and name it: harmless ones that compilers never emit,
+ * which an emulator's plugin finds during translation (plugin/decode.h).
  *
- * `0F 1F 80 disp32` is nopl disp32(%rax): one harmless instruction on any x86 kernel, which an emulator's plugin finds
- * during translation. The displacement is part of the instruction, so a table has one stub (8 bytes: the NOP and a
- * return) for each region, written as bytes because not every assembler has the mnemonic. */
+ *   x86      nopl disp32(%rax)   the displacement is 0x4b4d0000 or 0x4b4e0000 and the region
+ *   aarch64  movz xzr, #imm16    0x4000 or 0x8000 and the region
+ *   riscv64  lui x0, imm20       0x40000 or 0x80000 and the region
+ *
+ * The number is part of the instruction, so a table has one stub (8 bytes: the instruction and a return) for each
+ * region, written as numbers because not every assembler has the mnemonics. */
 #include "engine.h"
 
 #if defined(__x86_64__) || defined(__i386__)
+#define BEGIN "0x4b4d0000"
+#define END "0x4b4e0000"
+#define STUB(kind) ".byte 0x0f, 0x1f, 0x80\n.long " kind " + km_region_number\n.byte 0xc3\n"
+#elif defined(__aarch64__)
+#define BEGIN "0x4000"
+#define END "0x8000"
+#define STUB(kind) ".long 0xd280001f + ((" kind " + km_region_number) << 5)\n.long 0xd65f03c0\n"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define BEGIN "0x40000"
+#define END "0x80000"
+#define STUB(kind) ".long 0x37 + ((" kind " + km_region_number) << 12)\n.long 0x8067\n"
+#endif
 
-__asm__(".text\n"
-	".balign 16\n"
-	"km_begin_stubs:\n"
-	".set km_region_number, 0\n"
-	".rept 2048\n"
-	".byte 0x0f, 0x1f, 0x80\n"
-	".long 0x4b4d0000 + km_region_number\n"
-	".byte 0xc3\n"
-	".set km_region_number, km_region_number + 1\n"
-	".endr\n"
-	"km_end_stubs:\n"
-	".set km_region_number, 0\n"
-	".rept 2048\n"
-	".byte 0x0f, 0x1f, 0x80\n"
-	".long 0x4b4e0000 + km_region_number\n"
-	".byte 0xc3\n"
-	".set km_region_number, km_region_number + 1\n"
-	".endr\n");
+#ifdef STUB
+#define FIRST ".set km_region_number, 0\n"
+#define NEXT ".set km_region_number, km_region_number + 1\n"
+#define STUBS(kind) FIRST ".rept 2048\n" STUB(kind) NEXT ".endr\n"
+
+__asm__(".text\n.balign 16\n"
+	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END));
 
 /* By exactly the names above: on macOS the symbol of a C name has an underscore before it. */
 extern const char km_begin_stubs[] __asm__("km_begin_stubs"), km_end_stubs[] __asm__("km_end_stubs");

@@ -43,5 +43,5 @@ def build(version: QemuVersion, kind: Kind) -> Path:
     folder = source_folder("plugin")
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
-    sources = (folder / f"{kind}.c", folder / "decode.h", folder / "qemu_api.h")
+    sources = (folder / f"{kind}.c", *(folder / name for name in ("decode.h", "processors.h", "qemu_api.h")))
     return compiled(f"{kind}.so", command, sources)

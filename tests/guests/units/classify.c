@@ -1,5 +1,5 @@
-/* Does the plugin know the instructions that it counts? Includes events.c, with stubs for QEMU, and classifies bytes.
- * Reads lines "NAME BYTES-IN-HEX"; prints the lines whose class has another name, and how many were read. */
+/* Does the plugin know the instructions that it counts? Includes events.c, with stubs for QEMU, and classifies bytes
+ * of the processor that its argument names. Reads lines "NAME BYTES-IN-HEX"; prints the lines whose class has another name, and how many were read. */
 #define KM_PLUGIN_API 1
 #include "../../../plugin/events.c"
 #include "stubs.h"
@@ -29,14 +29,18 @@ void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, e
 	if (which == USER)
 		return;
 	snprintf(found_all + strlen(found_all), sizeof found_all - strlen(found_all), "%s%s", found_all[0] ? "+" : "",
-		 counter_names[which]);
+		 processor->names[which]);
 	found = found_all;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char name[64], hex[2 * MAX_INSN + 2];
 	int lines = 0;
+
+	processor = argc > 1 ? processor_of(argv[1]) : NULL;
+	if (processor == NULL)
+		return 2;
 
 	while (scanf("%63s %31s", name, hex) == 2) {
 		unsigned char *bytes = calloc(1, MAX_INSN); /* exactly what QEMU gives: a read beyond it is found */
