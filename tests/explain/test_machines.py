@@ -27,6 +27,8 @@ def guest(target: str, *counts: int) -> Result:
         ("linux-6.1", "linux-6.1", STANDARD),
         ("linux-6.1+mitigations=off", "linux-6.1+mitigations=off", STANDARD),
         ("linux-6.1+cpu=max,-erms+nopti+memory=512", "linux-6.1+nopti", "cpu=max,-erms+memory=512"),
+        ("linux-6.1-cloud-arm64+quiet", "linux-6.1-cloud+quiet", "arm64"),
+        ("linux-6.12-riscv64+memory=512", "linux-6.12", "riscv64+memory=512"),
         ("trio-micro+with=checksums+machine=q35", "trio-micro+with=checksums", "machine=q35"),
     ],
 )

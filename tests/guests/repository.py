@@ -19,12 +19,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 
-def deb(folder: Path, files: Mapping[str, bytes], name: str = "made", version: str = "1") -> bytes:
+def deb(
+    folder: Path, files: Mapping[str, bytes], name: str = "made", version: str = "1", architecture: str = "amd64"
+) -> bytes:
     """A package with these files, put together by ar from archives of ours (owners need no root)."""
     control = (
-        f"Package: {name}\nVersion: {version}\nArchitecture: amd64\nMaintainer: test\nDescription: test\n".encode()
+        f"Package: {name}\nVersion: {version}\nArchitecture: {architecture}\nMaintainer: test\nDescription: test\n"
     )
-    parts = {"debian-binary": b"2.0\n", "control.tar": _tar({"control": control}), "data.tar": _tar(files)}
+    parts = {"debian-binary": b"2.0\n", "control.tar": _tar({"control": control.encode()}), "data.tar": _tar(files)}
     for part, content in parts.items():
         (folder / part).write_bytes(content)
     made = folder / "made.deb"
@@ -53,16 +55,22 @@ class Repository:
         self.written = 0  #: Release files
         self.keyring: Path | None = None  #: where there is one, suites are signed and sources say Signed-By
 
-    def package(self, name: str, version: str = "1", files: Mapping[str, bytes] | None = None) -> dict[str, str]:
+    def package(
+        self,
+        name: str,
+        version: str = "1",
+        files: Mapping[str, bytes] | None = None,
+        architecture: str = "amd64",
+    ) -> dict[str, str]:
         """A package in the pool, and its paragraph for the lists."""
-        content = deb(self.folder, files or {}, name, version)
-        path = self.folder / "debian" / "pool" / f"{name}_{version.replace(':', '')}_amd64.deb"
+        content = deb(self.folder, files or {}, name, version, architecture)
+        path = self.folder / "debian" / "pool" / f"{name}_{version.replace(':', '')}_{architecture}.deb"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
         return {
             "Package": name,
             "Version": version,
-            "Architecture": "amd64",
+            "Architecture": architecture,
             "Filename": f"pool/{path.name}",
             "Size": str(len(content)),
             "SHA256": hashlib.sha256(content).hexdigest(),
@@ -84,13 +92,21 @@ class Repository:
         if mirror.name == "security" and not (mirror / "pool").exists():
             (mirror / "pool").symlink_to(self.folder / "debian" / "pool")
         place = mirror / "dists" / codename
-        lists = "".join("".join(f"{k}: {v}\n" for k, v in one.items()) + "\n" for one in packages)
-        files = {"main/binary-amd64/Packages": lists.encode(), "main/source/Sources": sources.encode()}
+        lists = {"amd64": ""}
+        for one in packages:
+            of = one["Architecture"]
+            lists[of] = lists.get(of, "") + "".join(f"{k}: {v}\n" for k, v in one.items()) + "\n"
+        files = {f"main/binary-{of}/Packages": found.encode() for of, found in lists.items()}
+        files["main/source/Sources"] = sources.encode()
         origin = origin or ("Debian Backports" if codename.endswith("-backports") else "Debian")
         now = datetime.now(UTC)
         stamp = "%a, %d %b %Y %H:%M:%S UTC"
         release = [f"Origin: {origin}", f"Label: {origin}", f"Suite: {kind}", f"Codename: {codename}"]
-        release += [f"Date: {now - timedelta(days=30):{stamp}}", "Architectures: amd64", "Components: main"]
+        release += [
+            f"Date: {now - timedelta(days=30):{stamp}}",
+            f"Architectures: {' '.join(lists)}",
+            "Components: main",
+        ]
         if days_valid is not None:
             release.append(f"Valid-Until: {now + timedelta(days=days_valid):{stamp}}")
         release.append("SHA256:")

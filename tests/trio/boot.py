@@ -20,6 +20,7 @@ from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import command, disks, displays, programs, qemu, store, trio
+from kernometer.guests.architecture import MachineType
 from kernometer.guests.emulator import SAID, end_of, started
 from kernometer.guests.initramfs import Entry, archive, entries
 from kernometer.targets import build, tsc
@@ -69,7 +70,7 @@ class Machine:
     """Where, and by what kind of time: `path` counts instructions (one is a nanosecond of the guest's)."""
 
     path: bool = False
-    type: qemu.MachineType = "microvm"
+    type: MachineType = "microvm"
     memory_mib: int = 2048
     display: qemu.Display = ""
     more: tuple[str, ...] = ()  #: further words for QEMU

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernometer.guests.qemu import MachineType
+from kernometer.guests.architecture import MachineType
 from tests.guests.test_real_display import Monitor
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: How the words of a guest's variant begin that change its machine; all others are the kernel's.
 MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", "history=")
+#: How the name of a guest ends that is of another architecture.
+ARCHITECTURES = ("arm64", "riscv64")
 STANDARD = "standard machine"
 _GUEST = "qemu:"
 
@@ -46,8 +48,11 @@ def factors(of: Result) -> tuple[str, str]:
     session = of.session
     if session.target.startswith(_GUEST):
         first, *words = session.target.removeprefix(_GUEST).split("+")
+        architecture = first.rpartition("-")[2] if first.endswith(tuple(f"-{one}" for one in ARCHITECTURES)) else ""
+        kernel = first.removesuffix(f"-{architecture}")
         machine = [word for word in words if word.startswith(MACHINE_WORDS)]
-        return "+".join((first, *(word for word in words if word not in machine))), "+".join(machine) or STANDARD
+        named = "+".join(filter(None, (architecture, *machine)))
+        return "+".join((kernel, *(word for word in words if word not in machine))), named or STANDARD
     uname = of.header.uname if of.header is not None else {}
     kernel = " ".join(filter(None, (uname.get("sysname", ""), uname.get("release", ""))))
     host = session.target if session.target.startswith("ssh:") else f"host {session.host_id[:8]}"

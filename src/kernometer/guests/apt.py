@@ -73,16 +73,19 @@ class Origin:
 class Apt:
     """apt with the system's package lists, or with a private state directory.
 
-    `sources` are those of the private state, as deb822; "" means the system's.
+    `sources` are those of the private state, as deb822; "" means the system's. `architecture` is that of the packages,
+    "" the system's own.
     """
 
     state: Path | None = None
     sources: str = ""
+    architecture: str = ""
 
     @classmethod
-    def private(cls, name: str, sources: str = "") -> Apt:
-        """A private state in the cache, separate for each `name` and its mirrors and keys."""
-        return cls(cache_folder() / "apt" / f"{name}-{sha256(sources.encode())[:8]}", sources)
+    def private(cls, name: str, sources: str = "", architecture: str = "") -> Apt:
+        """A private state in the cache, separate for each `name`, its architecture, and its mirrors and keys."""
+        folder = "-".join(filter(None, (name, architecture, sha256(sources.encode())[:8])))
+        return cls(cache_folder() / "apt" / folder, sources, architecture)
 
     def options(self) -> tuple[str, ...]:
         if self.state is None:
@@ -104,6 +107,8 @@ class Apt:
             # For root apt would fetch as the user _apt, who cannot enter root's cache. Signatures are still checked.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
             *(own if self.sources else ()),
+            *((f"APT::Architecture={self.architecture}",) if self.architecture else ()),
+            *((f"APT::Architectures={self.architecture}",) if self.architecture else ()),
         )
         return tuple(word for setting in settings for word in ("-o", setting))
 

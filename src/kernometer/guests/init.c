@@ -1,14 +1,13 @@
 /* init.c: the first process of a guest. It mounts the file systems for a probe, loads drivers, fills disks, runs the
- * emulator's command, sends the command's output to the emulator's debug port, and powers the guest off. Without a
- * command it starts a shell on the console.
+ * emulator's command, sends the command's output to a device of the emulator's (init_port.c), and powers the guest off.
+ * Without a command it starts a shell on the console.
  *
- * Why the debug port (0xe9, isa-debugcon) and not the serial line: a byte costs one OUT and nothing later; the serial
- * driver would continue to interrupt at 115,200 baud of the guest's clock, inside the timed regions of the next row.
+ * Why such a device and not the kernel's serial line: a byte costs one instruction and nothing later; the serial driver
+ * would continue to interrupt at 115,200 baud of the guest's clock, inside the timed regions of the next row.
  * Every line that init itself prints begins with "#init ". */
 #define _GNU_SOURCE /* SCHED_IDLE */
 #include "init.h"
 
-#include <sys/io.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
@@ -27,18 +26,15 @@
 
 #define COMMAND "opt/km/command"
 #define BEFORE "opt/km/before"
-#define BULK_PORT 0xe9
 
-static int port_is_ours;
+static int output_is_open;
 static char buffer[65536];
 
-/* Writes to the debug port, or to the console if the kernel does not permit that. */
+/* Writes to the device, or to the console if the kernel does not permit that. */
 static void say(const char *text, size_t n)
 {
-	unsigned long count = n;
-
-	if (port_is_ours) {
-		__asm__ volatile("rep outsb" : "+S"(text), "+c"(count) : "d"(BULK_PORT) : "memory");
+	if (output_is_open) {
+		put_output(text, n);
 		return;
 	}
 	while (n > 0) {
@@ -62,14 +58,14 @@ void power_off(void)
 		pause();
 }
 
-/* Also on the console: not every guest has the port. */
+/* Also on the console: not every guest has the device. */
 void give_up(const char *what)
 {
 	int n = snprintf(buffer, sizeof buffer, "#init failed %s: %s\n", what, strerror(errno));
 
 	say(buffer, (size_t)n);
-	if (!port_is_ours && ioperm(BULK_PORT, 1, 1) == 0) {
-		port_is_ours = 1;
+	if (!output_is_open && open_output()) {
+		output_is_open = 1;
 		say(buffer, (size_t)n);
 	}
 	power_off();
@@ -93,7 +89,7 @@ static void mount_all(void)
 }
 
 /* Starts the command and returns the end of a pipe with its output. Its standard error is the console. It must be
- * started before init gets the port: a child would inherit the port, and each switch to it would then load an I/O
+ * started before init opens its output: a child would inherit the port, and each switch to it would then load an I/O
  * bitmap. */
 static int start(char **argv, pid_t *child)
 {
@@ -138,7 +134,7 @@ static void run_command(char **argv)
 	pid_t child;
 	int from = start(argv, &child);
 
-	port_is_ours = ioperm(BULK_PORT, 1, 1) == 0;
+	output_is_open = open_output();
 	relay(from, 1);
 	if (waitpid(child, &status, 0) < 0)
 		give_up("waitpid");

@@ -1,17 +1,16 @@
 /* init_command.c: reads init's command from files of the emulator's fw_cfg device (QEMU, docs/specs/fw_cfg.rst). A
- * guest that was saved before reads the files of its new emulator. */
+ * guest that was saved before reads the files of its new emulator. On a machine without the device they are in the
+ * first file system, below the same names. */
 #include "init.h"
 
-#include <sys/io.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#define SELECTOR 0x510
-#define DATA 0x511
 #define SIGNATURE 0x00
 #define DIRECTORY 0x19
 #define MOST_FILES 4096
@@ -25,9 +24,25 @@ struct file { /* numbers are big-endian */
 static char text[COMMAND_BYTES];
 static char *argv[COMMAND_WORDS + 1];
 
-static void take(void *to, size_t n)
+static int send(const char *from, size_t n, int to)
 {
-	__asm__ volatile("rep insb" : "+D"(to), "+c"(n) : "d"(DATA) : "memory");
+	for (size_t sent = 0; sent < n;) {
+		ssize_t k = write(to, from + sent, n - sent);
+
+		if (k < 0)
+			return errno;
+		sent += (size_t)k;
+	}
+	return 0;
+}
+
+/* ENOENT without such a file in the first file system, whose root is the working directory. */
+static int send_own(const char *name, int to)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+
+	return n < 0 ? errno : send(text, (size_t)n, to);
 }
 
 /* Runs in a separate process, whose exit status is an errno: once a process has asked for a port, Linux before 5.5
@@ -37,36 +52,33 @@ static int send_file(const char *name, int to)
 	char signature[4];
 	uint32_t files;
 	struct file f;
+	int failed = send_own(name, to);
 
-	if (ioperm(SELECTOR, 2, 1) != 0)
-		return errno;
-	outw(SIGNATURE, SELECTOR);
-	take(signature, sizeof signature);
+	if (failed != ENOENT)
+		return failed;
+	failed = open_files();
+	if (failed)
+		return failed;
+	select_file(SIGNATURE);
+	take_file(signature, sizeof signature);
 	if (memcmp(signature, "QEMU", sizeof signature) != 0)
 		return ENODEV;
-	outw(DIRECTORY, SELECTOR);
-	take(&files, sizeof files);
+	select_file(DIRECTORY);
+	take_file(&files, sizeof files);
 	files = __builtin_bswap32(files);
 	for (uint32_t i = 0; i < files && i < MOST_FILES; i++) {
 		size_t n;
 
-		take(&f, sizeof f);
+		take_file(&f, sizeof f);
 		if (strncmp(f.name, name, sizeof f.name) != 0)
 			continue;
 		n = __builtin_bswap32(f.size);
 		if (n > sizeof text)
 			return EFBIG;
 		memset(text, 0, n); /* or Xen reads a byte from the port before it finds the page missing */
-		outw(__builtin_bswap16(f.key), SELECTOR);
-		take(text, n);
-		for (size_t sent = 0; sent < n;) {
-			ssize_t k = write(to, text + sent, n - sent);
-
-			if (k < 0)
-				return errno;
-			sent += (size_t)k;
-		}
-		return 0;
+		select_file(__builtin_bswap16(f.key));
+		take_file(text, n);
+		return send(text, n, to);
 	}
 	return ENOENT;
 }

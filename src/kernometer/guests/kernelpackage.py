@@ -117,7 +117,7 @@ def _look(source: Files, seen: _Seen, wanted: Container[str] | None) -> None:
     with closing(source) as files:
         for path, content in files:
             release, kind = _kind(path)
-            if kind == "vmlinuz":
+            if kind in ("vmlinuz", "vmlinux"):
                 seen.images[release] = content()
             elif kind == "config":
                 seen.config = content()
@@ -134,7 +134,8 @@ def _look(source: Files, seen: _Seen, wanted: Container[str] | None) -> None:
 
 
 def _kind(path: PurePosixPath) -> tuple[str, str]:
-    """(release, file's name) of boot/vmlinuz-RELEASE and [usr/]lib/modules/RELEASE/**/NAME; ("", "") of other paths."""
+    """(release, file's name) of boot/vmlinuz-RELEASE, vmlinux-RELEASE on riscv64, [usr/]lib/modules/RELEASE/**/NAME;
+    ("", "") of other paths."""
     parts = path.parts[1:] if path.parts[:1] == ("usr",) else path.parts
     if parts[:1] == ("boot",) and len(parts) == 2:
         name, _, release = parts[1].partition("-")

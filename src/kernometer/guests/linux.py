@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import drivers, kernelpackage, programs, store, suites, variant
+from kernometer.guests.architecture import X86_64, Architecture, of_version
 from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
-from kernometer.guests.qemu import COMMAND_LINE, PROGRAM, Machine
+from kernometer.guests.qemu import COMMAND_LINE, WORDS, Machine
 from kernometer.guests.suites import Say
 
-#: "6.1", "6.1-cloud".
+#: "6.1", "6.1-cloud"; without the architecture of "6.1-arm64".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
 #: Names for guests from packages and for Trio's.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*|gnumach|gnumach-dbg")
@@ -22,6 +24,7 @@ _STANDARD = Machine()
 #: Linux's System.map has some 5 MB.
 MAX_SYSTEM_MAP = 64 << 20
 _SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,512}")
+_BUSYBOX = re.compile("busybox-static")
 _ELF64, _X86_64 = b"\x02", 62
 
 
@@ -30,26 +33,24 @@ def silently(_: str) -> None:
 
 
 def add(version: str | None = None, say: Say = silently) -> store.Guest:
-    """Downloads, unpacks and stores the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud");
-    None: the series that this release installs, as the guest `linux`.
+    """Downloads, unpacks and stores the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud"),
+    either for another architecture ("6.1-arm64"); None: the series that this release installs, as the guest `linux`.
 
     A guest of that name is replaced; its variants stay listed. `say` prints slow steps and anything unusual. No root
     rights are needed. Raises UsageError for an invalid version, MissingError, before any download, if a program is
     missing, or if no package source has the version; TargetError if apt or the image fails.
     """
-    series, flavour = ("", "") if version is None else check_version(version)
-    programs.need("A guest is unpacked from a package and booted by QEMU", PROGRAM, "zstd")
+    series, flavour, architecture = ("", "", X86_64) if version is None else check_version(version)
+    programs.need("A guest is unpacked from a package and booted by QEMU", architecture.emulator, "zstd")
     series = series or suites.own_series(say)
     with store.new_folder() as folder:
-        fetched = suites.fetch(series, flavour, folder, say)
+        fetched = suites.fetch(series, flavour, folder, say, architecture)
         say(f"Unpacking {fetched.package.name} …")
         held = kernelpackage.read(fetched.files)
-    kernel = unpack(held.image)
-    if pvh_entry(kernel) is None:
-        raise TargetError(
-            f"{fetched.package.name} has no PVH entry, so QEMU cannot start its ELF image.", "Add Linux 4.11 or newer."
-        )
-    files = {store.KERNEL: kernel, store.PACKED: held.image} | drivers.files(held.drivers, held.built_in)
+        busybox = _busybox(folder, architecture, say)
+    files = (
+        _images(held.image, fetched.package.name, architecture) | busybox | drivers.files(held.drivers, held.built_in)
+    )
     manifest = store.Manifest(
         name=name_of(version),
         package=fetched.package.name,
@@ -60,8 +61,36 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
         release=held.release,
         package_sha256=fetched.package.sha256,
         drivers_sha256=drivers.digest(held.drivers),
+        machine=Machine(type=architecture.machines[0], cpu=architecture.cpu),
+        command_line=f"{architecture.words} {WORDS}",
+        output="debug-port" if architecture is X86_64 else "serial",
     )
     return store.add(manifest, files | ({store.CONFIG: held.config} if held.config else {}))
+
+
+def _busybox(folder: Path, architecture: Architecture, say: Say) -> dict[str, bytes]:
+    """The static busybox of another architecture, for rows that run a shell; nothing if no package source has it."""
+    if architecture is X86_64:
+        return {}
+    found = suites.newest_of(_BUSYBOX, _BUSYBOX.pattern, folder, say, later=True, foreign=architecture.debian)
+    if found is None:
+        say(f"No package source has {_BUSYBOX.pattern} for {architecture.name}: rows that run a shell are unsupported.")
+        return {}
+    with closing(kernelpackage.files_of(found.file)) as files:
+        program = next(content() for path, content in files if path.parts[-2:] == ("bin", "busybox"))
+    return {store.BUSYBOX: program}
+
+
+def _images(packed: bytes, package: str, architecture: Architecture) -> dict[str, bytes]:
+    """The files of the kernel. Raises TargetError for an image that QEMU cannot start."""
+    if architecture is not X86_64:
+        return {store.KERNEL: packed}
+    kernel = unpack(packed)
+    if pvh_entry(kernel) is None:
+        raise TargetError(
+            f"{package} has no PVH entry, so QEMU cannot start its ELF image.", "Add Linux 4.11 or newer."
+        )
+    return {store.KERNEL: kernel, store.PACKED: packed}
 
 
 def from_file(
@@ -142,14 +171,16 @@ def name_of(version: str | None) -> str:
     return "linux" if version is None else f"linux-{version}"
 
 
-def check_version(version: str) -> tuple[str, str]:
-    """Series and flavour of "6.1-cloud", ("6.1", "") of "6.1". Raises UsageError for anything else."""
-    match = VERSION.fullmatch(version)
+def check_version(version: str) -> tuple[str, str, Architecture]:
+    """Series, flavour and architecture of "6.1-cloud-arm64". Raises UsageError for anything else."""
+    own, architecture = of_version(version)
+    match = VERSION.fullmatch(own)
     if match is None:
         raise UsageError(
-            f"{version!r} is not a Linux series.", "Give two numbers, such as 6.1, or add a flavour: 6.1-cloud."
+            f"{version!r} is not a Linux series.",
+            "Give two numbers, such as 6.1, or add a flavour or an architecture: 6.1-cloud, 6.1-arm64.",
         )
-    return match["series"], match["flavour"] or ""
+    return match["series"], match["flavour"] or "", architecture
 
 
 def check_name(name: str) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kernometer.cache import compiled
 from kernometer.errors import MissingError
+from kernometer.guests.architecture import X86_64, Architecture
 
 #: musl's wrapper hides the kernel's headers; these flags add them after its own.
 MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu")
@@ -24,6 +25,8 @@ PACKAGES = {
     "lz4": "lz4",
     "make": "make",
     "objcopy": "binutils",
+    "qemu-system-aarch64": "qemu-system-arm",
+    "qemu-system-riscv64": "qemu-system-misc",
     "qemu-system-x86_64": "qemu-system-x86",
     "zstd": "zstd",
 }
@@ -44,11 +47,19 @@ def need(what: str, *names: str) -> None:
         )
 
 
-def static_compiler() -> tuple[str, ...]:
-    """A compiler with flags whose programs need only a kernel: musl-gcc, else gcc with a static libc.
+def static_compiler(architecture: Architecture = X86_64) -> tuple[str, ...]:
+    """A compiler with flags whose programs need only a kernel: musl-gcc, else gcc with a static libc; for another
+    architecture its cross compiler.
 
-    Raises MissingError without both.
+    Raises MissingError without it.
     """
+    if architecture.compiler:
+        if shutil.which(architecture.compiler) is None:
+            raise MissingError(
+                f"Programs for {architecture.name} need a compiler, and there is no {architecture.compiler} here.",
+                f"Debian, Ubuntu: apt-get install {architecture.compiler_package}.",
+            )
+        return (architecture.compiler, "-O2", "-static")
     if shutil.which("musl-gcc"):
         return ("musl-gcc", "-O2", "-static", *MUSL_FLAGS)
     if shutil.which("gcc"):
@@ -58,12 +69,12 @@ def static_compiler() -> tuple[str, ...]:
     )
 
 
-def init() -> Path:
+def init(architecture: Architecture = X86_64) -> Path:
     """The guest's first process. Raises MissingError or BuildError."""
     folder = Path(__file__).parent
-    parts = [folder / name for name in ("init_command.c", "init_devices.c", "init_console.c")]
+    parts = [folder / name for name in ("init_port.c", "init_command.c", "init_devices.c", "init_console.c")]
     placed = f"-Wl,--section-start=.km_ready={READY:#x}"
-    command = (*static_compiler(), "-std=gnu99", "-no-pie", placed, *map(str, parts))
+    command = (*static_compiler(architecture), "-std=gnu99", "-no-pie", placed, *map(str, parts))
     return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 

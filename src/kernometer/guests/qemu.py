@@ -17,12 +17,15 @@ from typing import Literal
 import msgspec
 
 from kernometer.errors import MissingError, TargetError
+from kernometer.guests.architecture import ALL, X86_64, Architecture, MachineType, of_machine
 
-PROGRAM = "qemu-system-x86_64"
+PROGRAM = X86_64.emulator
 VERSION_SECONDS = 60
 
-COMMAND_LINE = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1"
-#: The debug port that init.c writes to.
+#: Of Linux, after the words of its architecture.
+WORDS = "quiet nokaslr norandmaps rdinit=/init panic=-1"
+COMMAND_LINE = f"{X86_64.words} {WORDS}"
+#: The debug port that init_port.c writes to.
 BULK_PORT = 0xE9
 #: The files of a saved guest in QEMU's directory: its memory, and the rest of its state.
 MEMORY, STATE = "memory", "state"
@@ -35,7 +38,6 @@ MONITOR, DEBUGGER = 0, 1
 #: sleep without setting the timer: the clock stops, and so does the serial port's interrupt for the last input.
 #: Anything that wakes the loop sets the timer.
 Accelerator = Literal["icount", "icount-sleep", "tcg", "kvm"]
-MachineType = Literal["microvm", "pc", "q35"]
 #: The phase of a guest by path: booted to be saved, or restored; "": booted and measured.
 Phase = Literal["", "saved", "restored"]
 #: The driver of /dev/fb0: see displays.py. "": the guest has no display.
@@ -43,7 +45,13 @@ Display = Literal["", "bochs-drm", "vesafb"]
 #: QEMU's devices that a kernel may need to start, and that do not depend on the host.
 Device = Literal["VGA", "cirrus-vga", "isa-vga", "bochs-display", "virtio-rng-pci"]
 
-_TYPES: dict[MachineType, str] = {"microvm": "microvm,pcie=on", "pc": "pc", "q35": "q35"}
+_TYPES: dict[MachineType, str] = {
+    "microvm": "microvm,pcie=on",
+    "pc": "pc",
+    "q35": "q35",
+    "arm-virt": "virt",
+    "riscv-virt": "virt",
+}
 #: microvm's own firmware file is qboot in Debian 12 and SeaBIOS in Debian 13. SeaBIOS has ACPI's tables where QEMU
 #: loads the initramfs, and leaves interrupts on that Linux gets as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
@@ -89,6 +97,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 1  #: of the guest's random numbers (rdrand); by path only
     history: int = 0  #: the rows that the guest ran before it was ready, by path only: see guest_runs.FAMILIES; 0: none
 
+    @property
+    def architecture(self) -> Architecture:
+        return of_machine(self.type)
+
     def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
         """What must be equal for two sessions' figures to be comparable, as one line."""
         seed = f"; seed {self.seed}" if accelerator.startswith("icount") else ""
@@ -99,18 +111,22 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         """The same without memory, seed and history, equal for all rotated machines of a layout floor."""
         how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
         added = "".join(f" with {each}" for each in (self.display, *self.devices) if each)
-        return f"QEMU {version} {how}; {_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
+        foreign = "" if self.architecture is X86_64 else f"{self.architecture.name} "
+        return f"QEMU {version} {how}; {foreign}{_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
         """The options for it. `memory`: its memory is the file MEMORY, with or without the guest's writes."""
         sharing = "on" if memory == "shared" else "off"
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         counted = accelerator.startswith("icount")
+        cpu = self.cpu
+        if self.architecture is X86_64:
+            cpu = cpu.replace("-erms", _NO_ERMS) + _NO_X2 * counted
         return (
             *(("-object", backend) if memory else ()),
             *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else ""), *_FIRMWARE.get(self.type, ())),
             *_ACCELERATION[accelerator],
-            *("-smp", "1", "-cpu", self.cpu.replace("-erms", _NO_ERMS) + _NO_X2 * counted, "-m", str(self.memory_mib)),
+            *("-smp", "1", "-cpu", cpu, "-m", str(self.memory_mib)),
             *(("-seed", str(self.seed)) if counted else ()),
             *_DISPLAYS[self.display],
             *(word for device in self.devices for word in ("-device", device)),
@@ -139,11 +155,12 @@ class Boot:
 def detect(program: str = PROGRAM) -> QemuVersion:
     """The program's version. Raises MissingError if it is not installed, TargetError if its answer is invalid."""
     if shutil.which(program) is None:
-        raise MissingError(f"There is no {program} here.", "Debian, Ubuntu: apt-get install qemu-system-x86.")
+        package = next((one.package for one in ALL if one.emulator == program), X86_64.package)
+        raise MissingError(f"There is no {program} here.", f"Debian, Ubuntu: apt-get install {package}.")
     try:
         done = subprocess.run((program, "--version"), capture_output=True, timeout=VERSION_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"{program} --version does not answer.", "Reinstall qemu-system-x86.") from error
+        raise TargetError(f"{program} --version does not answer.", "Reinstall it.") from error
     return parse_version(done.stdout.decode(errors="replace"))
 
 
@@ -157,13 +174,14 @@ def parse_version(said: str) -> QemuVersion:
     return QemuVersion(major, minor, micro, line[:200])
 
 
-def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
+def argv(boot: Boot) -> tuple[str, ...]:
     """The command that boots a guest."""
+    architecture = boot.machine.architecture
     for path in (boot.kernel, boot.console, boot.bulk, boot.plugin, boot.events, boot.debugger):
         if path is not None and "," in str(path):
             raise TargetError(f"{path}: QEMU treats a comma in a path as a separator.", "Set XDG_CACHE_HOME.")
     words = [
-        *(program, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
+        *(architecture.emulator, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
         *boot.machine.argv(boot.accelerator, _SHARING[boot.phase]),
         *("-kernel", str(boot.kernel), "-append", boot.command_line),
         *(("-initrd", boot.initrd) if boot.initrd else ()),
@@ -173,8 +191,9 @@ def argv(boot: Boot, program: str = PROGRAM) -> tuple[str, ...]:
         words += ["-mon", "chardev=terminal"]
     else:
         words += ["-serial", f"file:{boot.console}"]
-    words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
-    words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
+    if architecture is X86_64:
+        words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
+        words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None and boot.events is not None:
         words += ["-plugin", f"{boot.plugin},out={boot.events}{boot.recorded and ','}{boot.recorded}"]
     for name, file in boot.told.items():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
+from kernometer.guests.architecture import X86_64
 
 QUERY_SECONDS = 60
 #: The most bytes of a file of sources; one with a key has some kilobytes.
@@ -38,7 +39,7 @@ class Source:
         """Another suite of the same mirror, with the same keys; only its main component, which has the kernels."""
         return replace(self, suite=suite, components=("main",))
 
-    def stanza(self, kind: str = "deb", extra: str = "") -> str:
+    def stanza(self, kind: str = "deb", extra: str = "", architecture: str = X86_64.debian) -> str:
         """The source as deb822 for apt, with only package lists (`deb`) or source lists (`deb-src`)."""
         lines = [
             f"Types: {kind}",
@@ -46,7 +47,7 @@ class Source:
             f"Suites: {self.suite}",
             f"Components: {' '.join(self.components)}",
             f"Targets: {'Sources' if kind == 'deb-src' else 'Packages'}",
-            *(("Architectures: amd64",) if kind == "deb" else ()),
+            *((f"Architectures: {architecture}",) if kind == "deb" else ()),
             *(f"{name}: {value}" for name, value in self.trust),
             *((extra,) if extra else ()),
         ]

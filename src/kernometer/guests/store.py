@@ -20,11 +20,13 @@ import msgspec
 
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
+from kernometer.guests.architecture import Architecture
 from kernometer.guests.qemu import COMMAND_LINE, Machine
 
 KERNEL = "vmlinux"
 PACKED = "bzImage"
 CONFIG = "config"
+BUSYBOX = "busybox"  #: of a guest of another architecture than the host's
 SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build lists them
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
@@ -38,6 +40,7 @@ _DIGESTS = {
     PACKED: "packed_sha256",
     CONFIG: "config_sha256",
     SYSTEM_MAP: "system_map_sha256",
+    BUSYBOX: "busybox_sha256",
 }
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
@@ -75,6 +78,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     system_map_sha256: str = ""  #: of SYSTEM_MAP; "" without
     config_sha256: str = ""  #: of the kernel's build configuration; "" without
     drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
+    busybox_sha256: str = ""  #: of BUSYBOX; "" without
     layout: str = ""  #: where the kernel's data lie: elf.layout; "" if not known
     built_in: tuple[str, ...] = ()  #: of a kernel without loadable modules: its own ones of drivers.KEPT
     machine: Machine = Machine()
@@ -94,6 +98,10 @@ class Guest:
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def architecture(self) -> Architecture:
+        return self.manifest.machine.architecture
 
     @property
     def kernel(self) -> Path:
@@ -149,6 +157,10 @@ class Guest:
         """Whether its first process is our init, which reads its command when everything else is ready."""
         return self.has(INITRAMFS) or not self.manifest.modules
 
+    def busybox(self) -> bytes:
+        """Its own busybox, or b"" if it has none."""
+        return (self.folder / BUSYBOX).read_bytes() if self.manifest.busybox_sha256 else b""
+
     def link(self, folder: Path) -> None:
         """Makes LINK in `folder`, QEMU's working directory. Raises TargetError if that fails."""
         try:
@@ -160,7 +172,7 @@ class Guest:
         """Raises TargetError if a file is not the one that was added: its counts would be those of another guest."""
         made = self.manifest
         self._check(KERNEL, made.kernel_sha256)
-        others = [(PACKED, made.packed_sha256), (SYSTEM_MAP, made.system_map_sha256)]
+        others = [(PACKED, made.packed_sha256), (SYSTEM_MAP, made.system_map_sha256), (BUSYBOX, made.busybox_sha256)]
         for name, wanted in (*others, *((one.file, one.sha256) for one in made.modules if not one.made)):
             if wanted:
                 self._check(name, wanted)

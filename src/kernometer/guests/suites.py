@@ -18,6 +18,7 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import apt as apt_module
 from kernometer.guests import sourcelist
 from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package, UnreachableError
+from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.sourcelist import Source
 from kernometer.text import printable
 
@@ -88,12 +89,12 @@ class Fetched:
     remarks: tuple[str, ...]
 
 
-def kernel_name(package: str) -> KernelName | None:
+def kernel_name(package: str, architecture: str = X86_64.debian) -> KernelName | None:
     """From `linux-image-6.12.117+deb12-cloud-amd64-unsigned`; None for other packages."""
     match = _KERNEL.fullmatch(package)
     if match is None or set(match["flavour"].split("-")) & set(_NO_FLAVOURS):
         return None
-    flavour = match["flavour"].removesuffix("amd64").removesuffix("-")
+    flavour = match["flavour"].removesuffix(architecture).removesuffix("-")
     return KernelName(
         match["release"],
         match["series"],
@@ -114,7 +115,7 @@ def newest(candidates: tuple[Candidate, ...], series: str, flavour: str = "") ->
     return max(signed or fitting, key=cmp_to_key(order), default=None)
 
 
-def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
+def fetch(series: str, flavour: str, folder: Path, say: Say, architecture: Architecture = X86_64) -> Fetched:
     """Downloads the newest kernel of a series ("6.1") and flavour from the first suite that has one, into `folder`.
 
     `say` prints slow steps and anything unusual. Raises MissingError, with the series that exist, if no suite has it,
@@ -128,7 +129,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
         )
     there: set[str] = set()
     left_out: list[str] = []
-    for candidates in _shelves(series, say, left_out):
+    for candidates in _shelves(series, say, left_out, "" if architecture is X86_64 else architecture.debian):
         there.update(one.name.series for one in candidates if one.name.flavour == flavour)
         found = newest(candidates, series, flavour)
         if found is None:
@@ -148,15 +149,18 @@ def fetch(series: str, flavour: str, folder: Path, say: Say) -> Fetched:
     raise _none(f"Linux {series}" + (f" of flavour {flavour}" if flavour else ""), there, left_out)
 
 
-def newest_of(wanted: re.Pattern[str], prefix: str, folder: Path, say: Say, *, later: bool = False) -> Found | None:
+def newest_of(
+    wanted: re.Pattern[str], prefix: str, folder: Path, say: Say, *, later: bool = False, foreign: str = ""
+) -> Found | None:
     """Downloads the newest package whose name is `wanted`, which begins with `prefix`, from the first list that has one
     into `folder`: the system's, else our own of its sources, and if `later` those of later releases. None if none has.
+    `foreign`: of another architecture.
 
     Raises TargetError if apt fails.
     """
     apt_module.need()
     failed: TargetError | None = None
-    for apt, remarks in _lists(say, later):
+    for apt, remarks in _lists(say, later, foreign):
         newest: Package | None = None
         for one in apt.show(name for name in apt.names(prefix) if wanted.fullmatch(name)):
             if newest is None or apt_module.newer(one.version, newest.version):
@@ -191,13 +195,15 @@ def exactly(names: Sequence[str], version: str, folder: Path, say: Say) -> tuple
     )
 
 
-def _lists(say: Say, later: bool) -> Iterator[tuple[Apt, tuple[str, ...]]]:
+def _lists(say: Say, later: bool, foreign: str = "") -> Iterator[tuple[Apt, tuple[str, ...]]]:
     """Package lists, nearest first, and remarks on them; a suite whose lists cannot be trusted is left out."""
-    for own in _system(say):
+    for own in _system(say, foreign):
         yield own, ()
+    if foreign:
+        own = _native(say)
     for source in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "later") if later else ()):
         try:
-            found = _opened(source, say)
+            found = _opened(source, say, foreign)
         except UnreachableError:
             raise
         except TargetError as error:
@@ -246,16 +252,18 @@ def source(package: str, folder: Path) -> Path:
         raise error
 
 
-def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candidate, ...]]:
+def _shelves(series: str, say: Say, left_out: list[str], foreign: str) -> Iterator[tuple[Candidate, ...]]:
     """The candidates, one group of suites at a time, nearest first; each group is fetched only when it is needed.
 
-    A suite whose lists cannot be trusted is left out, and `left_out` gets the reason.
+    A suite whose lists cannot be trusted is left out, and `left_out` gets the reason. `foreign`: another architecture.
     """
-    for own in _system(say):
+    for own in _system(say, foreign):
         kernels = _kernels(own)
         yield kernels
     older = all(_number(series) < _number(one.name.series) for one in kernels)
     directions: tuple[Direction, ...] = ("earlier",) if older else ("later",)
+    if foreign:
+        own = _native(say)
     origins = own.origins()
     if not any(one.origin.startswith("Debian") for one in origins):
         left_out.append("Debian's are searched if apt has a source of Debian's, with its keyring.")
@@ -263,7 +271,7 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
         found: list[Candidate] = []
         for source in sources:
             try:
-                if (opened := _opened(source, say)) is not None:
+                if (opened := _opened(source, say, foreign)) is not None:
                     found += _kernels(*opened)
             except UnreachableError:
                 raise
@@ -274,14 +282,23 @@ def _shelves(series: str, say: Say, left_out: list[str]) -> Iterator[tuple[Candi
         yield tuple(found)
 
 
-def _system(say: Say) -> Iterator[Apt]:
-    """The system's sources: with its own lists, then with lists fetched into the cache."""
-    yield Apt()
-    own = Apt.private("system")
+def _system(say: Say, foreign: str = "") -> Iterator[Apt]:
+    """The system's sources: with its own lists, then with lists fetched into the cache. `foreign`: the lists of another
+    architecture, which the system's sources need not have."""
+    sources = "\n".join(one.stanza(architecture=foreign) for one in sourcelist.system()) if foreign else ""
+    if not foreign:
+        yield Apt()
+    own = Apt.private("system", sources, foreign)
     if not own.fresh(LISTS_HOURS):
         say("Fetching the system's package lists …")
     own.update(LISTS_HOURS)
     yield own
+
+
+def _native(say: Say) -> Apt:
+    """The system's sources for its own architecture: of another one its suites may have no packages, and no origin."""
+    *_, own = _system(say)
+    return own
 
 
 def _number(series: str) -> list[int]:
@@ -335,11 +352,17 @@ def _debian(suite: str) -> str:
     return "security" if suite.endswith("-security") else "Debian"
 
 
-def _opened(source: Source, say: Say) -> tuple[Apt, tuple[str, ...]] | None:
+def _opened(source: Source, say: Say, foreign: str = "") -> tuple[Apt, tuple[str, ...]] | None:
     """The lists of a suite beyond the system's, and remarks; None if the mirror has no such suite, or one of another
     origin."""
-    strict = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: yes"))
-    lenient = Apt.private(source.suite, source.stanza(extra="Check-Valid-Until: no"))
+    strict, lenient = (
+        Apt.private(
+            source.suite,
+            source.stanza(extra=f"Check-Valid-Until: {checked}", architecture=foreign or X86_64.debian),
+            foreign,
+        )
+        for checked in ("yes", "no")
+    )
     if lenient.fresh(LISTS_HOURS):
         return lenient, (_expired(lenient, source.suite),)
     try:
@@ -368,7 +391,8 @@ def _expired(apt: Apt, suite: str) -> str:
 
 def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
     """Every kernel image that can be downloaded."""
-    names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name)) is not None}
+    of = apt.architecture or X86_64.debian
+    names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name, of)) is not None}
     return tuple(Candidate(names[one.name], one, apt, remarks) for one in apt.show(names) if one.name in names)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import programs, tcc
+from kernometer.guests import programs, store, tcc
+from kernometer.guests.architecture import X86_64
 
 BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 
@@ -22,10 +23,14 @@ class Tools:
     arguments: tuple[str, ...] = ()
 
 
-def provide(needs: Iterable[str]) -> Tools:
-    """The programs among `needs`. For a missing program the probe's arguments contain the reason: its rows are then
-    unsupported, and the others are measured."""
+def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
+    """The programs among `needs`, for `guest` or any guest of this host's architecture. For a missing program the
+    probe's arguments contain the reason: its rows are then unsupported, and the others are measured."""
     wanted = set(needs)
+    if guest is not None and guest.architecture is not X86_64:
+        lacking = wanted & {"tcc"} | (wanted & {"busybox"} if not guest.manifest.busybox_sha256 else set())
+        reasons = (f"{name}=Guests of {guest.architecture.name} have no {name}." for name in sorted(lacking))
+        return Tools(arguments=tuple(word for reason in reasons for word in ("--no-program", reason)))
     files: Mapping[str, bytes] = {}
     words: tuple[str, ...] = ()
     if "busybox" in wanted and not programs.busybox():

@@ -14,7 +14,7 @@ from typing import get_args
 import msgspec
 
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Device, Display, Machine, MachineType
+from kernometer.guests.qemu import Device, Display, Machine
 
 #: The characters of a word: enough for kernel options, and none that is special for QEMU, a shell or a file name.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
@@ -44,8 +44,10 @@ class Variant:
                 raise UsageError(f"{key} is given twice in {self.name}.", "Leave one of them out.")
             said.add(key)
             if key == "machine":
-                if value not in get_args(MachineType):
-                    raise UsageError(f"{word!r}: no such machine.", f"One of: {', '.join(get_args(MachineType))}.")
+                if value not in usual.architecture.machines:
+                    raise UsageError(
+                        f"{word!r}: no such machine.", f"One of: {', '.join(usual.architecture.machines)}."
+                    )
                 changes["type"] = value
             elif key == "cpu":
                 if not value:

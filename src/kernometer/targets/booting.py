@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernometer.errors import TargetError
 from kernometer.guests import events, initramfs, mach, programs, store, trace, trio
+from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator import SAID, end_of
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
@@ -50,10 +51,12 @@ class MuteError(TargetError):
     """The guest does not begin to measure, and prints nothing more."""
 
 
-def initrd(program: Program, files: Mapping[str, bytes]) -> bytes:
-    """The archive of a guest with this measuring program and these other files."""
-    measures = (trio.probe() if program == "probe-trio" else build.static_probe()).read_bytes()
-    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), measures, programs.busybox(), files))
+def initrd(program: Program, files: Mapping[str, bytes], guest: store.Guest | None = None) -> bytes:
+    """The archive of a guest with this measuring program and these other files. `guest`: one of any architecture."""
+    of = guest.architecture if guest is not None else X86_64
+    measures = (trio.probe() if program == "probe-trio" else build.static_probe(of)).read_bytes()
+    busybox = programs.busybox() if guest is None or of is X86_64 else guest.busybox()
+    return initramfs.archive(initramfs.entries(programs.init(of).read_bytes(), measures, busybox, files))
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:

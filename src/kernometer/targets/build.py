@@ -19,6 +19,7 @@ from pathlib import Path
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests import programs
+from kernometer.guests.architecture import X86_64, Architecture
 
 #: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300
@@ -148,8 +149,11 @@ def note(recipe: Recipe = DEFAULT) -> str:
     )
 
 
-def static_probe() -> Path:
-    """The probe for this host and its guests. Raises MissingError if no compiler here links statically."""
+def static_probe(architecture: Architecture = X86_64) -> Path:
+    """The probe for this host and its guests. Raises MissingError if no compiler here links statically for them."""
+    if architecture.compiler:
+        compiler, *flags = programs.static_compiler(architecture)
+        return probe(Recipe(compiler, tuple(flags)))
     if said := note():
         raise MissingError("A guest's programs need a compiler that links statically.", said)
     return probe()

@@ -25,6 +25,7 @@ from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, TRACE, counts_of, explained, trace_of
+from kernometer.targets.recounted import recounted
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
@@ -171,15 +172,20 @@ class Guests:
         words = (f"/{initramfs.PROBE}", *self._kit(needs).words, *arguments)
         read = counts_of if boot.events is not None else lambda _: {}
         guest = self._emulated(boot, words, needs, booting.records, read)
+        coarse = self.job.by == "path" and not self.guest.architecture.counts
+        held: list[bytes] = []
         while True:
             try:
                 line = next(guest)
             except StopIteration as end:
+                yield from recounted(held, rows, end.value)
                 yield from map(msgspec.json.encode, rows.events(end.value))
                 return
             if line is not None:
                 rows.see(line)
-            yield line
+                if coarse:
+                    held.append(line)
+            yield None if coarse else line
 
     def _emulated(
         self,
@@ -194,7 +200,7 @@ class Guests:
         state = yield from self._state(kit)
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            self._lay_out(folder, boot, words, b"" if state else kit.initrd)
+            self._lay_out(folder, boot, words, b"" if state else self._archive(kit, needs, boot, words))
             if state is not None:
                 for name in (INITRD, MEMORY, STATE):
                     (folder / name).symlink_to(state / name)
@@ -211,11 +217,18 @@ class Guests:
     def _kit(self, needs: frozenset[str]) -> _Kit:
         if needs not in self._kits:
             given = self.given(needs)
-            initrd = booting.initrd(self.job.program, given.files) if self.guest.has_init else b""
+            initrd = booting.initrd(self.job.program, given.files, self.guest) if self.guest.has_init else b""
             boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # independent of the cache's place
             key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd), *self._before(boot))).encode())
             self._kits[needs] = _Kit(initrd, given.arguments, key[:32])
         return self._kits[needs]
+
+    def _archive(self, kit: _Kit, needs: frozenset[str], boot: Boot, words: tuple[str, ...]) -> bytes:
+        """The kit's, with the command for init where the emulator does not hold it."""
+        if boot.told or not self.guest.has_init:
+            return kit.initrd
+        told = {command.COMMAND: command.encoded(words), command.BEFORE: command.encoded(self._before(boot))}
+        return booting.initrd(self.job.program, {**self.given(needs).files, **told}, self.guest)
 
     def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
         """Returns the directory of the saved guest, None without one; yields None while it boots."""

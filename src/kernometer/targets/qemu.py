@@ -16,8 +16,9 @@ from typing import ClassVar
 
 import msgspec
 
-from kernometer.errors import BuildError, TargetError, UsageError
+from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import command, disks, displays, kvm, plugin, store, tools, trio, variant
+from kernometer.guests.architecture import X86_64
 from kernometer.guests.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
 from kernometer.guests.remembered import until_reboot
 from kernometer.results.model import By
@@ -51,7 +52,6 @@ class QemuTarget:
     accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
     quick_start: ClassVar[bool] = False
-    profiles: ClassVar[bool] = True
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -62,8 +62,13 @@ class QemuTarget:
         if not spec:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
         found = variant.parse(spec)
-        guest, version = store.find(found.guest), detect()
-        return cls(guest, found, version, *plugin.find(version))
+        guest = store.find(found.guest)
+        found.machine(guest.manifest.machine)
+        version = detect(guest.architecture.emulator)
+        built, why = plugin.find(version)
+        if built is None and not guest.architecture.counts:
+            raise MissingError(f"No clock of {guest.architecture.name} counts instructions. {why}", "Install gcc.")
+        return cls(guest, found, version, built, why)
 
     @property
     def name(self) -> str:
@@ -71,14 +76,20 @@ class QemuTarget:
 
     @property
     def by(self) -> tuple[By, ...]:
-        """GNU Mach's boot task counts only."""
-        return ("path",) if self.guest.has(store.MACH) else ("time", "path")
+        """GNU Mach's boot task counts only, and no KVM runs another architecture's kernel."""
+        counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64
+        return ("path",) if counted else ("time", "path")
 
     @property
     def programs(self) -> tuple[Program, ...]:
         if self.guest.has(store.MACH):
             return ("probe-trio",)
         return ("probe", "probe-trio") if trio.is_trio(self.guest) else ("probe",)
+
+    @property
+    def profiles(self) -> bool:
+        """The plugin that records instructions knows x86-64's calls and returns alone."""
+        return self.guest.architecture is X86_64
 
     def place(self, by: By) -> Place:
         """A guest boots for every call, so two sessions never share a boot."""
@@ -116,7 +127,8 @@ class QemuTarget:
         machine = self.variant.machine(self.guest.manifest.machine)
         if machine.history and not self.guest.has_init:
             raise UsageError(f"{self.name}: history= is for guests whose first process is our init.", "Leave it out.")
-        told = {command.COMMAND: Path(TOLD), command.BEFORE: Path(BEFORE)} if self.guest.has_init else {}
+        tells = self.guest.has_init and self.guest.architecture.tells
+        told = {command.COMMAND: Path(TOLD), command.BEFORE: Path(BEFORE)} if tells else {}
         return Boot(
             machine=machine,
             accelerator=accelerator,
@@ -186,7 +198,7 @@ class QemuTarget:
         made = self.guest.manifest
         display = displays.provide(self.guest, self.variant.machine(made.machine))
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))
-        for_programs = tools.provide(needs)
+        for_programs = tools.provide(needs, self.guest)
         given = displays.together(display, for_disks)
         return disks.Provided({**given.files, **for_programs.files}, (*given.arguments, *for_programs.arguments))
 
@@ -194,6 +206,8 @@ class QemuTarget:
         """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
         if not self.guest.has_init:
             return _NO_INIT
+        if not self.guest.architecture.tells:
+            return f"QEMU gives no files to a machine of {self.guest.architecture.name}"
         if self.saved is not None:
             return "" if self.saved else "saving is switched off"
         board = self.variant.machine(self.guest.manifest.machine).board(self.qemu, "icount")

@@ -16,7 +16,8 @@ from msgspec import Meta
 
 from kernometer.cache import sha256
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Device, Machine, MachineType
+from kernometer.guests.architecture import MachineType
+from kernometer.guests.qemu import Device, Machine
 
 SHIPPED = Path(__file__).with_name("systems")
 MAX_BYTES = 1 << 16

@@ -1,0 +1,73 @@
+"""The architectures of guests: each one's emulator, machine, processor, console and compiler. Pure.
+
+A guest's machine type names its architecture. docs/guests.md, "Other architectures".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: QEMU calls both of the last two `virt`.
+MachineType = Literal["microvm", "pc", "q35", "arm-virt", "riscv-virt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """One architecture. A guest of another one than the host's has no KVM and no program of the host's."""
+
+    name: str  #: as `uname -m`
+    debian: str  #: the distribution's name of it, at the end of a kernel package's name
+    emulator: str  #: QEMU's program
+    package: str  #: of the emulator
+    machines: tuple[MachineType, ...]  #: the standard one first
+    cpu: str  #: the standard one
+    words: str = ""  #: for Linux's command line: its console, and leave for init to use the devices of init_port.c
+    compiler: str = ""  #: which links statically for it; "": the host's
+    compiler_package: str = ""
+    counts: bool = True  #: a clock that user mode reads counts instructions by path; else the plugin does
+    tells: bool = True  #: QEMU's fw_cfg holds init's command; else it is in the initramfs, and no guest can be saved
+
+
+X86_64 = Architecture(
+    "x86_64", "amd64", "qemu-system-x86_64", "qemu-system-x86", ("microvm", "pc", "q35"), "max,-erms", "console=ttyS0"
+)
+#: A timer of 1 GHz counts nanoseconds of the guest's clock, which are instructions by path.
+AARCH64 = Architecture(
+    "aarch64",
+    "arm64",
+    "qemu-system-aarch64",
+    "qemu-system-arm",
+    ("arm-virt",),
+    "max,cntfrq=1000000000",
+    "console=ttyAMA0 iomem=relaxed",
+    "aarch64-linux-gnu-gcc",
+    "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
+)
+#: Its timer is fixed at 10 MHz.
+RISCV64 = Architecture(
+    "riscv64",
+    "riscv64",
+    "qemu-system-riscv64",
+    "qemu-system-misc",
+    ("riscv-virt",),
+    "rv64",
+    "console=ttyS0 iomem=relaxed",
+    "riscv64-linux-gnu-gcc",
+    "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
+    counts=False,
+    tells=False,  # before QEMU 8
+)
+ALL = (X86_64, AARCH64, RISCV64)
+
+
+def of_machine(machine: MachineType) -> Architecture:
+    return next(one for one in ALL if machine in one.machines)
+
+
+def of_version(version: str) -> tuple[str, Architecture]:
+    """A version of Linux without its architecture, and that: ("6.1-cloud", AARCH64) of "6.1-cloud-arm64"."""
+    for one in ALL[1:]:
+        if version.endswith(f"-{one.debian}"):
+            return version.removesuffix(f"-{one.debian}"), one
+    return version, X86_64
