@@ -28,7 +28,9 @@
 #define NEXT ".set km_region_number, km_region_number + 1\n"
 #define STUBS(kind) FIRST ".rept 2048\n" STUB(kind) NEXT ".endr\n"
 
-__asm__(".text\n.balign 16\n"
+/* Global: for a local symbol the assembler names the section instead, whose one entry in aarch64's global offset table
+ * both would share. */
+__asm__(".text\n.balign 16\n.globl km_begin_stubs, km_end_stubs\n"
 	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END));
 
 /* By exactly the names above: on macOS the symbol of a C name has an underscore before it. */
