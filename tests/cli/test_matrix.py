@@ -7,21 +7,24 @@ import os
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from kernometer.cache import sha256
 from kernometer.cli import kernometer, lists
+from kernometer.cli.columns import stored
 from kernometer.errors import KernometerError, ResultError, TargetError, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.qemu import Machine
 from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
-from kernometer.results.model import FORMAT, Session
+from kernometer.results.model import FORMAT, AnyRecord, End, Session
 from kernometer.results.store import Store
 from kernometer.targets import booting
 from tests.measuring.real import kernometer as called
 from tests.results import make
+from tests.stats.simulate import of_costs
 
 ROW = "syscall/getppid"
 #: That row and no other of its workload.
@@ -169,6 +172,20 @@ def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
     assert [sorted(order[:2]), sorted(order[2:])] == [["local", "wrap:env"]] * 2
     given = json.loads(called(tmp_path, "matrix", "label:t", "--json").stdout)
     assert [len(system["sessions"]) for system in given["systems"]] == [2, 2]
+
+
+def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
+    """Sessions of a campaign over many machines. Expected: a column each. Broken: the times of two are one system."""
+    store = Store(tmp_path)
+    for number, host in enumerate(("a" * 32, "b" * 32)):
+        made = of_costs(
+            f"20260101T00000{number}Z-abcdef", {ROW: [100.0] * 5}, label="k", host_id=host, started=float(number)
+        )
+        assert made.header is not None
+        lines: list[AnyRecord] = [made.session, made.header, *made.workloads.values(), *made.runs, End(complete=True)]
+        store.take(f"{made.session.id}.ndjson", b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
+    columns = stored(store, ["label:k"], [])
+    assert [column.name for column in columns] == ["local on host aaaaaaaa", "local on host bbbbbbbb"]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from kernometer.results.model import AnyRecord, Session
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Target
 
+#: Seconds within which a target is ended that must stop.
+LOOK_SECONDS = 1.0
 Listen = Callable[["AnyRecord"], None]
 
 
@@ -46,6 +48,9 @@ class _Until(Deadline):
 
     def left(self) -> float:
         return 0.0 if self.stop.is_set() else max(0.0, self.at - time.monotonic())
+
+    def wait(self, seconds: float) -> float:
+        return min(seconds, self.left(), LOOK_SECONDS)
 
     @property
     def passed(self) -> bool:
@@ -80,7 +85,7 @@ def measure_at_once(
                 else:
                     listen(one)
     except KeyboardInterrupt as interrupt:
-        raise _stopped(label) from interrupt
+        raise stopped(label) from interrupt
     finally:
         crew.dismiss()
     return [outcomes[number] for number in range(len(targets))]
@@ -105,7 +110,7 @@ class _Crew:
                 self.said.put((number, record))
 
             try:
-                outcome = _measured(self.plan, target, session, self.store, self._stop, tell)
+                outcome = measured_here(self.plan, target, session, self.store, self._stop, tell)
                 self.said.put((number, outcome))
             except BaseException as error:  # the waiting thread raises it again
                 self.said.put((number, error))
@@ -142,7 +147,7 @@ def measure_in_rounds(
                     before = outcomes[place]
                     outcomes[place] = replace(before, paths=(*before.paths, *done.paths), error=done.error)
     except KeyboardInterrupt as interrupt:
-        raise _stopped(label) from interrupt
+        raise stopped(label) from interrupt
     return outcomes
 
 
@@ -151,10 +156,12 @@ def _in_turn(plan: Plan, target: Target, store: Store, label: str, listen: Liste
         session = new_session(plan, target, label)
     except KernometerError as error:
         return Outcome(target.name, error=error)
-    return _measured(plan, target, session, store, Event(), listen)
+    return measured_here(plan, target, session, store, Event(), listen)
 
 
-def _measured(plan: Plan, target: Target, session: Session, store: Store, stop: Event, listen: Listen) -> Outcome:
+def measured_here(
+    plan: Plan, target: Target, session: Session, store: Store, stop: Event, listen: Listen = lambda _: None
+) -> Outcome:
     """Measures and stores one session. KernometerErrors become its outcome. KeyboardInterrupt if `stop` was set."""
     until = _Until(Deadline.after(plan.patience).at, stop)
     path = None
@@ -175,5 +182,6 @@ def _measured(plan: Plan, target: Target, session: Session, store: Store, stop: 
     return Outcome(target.name, (path,) if path is not None and path.exists() else (), error)
 
 
-def _stopped(label: str) -> StoppedError:
+def stopped(label: str) -> StoppedError:
+    """The error after Ctrl-C."""
     return StoppedError("Interrupted. What was measured until then is kept.", f"kernometer list --label '{label}'")

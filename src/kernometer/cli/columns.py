@@ -28,7 +28,8 @@ def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
 
 
 def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Column]:
-    """All sessions of one label and target are one column, by time; a session without a label is a column of its own.
+    """All sessions of one label, target and host are one column, by time; a session without a label is a column of its
+    own.
 
     Raises ResultError if a name has no result, UsageError if `aside` names no column.
     """
@@ -37,8 +38,13 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
         groups.setdefault(result.session.label or result.session.id, {})[result.session.id] = result
     columns: dict[tuple[str, str], list[Result]] = {}
     for label, results in groups.items():
+        hosts: dict[str, set[str]] = {}
+        for result in results.values():
+            hosts.setdefault(result.session.target, set()).add(result.session.host_id)
         for result in sorted(results.values(), key=lambda one: one.session.started):
-            columns.setdefault((label, result.session.target), []).append(result)
+            target = result.session.target
+            name = f"{target} on host {result.session.host_id[:8]}" if len(hosts[target]) > 1 else target
+            columns.setdefault((label, name), []).append(result)
     named = _named([*columns])
     unknown = [spec for spec in aside if spec not in named.values()]
     if unknown:

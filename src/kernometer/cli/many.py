@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,7 @@ class Rounds:
     profiled: Profiled = ""  #: which profile each row gets, by path
     different_machines: bool = False
     dry_run: bool = False
+    scheduler: str = ""  #: whose workers measure, instead of this host
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ def measure(
     unit_costs: bool,
 ) -> list[Column] | None:
     """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
+    if rounds.scheduler:
+        return _by_scheduler(env, specs, beside, by, plan_of, rounds, unit_costs=unit_costs)
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
@@ -112,6 +115,29 @@ def measure(
             return None
         tell_notes(env, by, *targets)
         return _measured(env, plan, targets, beside, rounds)
+
+
+def _by_scheduler(
+    env: Env,
+    specs: Sequence[str],
+    beside: Sequence[str],
+    by: By,
+    plan_of: Callable[..., Plan],
+    of: Rounds,
+    *,
+    unit_costs: bool,
+) -> list[Column]:
+    """As `measure`, by workers. Guests and targets need exist with them only."""
+    from kernometer.campaign.scheduler import measure_by_scheduler
+    from kernometer.cli.progress import progress
+
+    if of.dry_run:
+        raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
+    plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=of.profiled)
+    rounds = of.boots if by == "time" else 1
+    with progress(env, rounds * len(specs) * plan.units, plan.patience) as listen:
+        outcomes = measure_by_scheduler(of.scheduler, plan, specs, env.store(), of.label, rounds, listen)
+    return _told(env, outcomes, beside, of.label)
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
@@ -127,7 +153,6 @@ def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
 
 def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], of: Rounds) -> list[Column]:
     from kernometer.campaign.many import measure_at_once, measure_in_rounds
-    from kernometer.cli.columns import measured
     from kernometer.cli.progress import progress
 
     store = env.store()
@@ -139,9 +164,16 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
             outcomes = measure_at_once(plan, targets, store, of.label, at_once, listen)
         else:
             outcomes = measure_in_rounds(plan, targets, store, of.label, rounds, listen)
+    return _told(env, outcomes, beside, of.label)
+
+
+def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: str) -> list[Column]:
+    """The columns, after what failed and where the sessions are."""
+    from kernometer.cli.columns import measured
+
     tell_errors(env, outcomes)
     if any(outcome.paths for outcome in outcomes):
-        env.say(f"The sessions are stored under the label {of.label}: kernometer matrix 'label:{of.label}'")
+        env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")
     return measured(outcomes, beside)
 
 

@@ -62,6 +62,12 @@ BOOTS = 5
     "--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions per target, by time."
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel, by path [default: one per CPU].")
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    default="",
+    help="Measure by the workers of this scheduler of dask.distributed: tcp://HOST:8786.",
+)
 @click.option("--baseline", metavar="T", default="", help="Compare all with this one [default: the first].")
 @options.label
 @options.seed
@@ -88,6 +94,7 @@ def command(
     unit_costs: bool,
     boots: int,
     jobs: int | None,
+    scheduler: str,
     baseline: str,
     label: str,
     seed: int | None,
@@ -124,7 +131,9 @@ def command(
         plan = partial(plan_for, by=by, profile=profile, words=split_workloads(workloads), seed=seed)
         label = label or many.fresh_label("matrix")
         profiled: Profiled = "median" if functions else ""
-        rounds = many.Rounds(label, boots, jobs, profiled, different_machines=different_machines, dry_run=dry_run)
+        rounds = many.Rounds(
+            label, boots, jobs, profiled, different_machines=different_machines, dry_run=dry_run, scheduler=scheduler
+        )
         measured = many.measure(env, each, beside, by, plan, rounds, unit_costs=unit_costs)
         if measured is None:
             return

@@ -17,7 +17,7 @@ from kernometer.results.model import By, Publication, Result, Session
 from kernometer.results.published import Column, is_published, load, of_file
 from kernometer.results.reader import parse
 from kernometer.results.summary import Summary, host_key, summarize, summarize_imported
-from kernometer.results.writer import SUFFIX, ResultWriter, is_growing, store_error, write_publication
+from kernometer.results.writer import SUFFIX, ResultWriter, is_growing, store_error, write_publication, write_session
 from kernometer.text import printable
 
 LABEL = "label:"
@@ -73,6 +73,13 @@ class Store:
         """A new file for that session. Raises ResultError if it cannot be created, UsageError for its label."""
         _check_label(session.label)
         return ResultWriter(self.folder, session)
+
+    def take(self, name: str, content: bytes) -> Path:
+        """Stores a session's file that was measured elsewhere, under its own name; returns its path.
+
+        Raises ResultError if it is no session, or if another one has its name.
+        """
+        return write_session(self.folder, name, content)
 
     def keep(self, publication: Publication) -> Path:
         """Stores an imported result; returns its file. Raises as `create` does."""

@@ -169,6 +169,30 @@ def write_publication(folder: Path, publication: Publication) -> Path:
     return final
 
 
+def write_session(folder: Path, name: str, content: bytes) -> Path:
+    """A copy of a session's file, whole or not at all; the same content may be there already.
+
+    Raises ResultError for a name that is no session's or that another session has, or if it cannot be written.
+    """
+    if not _ID.fullmatch(name.removesuffix(SUFFIX)) or not name.endswith(SUFFIX):
+        raise ResultError(f"{name[:100]!r} is not the name of a session's file.")
+    final, scratch = folder / name, folder / f"{name}.new"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if final.exists():
+            if final.read_bytes() == content:
+                return final
+            raise ResultError(f"{final} exists and is another session.", "Rename one of the two.")
+        scratch.write_bytes(content)
+        scratch.rename(final)
+    except OSError as error:
+        raise store_error(folder, error) from error
+    finally:
+        with contextlib.suppress(OSError):
+            scratch.unlink()
+    return final
+
+
 def _encoded(record: AnyRecord) -> bytes:
     """The record as a line. Raises ValueError for a record that a reader would refuse (a NaN becomes null)."""
     line = _ENCODER.encode(record)

@@ -24,6 +24,10 @@ class Deadline:
         """Seconds left, never below 0."""
         return max(0.0, self.at - time.monotonic())
 
+    def wait(self, seconds: float) -> float:
+        """How long to wait for something within so many seconds before looking at the deadline again."""
+        return min(seconds, self.left())
+
     @property
     def passed(self) -> bool:
         return time.monotonic() >= self.at

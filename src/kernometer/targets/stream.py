@@ -119,7 +119,7 @@ class Child:
         """
         splitter = Splitter(name, max_bytes)
         quiet = Deadline.after(silence)
-        while (chunk := self._read(min(until.left(), quiet.left()))) is not None:
+        while (chunk := self._read(until.wait(quiet.left()))) is not None:
             if chunk:
                 quiet = Deadline.after(silence)
                 yield from splitter.feed(chunk)

@@ -1,0 +1,88 @@
+"""What a worker of a campaign's scheduler does: says what it is, and measures a cell into a store of its own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Thread
+
+from kernometer.campaign.many import measured_here
+from kernometer.campaign.plan import Plan
+from kernometer.campaign.session import new_session
+from kernometer.errors import KernometerError, TargetError
+from kernometer.results.store import Store
+from kernometer.targets.identity import host_id
+
+#: Seconds between two questions to the scheduler whether to stop.
+ASK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A worker."""
+
+    machine: str  #: equal for workers of one machine
+    processors: int
+    threads: int  #: cells that it takes at once
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What became of a cell: its session's file, whole or cut off, and why it failed."""
+
+    files: tuple[tuple[str, bytes], ...] = ()
+    error: str = ""
+    next_step: str = ""
+    last_output: str = ""
+
+
+def who() -> Who:
+    from distributed import get_worker
+
+    name = host_id()[:8] or os.uname().nodename
+    return Who(f"{os.uname().nodename}-{name}", len(os.sched_getaffinity(0)), get_worker().state.nthreads)
+
+
+def measure_cell(plan: Plan, target: str, label: str, stop: str) -> Measured:
+    """Measures a session of the target on this machine; ends early if the scheduler's event `stop` is set."""
+    from distributed import Event as Shared
+    from distributed import get_client
+
+    asked = Shared(stop, client=get_client())
+    with tempfile.TemporaryDirectory(prefix="kernometer-cell-", ignore_cleanup_errors=True) as folder:
+        return _measured(plan, target, label, Store(Path(folder)), asked.is_set)
+
+
+def _measured(plan: Plan, spec: str, label: str, store: Store, asked: Callable[[], bool]) -> Measured:
+    from kernometer.targets.parse import target_of
+
+    stop, done = Event(), Event()
+
+    def watch() -> None:
+        while not done.wait(ASK_SECONDS):
+            if asked():
+                stop.set()
+                return
+
+    Thread(target=watch, daemon=True).start()
+    error: KernometerError | None = None
+    began = time.monotonic()
+    try:
+        with closing(target_of(spec)) as target:
+            session = new_session(plan, target, label)
+            error = measured_here(plan, target, session, store, stop).error
+    except KernometerError as caught:
+        error = caught
+    except KeyboardInterrupt:
+        error = TargetError(f"{spec} was stopped after {time.monotonic() - began:.0f} s.")
+    finally:
+        done.set()
+    files = tuple((one.path.name, one.path.read_bytes()) for one in store.summaries())
+    if error is None:
+        return Measured(files)
+    return Measured(files, error.text, error.next_step, getattr(error, "last_output", ""))
