@@ -34,13 +34,14 @@ def quick(probe: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_row_measures_or_says_why_not(quick: str) -> None:
-    """Expected: a figure for each row; with one CPU, none for the rows that need two. Broken: an error or silence."""
+    """Expected: a figure for each row; with one CPU none for those that need two. Broken: an error or silence."""
     listed = {row["row"] for workload in of_type(quick, "workload") for row in workload["rows"]}
     measured = {run["row"] for run in of_type(quick, "run")}
     missing = {record["row"] for record in of_type(quick, "unsupported")}
     assert of_type(quick, "error") == []
-    assert all(row.endswith("other-cpu") for row in missing)
-    assert missing == set() or len(os.sched_getaffinity(0)) == 1
+    others = {row for row in missing if not row.startswith("proc/fork-rss-huge")}  # of huge pages a busy host has few
+    assert all(row.endswith("other-cpu") for row in others)
+    assert others == set() or len(os.sched_getaffinity(0)) == 1
     assert measured | missing <= listed
     assert len(measured) >= 20
 
