@@ -113,14 +113,14 @@ def _folded(env: Env, text: str) -> None:
 
 def _machine(guest: Guest) -> str:
     """The options of a guest's machine and command line that differ from the defaults."""
-    from kernometer.guests.qemu import COMMAND_LINE, Machine
+    from kernometer.guests.qemu import standard
 
-    made, usual = guest.manifest, Machine()
+    made, (usual, words) = guest.manifest, standard(guest.architecture)
     parts = [
         made.machine.type if made.machine.type != usual.type else "",
         f"{made.machine.memory_mib} MiB" if made.machine.memory_mib != usual.memory_mib else "",
         f"-cpu {made.machine.cpu}" if made.machine.cpu != usual.cpu else "",
         *made.machine.devices,
-        made.command_line.removeprefix(COMMAND_LINE).strip(),
+        made.command_line.removeprefix(words).strip(),
     ]
     return ", ".join(part for part in parts if part)

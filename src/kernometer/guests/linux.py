@@ -12,7 +12,7 @@ from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import drivers, kernelpackage, programs, store, suites, variant
 from kernometer.guests.architecture import X86_64, Architecture, of_version
 from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
-from kernometer.guests.qemu import COMMAND_LINE, WORDS, Machine
+from kernometer.guests.qemu import COMMAND_LINE, Machine, standard
 from kernometer.guests.suites import Say
 
 #: "6.1", "6.1-cloud"; without the architecture of "6.1-arm64".
@@ -51,6 +51,7 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
     files = (
         _images(held.image, fetched.package.name, architecture) | busybox | drivers.files(held.drivers, held.built_in)
     )
+    machine, command_line = standard(architecture)
     manifest = store.Manifest(
         name=name_of(version),
         package=fetched.package.name,
@@ -61,8 +62,8 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
         release=held.release,
         package_sha256=fetched.package.sha256,
         drivers_sha256=drivers.digest(held.drivers),
-        machine=Machine(type=architecture.machines[0], cpu=architecture.cpu),
-        command_line=f"{architecture.words} {WORDS}",
+        machine=machine,
+        command_line=command_line,
         output="debug-port" if architecture is X86_64 else "serial",
     )
     return store.add(manifest, files | ({store.CONFIG: held.config} if held.config else {}))

@@ -133,6 +133,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def standard(architecture: Architecture) -> tuple[Machine, str]:
+    """The machine and the command line of a Linux guest of it."""
+    return Machine(type=architecture.machines[0], cpu=architecture.cpu), f"{architecture.words} {WORDS}"
+
+
 @dataclass(frozen=True, slots=True)
 class Boot:
     """Files and options of one boot."""
