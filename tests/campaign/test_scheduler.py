@@ -41,6 +41,7 @@ class Farm:
 
     folder: Path
     address: str
+    scheduler: subprocess.Popen[bytes]
     workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -97,8 +98,10 @@ def farm(tmp_path: Path) -> Iterator[Farm]:
     with ExitStack() as held:
         settings = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "10s"}
         words = ("--host", "127.0.0.1", "--no-dashboard")
-        held.enter_context(process("distributed.cli.dask_scheduler", "--port", str(port), *words, **settings))
-        made = Farm(tmp_path, f"tcp://127.0.0.1:{port}")
+        scheduler = held.enter_context(
+            process("distributed.cli.dask_scheduler", "--port", str(port), *words, **settings)
+        )
+        made = Farm(tmp_path, f"tcp://127.0.0.1:{port}", scheduler)
         for name in ("a", "b", "c"):
             folder = ("--local-directory", str(tmp_path / name), "--name", name)
             options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", *folder)
@@ -187,6 +190,19 @@ def test_ctrl_c_ends_the_cells_of_the_workers_too(farm: Farm) -> None:
     while time.monotonic() < until and subprocess.run(["pgrep", "-f", "sleep 20[01]"], check=False).returncode == 0:
         time.sleep(0.2)
     assert time.monotonic() < until
+
+
+@pytest.mark.slow(minutes=2)
+def test_a_scheduler_that_dies_ends_the_campaign_with_what_came(farm: Farm) -> None:
+    """Expected: status 3, a sentence, and the session that was there. Broken: a traceback, or waiting without end."""
+    command = started(farm, "--boots", "1", "--on", f"{farm.target(1)},{farm.target(200)},{farm.target(201)}")
+    until = time.monotonic() + SECONDS
+    while time.monotonic() < until and not sessions(farm):
+        time.sleep(0.2)
+    farm.scheduler.kill()
+    status, _, err = ended(command)
+    assert status == 3 and "was lost" in err, err
+    assert sessions(farm) == [farm.target(1)]
 
 
 def test_a_scheduler_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

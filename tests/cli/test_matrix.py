@@ -201,6 +201,12 @@ def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
         ((*MATRIX, "--on", "local,wrap:env", "--machine", "cpu=max"), UsageError, "has one machine, its own"),
         ((*MATRIX, "--on", "qemu:linux-9.8", "--machine", "nopti"), UsageError, "'nopti' is no word of a machine"),
         (("matrix", "label:k", "--machine", "cpu=max"), UsageError, "stored results have their machines"),
+        ((*MATRIX, "--on", "local", "--scheduler", "tcp://x:1", "--jobs", "2"), UsageError, "Leave --jobs|processors"),
+        (
+            (*MATRIX, "--on", "local", "--scheduler", "tcp://x:1", "--dry-run"),
+            UsageError,
+            "not asked for their commands",
+        ),
         (("matrix", "label:none"), ResultError, "No stored session"),
         (("floors", ONLY), UsageError, "guest to measure is missing"),
         (("floors", "--on", "local"), UsageError, "Only guests have"),

@@ -67,8 +67,14 @@ class Pool:
     _asked: dict[str, Future] = field(default_factory=dict)  #: those that have not answered yet, or cannot
 
     def refresh(self) -> None:
-        """Forgets workers that the scheduler has lost, and asks new ones what they are, without waiting."""
-        known = {str(address) for address in self.client.scheduler_info(n_workers=-1)["workers"]}
+        """Forgets workers that the scheduler has lost, and asks new ones what they are, without waiting.
+
+        Raises ConnectionError if the scheduler has gone, and with it all cells.
+        """
+        answer = self.client.scheduler_info(n_workers=-1)
+        if "workers" not in answer:
+            raise ConnectionError("it does not answer")
+        known = {str(address) for address in answer["workers"]}
         for address in known - self.workers.keys() - self._asked.keys():
             self._asked[address] = self.client.submit(who, workers=[address], allow_other_workers=False, pure=False)
         for address, future in self._asked.items():
@@ -126,6 +132,11 @@ def measure_by_scheduler(
         except KeyboardInterrupt as interrupt:
             _tell_to_stop(client, stop)
             raise stopped(label) from interrupt
+        except (OSError, RuntimeError) as error:  # dask's, of a connection that broke
+            raise TargetError(
+                f"The scheduler {address} was lost: {error}. What came until then is kept.",
+                f"kernometer list --label '{label}'",
+            ) from error
     return [*outcomes.values()]
 
 
@@ -220,7 +231,8 @@ def _client(address: str) -> Iterator[Client]:
     try:
         yield client
     finally:
-        client.close(timeout=CONNECT_SECONDS)
+        with suppress(OSError, RuntimeError):
+            client.close(timeout=CONNECT_SECONDS)
 
 
 def _tell_to_stop(client: Client, stop: str) -> None:

@@ -131,6 +131,8 @@ def _by_scheduler(
     from kernometer.campaign.scheduler import measure_by_scheduler
     from kernometer.cli.progress import progress
 
+    if of.jobs is not None:
+        raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
     if of.dry_run:
         raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
     plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=of.profiled)
