@@ -88,6 +88,12 @@ struct km_no_timer {
 #undef HAVE_CLOCK_RAW
 #define HAVE_CLOCK_RAW 0
 #endif
+/* A cycle counter that user mode may read: clock.c reads it. */
+#if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64)
+#define HAVE_CYCLES 1
+#else
+#define HAVE_CYCLES 0
+#endif
 #ifndef KM_PROC /* where they are: tests use their own */
 #define KM_PROC "/proc"
 #endif
