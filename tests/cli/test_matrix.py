@@ -151,7 +151,7 @@ def test_guests_on_several_machines_split_the_variance(store: Store, tmp_path: P
     on = ("--on", "qemu:linux-9.8,qemu:linux-9.9", "--machine", "standard", "--machine", "cpu=Nehalem,-erms+memory=512")
     done = call(store, *MATRIX, *on, "--label", "k", "--report", str(report))
     assert "Kernels by machines: 2 kernels on 2 machines" in done.output
-    assert "100.0%" in done.output and "says nothing about whether hardware" in done.output
+    assert "100.0 %" in done.output and "says nothing about whether hardware" in done.output
     assert [one.target for one in reversed(store.summaries(label="k"))] == [
         f"qemu:linux-{kernel}{machine}"
         for kernel in ("9.8", "9.9")

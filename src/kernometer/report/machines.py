@@ -60,8 +60,8 @@ def _share(of: Share | None) -> str:
     if of is None:
         return NOTHING
     if of.low is None or of.high is None:
-        return f"{of.value:.1%}"
-    return f"{of.value:.1%} ({of.low:.0%}–{of.high:.0%})"
+        return f"{100 * of.value:.1f} %"
+    return f"{100 * of.value:.1f} % ({100 * of.low:.0f}–{100 * of.high:.0f})"
 
 
 def _notes(of: Study) -> list[str]:
