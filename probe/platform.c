@@ -42,7 +42,7 @@ static const struct {
 	  "this platform has no frame buffer device as Linux has" },
 	{ CAP_CLOCK_GETTIME, HAVE_CLOCK_GETTIME, "clock_gettime", "this platform has no clock_gettime" },
 	{ CAP_CLOCK_RAW, HAVE_CLOCK_RAW, "clock_raw", "this platform has no CLOCK_MONOTONIC_RAW" },
-	{ CAP_CYCLES, HAVE_CYCLES, "cycles", "no cycle counter that user mode may read is known for this processor" },
+	{ CAP_CYCLES, KM_CYCLES, "cycles", "no cycle counter that user mode may read is known for this processor" },
 };
 
 static char self_path[KM_PATH];

@@ -90,9 +90,9 @@ struct km_no_timer {
 #endif
 /* A cycle counter that user mode may read: clock.c reads it. */
 #if defined(__x86_64__) || defined(__i386__) || defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64)
-#define HAVE_CYCLES 1
+#define KM_CYCLES 1
 #else
-#define HAVE_CYCLES 0
+#define KM_CYCLES 0
 #endif
 #ifndef KM_PROC /* where they are: tests use their own */
 #define KM_PROC "/proc"
