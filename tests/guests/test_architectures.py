@@ -14,6 +14,7 @@ from kernometer.campaign.plan import plan_of
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import drivers, events, linux, plugin, programs, qemu, store, suites, tools, variant
 from kernometer.guests.architecture import AARCH64, ALL, RISCV64, X86_64, Architecture, of_version
+from kernometer.targets.attended import Console
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.recounted import recounted
@@ -265,3 +266,23 @@ def test_it_cannot_be_counted_without_a_plugin(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(plugin, "find", lambda _: (None, "There are no event vectors. There is no cc here."))
     with pytest.raises(MissingError, match="No clock of riscv64 counts instructions"):
         QemuTarget.from_spec(guest.name)
+
+
+@pytest.mark.parametrize("of", FOREIGN, ids=lambda of: of.debian)
+def test_at_its_console_it_is_emulated_and_says_so(
+    of: Architecture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Expected: its own emulator with the terminal, and a note. Broken: a trial of KVM, or this host's programs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    machine, words = qemu.standard(of)
+    name = f"linux-6.12-{of.debian}"
+    guest = store.add(
+        store.Manifest(
+            name=name, package="p", version="1", release="6.12", package_sha256="", machine=machine, command_line=words
+        ),
+        {store.KERNEL: b"an image"},
+    )
+    console = Console(QemuTarget(guest, variant.parse(name), qemu.QemuVersion(7, 2, 22)))
+    assert console.argv[0] == of.emulator
+    assert "chardev:terminal" in console.argv and "kvm" not in console.argv
+    assert "no KVM runs another architecture's kernel" in console.note

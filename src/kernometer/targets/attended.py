@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import displays, initramfs, programs, tcc
+from kernometer.guests import displays, programs, store, tcc
+from kernometer.guests.architecture import X86_64
 from kernometer.guests.qemu import argv
 from kernometer.results.model import By
-from kernometer.targets import build
-from kernometer.targets.booting import lay_out
+from kernometer.targets.booting import initrd, lay_out
 from kernometer.targets.qemu import QemuTarget
 
 #: In the boot's directory, where QEMU is started.
@@ -58,19 +58,22 @@ class Console:
         with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
             folder = Path(made).resolve()
             given = displays.provide(self.target.guest, machine).files
-            lay_out(self.target.guest, folder, _archive(say, given) if self.has_shell else b"")
+            guest = self.target.guest
+            lay_out(guest, folder, _archive(say, guest, given) if self.has_shell else b"")
             yield folder
 
 
-def _archive(say: Callable[[str], None], given: Mapping[str, bytes]) -> bytes:
-    """The guest's archive: probe, busybox, a C compiler, and the files `given`."""
-    probe = build.static_probe().read_bytes()
+def _archive(say: Callable[[str], None], guest: store.Guest, given: Mapping[str, bytes]) -> bytes:
+    """The guest's archive: probe, busybox, a C compiler where it is the host's, and the files `given`."""
     files = dict(given)
+    if guest.architecture is not X86_64:
+        if not guest.busybox():
+            say("note: The guest has no busybox, and so no shell: no package source had it.")
+        return initrd("probe", files, guest)
     try:
         files.update(tcc.toolchain())
     except (MissingError, TargetError) as error:
         say(f"note: There is no C compiler in the guest. {error.text} {error.next_step}".rstrip())
-    busybox = programs.busybox()
-    if not busybox:
+    if not programs.busybox():
         say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
-    return initramfs.archive(initramfs.entries(programs.init().read_bytes(), probe, busybox, files))
+    return initrd("probe", files)

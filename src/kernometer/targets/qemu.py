@@ -174,6 +174,8 @@ class QemuTarget:
             return self.accelerator, ""
         if by == "path":
             return "icount", ""
+        if self.guest.architecture is not X86_64:
+            return "tcg", f"{self.name} is emulated: no KVM runs another architecture's kernel."
         self.guest.check()  # first, so that KVM is not blamed for a damaged file
         machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
         key = (self.qemu.text, self.guest.image, self.variant.name, machine)
