@@ -120,7 +120,7 @@ def test_the_program_of_the_unit_costs_is_built_again_when_its_own_or_the_probes
 
 
 def test_only_trio_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(qemu, "detect", lambda: QemuVersion(9, 9, 9))
+    monkeypatch.setattr(qemu, "detect", lambda _: QemuVersion(9, 9, 9))
     monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
     made = trio.add("mono")
     assert qemu.QemuTarget.from_spec("trio-mono+memory=64").programs == ("probe", "probe-trio")
@@ -135,7 +135,7 @@ def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
 ) -> None:
     """Expected: `together=`, `apart=` and `with=` name another kernel, wherever they stand; other words its machine.
     Broken: trio-micro with words that no kernel reads."""
-    monkeypatch.setattr(qemu, "detect", lambda: QemuVersion(9, 9, 9))
+    monkeypatch.setattr(qemu, "detect", lambda _: QemuVersion(9, 9, 9))
     monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
     name = "trio-micro+together=vfs,fs"
     for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock", "micro+with=by-queue"):
