@@ -86,7 +86,7 @@ static void instrument(struct qemu_plugin_insn *insn, int ring)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
-	int ring = processor->rings ? ring_of_translation() : LONG_MODE;
+	int ring = ring_of_translation();
 
 	(void)id;
 	for (i = 0; i < n; i++)

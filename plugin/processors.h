@@ -11,7 +11,6 @@
 
 struct processor {
 	const char *target;       /* QEMU's name */
-	int rings;                /* whether the ring must be known to tell the kernel */
 	const char *const *names; /* of its counters, USER and KERNEL first; NULL at the end; MAX_COUNTERS at most */
 	unsigned long (*marker_of)(const unsigned char *bytes, size_t n); /* MARK_BEGIN or MARK_END << 16 | region; 0 */
 	int (*in_kernel)(uint64_t address, int ring);
@@ -247,9 +246,9 @@ static unsigned int riscv64_classify(const unsigned char *bytes, int kernel)
 }
 
 static const struct processor processors[] = {
-	{ "x86_64", 1, x86_names, marker_of, x86_in_kernel, x86_classify },
-	{ "aarch64", 0, aarch64_names, aarch64_marker_of, in_upper_half, aarch64_classify },
-	{ "riscv64", 0, riscv64_names, riscv64_marker_of, riscv64_in_kernel, riscv64_classify },
+	{ "x86_64", x86_names, marker_of, x86_in_kernel, x86_classify },
+	{ "aarch64", aarch64_names, aarch64_marker_of, in_upper_half, aarch64_classify },
+	{ "riscv64", riscv64_names, riscv64_marker_of, riscv64_in_kernel, riscv64_classify },
 };
 
 /* NULL for another target. */

@@ -5,10 +5,18 @@ from __future__ import annotations
 import pytest
 
 from kernometer.errors import UsageError
+from kernometer.explain import machines
 from kernometer.guests import variant
+from kernometer.guests.architecture import ALL, X86_64
 from kernometer.guests.qemu import COMMAND_LINE, Machine, QemuVersion
 from kernometer.guests.variant import Variant
 from kernometer.targets import guest_runs
+
+
+def test_explain_tells_the_same_words_and_architectures_apart() -> None:
+    """It may not import this: names of a session's guest are taken apart there, too."""
+    assert set(machines.MACHINE_WORDS) == {f"{word}=" for word in variant._OURS}
+    assert tuple(one.debian for one in ALL if one is not X86_64) == machines.ARCHITECTURES
 
 
 def test_a_plain_name_changes_nothing() -> None:

@@ -69,7 +69,7 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
 
     Raises UsageError for a target that is no guest, and for words that are no machine's.
     """
-    from kernometer.explain.machines import MACHINE_WORDS
+    from kernometer.guests import variant
 
     if not machines:
         return list(specs)
@@ -77,11 +77,9 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
         if not spec.startswith("qemu:"):
             raise UsageError(f"{spec} has one machine, its own.", "--machine is for guests: --on qemu:linux-6.1.")
     for machine in machines:
-        for word in machine.split("+"):
-            if machine != STANDARD_WORD and not word.startswith(MACHINE_WORDS):
-                raise UsageError(
-                    f"{word!r} is no word of a machine.", "For example cpu=Nehalem, machine=q35, standard."
-                )
+        words = "" if machine == STANDARD_WORD else variant.parse(f"guest+{machine}").command_line("")
+        if words:
+            raise UsageError(f"{words!r} is no word of a machine.", "For example cpu=Nehalem, machine=q35, standard.")
     return [spec if one == STANDARD_WORD else f"{spec}+{one}" for spec in specs for one in machines]
 
 

@@ -63,8 +63,12 @@ def study(results: Iterable[Result]) -> Study | None:
     """Of sessions that are all by time or all by path. None without two kernels and two machines."""
     ordered = sorted(results, key=lambda one: one.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
+    hosts: dict[str, str] = {}  #: by id: its first name, from wherever it was measured
     for one in ordered:
-        cells.setdefault(_named(factors(one), one, ordered), []).append(one)
+        kernel, machine = factors(one)
+        if one.session.host_id and not one.session.target.startswith(_GUEST):
+            machine = hosts.setdefault(one.session.host_id, machine)
+        cells.setdefault((kernel, machine), []).append(one)
     kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
     if len(kernels) < 2 or len(machines) < 2 or len({one.session.by for one in ordered}) > 1:
         return None
@@ -88,14 +92,6 @@ def study(results: Iterable[Result]) -> Study | None:
         tuple(cell for cell in whole if cell not in cells),
         tuple(row for row in rows if row not in complete),
     )
-
-
-def _named(cell: tuple[str, str], of: Result, among: Sequence[Result]) -> tuple[str, str]:
-    """The cell with its machine's name, which is the host's from wherever it was measured."""
-    name = of.session.host_id and next(
-        (factors(one)[1] for one in among if one.session.host_id == of.session.host_id), ""
-    )
-    return (cell[0], name) if name and not of.session.target.startswith(_GUEST) else cell
 
 
 def _costs(of: Sequence[Result]) -> dict[str, list[float]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernometer.cache import compiled
 from kernometer.errors import MissingError
-from kernometer.guests.architecture import X86_64, Architecture
+from kernometer.guests.architecture import ALL, X86_64, Architecture
 
 #: musl's wrapper hides the kernel's headers; these flags add them after its own.
 MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu")
@@ -25,10 +25,8 @@ PACKAGES = {
     "lz4": "lz4",
     "make": "make",
     "objcopy": "binutils",
-    "qemu-system-aarch64": "qemu-system-arm",
-    "qemu-system-riscv64": "qemu-system-misc",
-    "qemu-system-x86_64": "qemu-system-x86",
     "zstd": "zstd",
+    **{one.emulator: one.package for one in ALL},
 }
 #: The address of init when everything is ready: far from every other program and kernel.
 READY = 0x70000000

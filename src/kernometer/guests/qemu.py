@@ -89,8 +89,8 @@ class QemuVersion:
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
     """A virtual machine with one processor; by default the standard one. docs/machine.md."""
 
-    type: MachineType = "microvm"
-    cpu: str = "max,-erms"
+    type: MachineType = X86_64.machines[0]
+    cpu: str = X86_64.cpu
     memory_mib: int = 2048
     display: Display = ""
     devices: tuple[Device, ...] = ()

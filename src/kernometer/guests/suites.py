@@ -199,9 +199,7 @@ def _lists(say: Say, later: bool, foreign: str = "") -> Iterator[tuple[Apt, tupl
     """Package lists, nearest first, and remarks on them; a suite whose lists cannot be trusted is left out."""
     for own in _system(say, foreign):
         yield own, ()
-    if foreign:
-        own = _native(say)
-    for source in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "later") if later else ()):
+    for source in chain.from_iterable(beyond(sourcelist.system(), _origins(own, say), "later") if later else ()):
         try:
             found = _opened(source, say, foreign)
         except UnreachableError:
@@ -262,9 +260,7 @@ def _shelves(series: str, say: Say, left_out: list[str], foreign: str) -> Iterat
         yield kernels
     older = all(_number(series) < _number(one.name.series) for one in kernels)
     directions: tuple[Direction, ...] = ("earlier",) if older else ("later",)
-    if foreign:
-        own = _native(say)
-    origins = own.origins()
+    origins = _origins(own, say)
     if not any(one.origin.startswith("Debian") for one in origins):
         left_out.append("Debian's are searched if apt has a source of Debian's, with its keyring.")
     for sources in beyond(sourcelist.system(), origins, *(directions if kernels else ("later", "earlier"))):
@@ -295,10 +291,12 @@ def _system(say: Say, foreign: str = "") -> Iterator[Apt]:
     yield own
 
 
-def _native(say: Say) -> Apt:
-    """The system's sources for its own architecture: of another one its suites may have no packages, and no origin."""
-    *_, own = _system(say)
-    return own
+def _origins(own: Apt, say: Say) -> tuple[apt_module.Origin, ...]:
+    """The origins of the system's sources, of which `own` are the lists. A suite without packages of an architecture
+    has none in its lists, so that those of the system's own architecture are asked."""
+    if own.architecture:
+        *_, own = _system(say)
+    return own.origins()
 
 
 def _number(series: str) -> list[int]:

@@ -14,13 +14,13 @@ from kernometer.report.absolute import family
 from kernometer.report.subjects import name
 from kernometer.report.units import NOTHING
 from kernometer.stats.series import Series
-from kernometer.stats.variance import Share, Split
+from kernometer.stats.variance import PARTS, Share, Split
 from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-HEADS = ("operations", "spread", "kernel", "machine", "interaction", "sessions")
+HEADS = ("operations", "spread", *PARTS)
 ALL = "all"
 #: Characters of a line's names at most.
 LINE = 300
@@ -31,7 +31,8 @@ class StudyView:
     """All text is printable."""
 
     title: str
-    rows: tuple[tuple[str, tuple[str, ...]], ...]  #: a family and its cells, in the order of HEADS
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]  #: a family and its cells, in the order of the heads
     notes: tuple[str, ...]
 
 
@@ -46,14 +47,15 @@ def view(of: Study) -> StudyView:
         rows.append((ALL, of.whole))
     return StudyView(
         f"Kernels by machines: {len(of.kernels)} kernels on {len(of.machines)} machines",
+        HEADS,
         tuple((title, _cells(found)) for title, found in rows),
         tuple(printable(text, LINE) for text in _notes(of)),
     )
 
 
 def _cells(of: Split) -> tuple[str, ...]:
-    shares = (of.shares.get(part) for part in ("kernel", "machine", "interaction", "rest"))
-    return (str(of.units), f"×{math.exp(of.deviation):.3g}", *(_share(one) for one in shares))
+    shares = (_share(of.shares.get(part)) for part in PARTS)
+    return (str(of.units), f"×{math.exp(of.deviation):.3g}", *shares)
 
 
 def _share(of: Share | None) -> str:
@@ -92,7 +94,7 @@ def print_study(console: Console, of: Study) -> None:
     console.print(Text(shown.title, "bold"))
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
     table.add_column("")
-    for head in HEADS:
+    for head in shown.heads:
         table.add_column(head.replace("operations", "ops"), justify="right")
     for title, cells in shown.rows:
         table.add_row(title, *(cell.replace(" (", "\n(") for cell in cells))

@@ -13,7 +13,7 @@ from kernometer.report.boundaries import of_series
 from kernometer.report.boundaries_view import BoundariesView
 from kernometer.report.counters import NOTHING_TOLD, counters
 from kernometer.report.html import fill
-from kernometer.report.machines import HEADS, StudyView
+from kernometer.report.machines import StudyView
 from kernometer.report.machines import of_columns as study_of
 from kernometer.report.machines import view as study_view
 from kernometer.report.matrix_view import STEPS, MatrixView, view
@@ -34,7 +34,6 @@ class Page:
     tallies: Tallies
     boundaries: BoundariesView | None
     study: StudyView | None  #: of kernels by machines
-    study_heads: tuple[str, ...]
     legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
@@ -70,7 +69,6 @@ def build(
         tallies=told,
         boundaries=priced,
         study=study,
-        study_heads=HEADS,
         legend=_legend(),
     )
 

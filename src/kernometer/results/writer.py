@@ -154,19 +154,8 @@ class ResultWriter:
 
 def write_publication(folder: Path, publication: Publication) -> Path:
     """A new file for an imported result, whole or not at all. Raises ResultError if it cannot be written."""
-    final = folder / (publication.paper.name + SUFFIX)
-    scratch = final.with_suffix(".new")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        records: tuple[AnyRecord, ...] = (publication.paper, *publication.figures)
-        scratch.write_bytes(b"".join(_encoded(one) + b"\n" for one in records))
-        scratch.rename(final)
-    except OSError as error:
-        raise store_error(folder, error) from error
-    finally:
-        with contextlib.suppress(OSError):
-            scratch.unlink()
-    return final
+    records: tuple[AnyRecord, ...] = (publication.paper, *publication.figures)
+    return _write_whole(folder / (publication.paper.name + SUFFIX), b"".join(_encoded(one) + b"\n" for one in records))
 
 
 def write_session(folder: Path, name: str, content: bytes) -> Path:
@@ -176,17 +165,27 @@ def write_session(folder: Path, name: str, content: bytes) -> Path:
     """
     if not _ID.fullmatch(name.removesuffix(SUFFIX)) or not name.endswith(SUFFIX):
         raise ResultError(f"{name[:100]!r} is not the name of a session's file.")
-    final, scratch = folder / name, folder / f"{name}.new"
+    final = folder / name
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if final.exists():
-            if final.read_bytes() == content:
-                return final
-            raise ResultError(f"{final} exists and is another session.", "Rename one of the two.")
+        there = final.read_bytes() if final.exists() else None
+    except OSError as error:
+        raise store_error(folder, error) from error
+    if there is None:
+        return _write_whole(final, content)
+    if there != content:
+        raise ResultError(f"{final} exists and is another session.", "Rename one of the two.")
+    return final
+
+
+def _write_whole(final: Path, content: bytes) -> Path:
+    """Writes the file and returns its path. Raises ResultError if it cannot be written; then there is none."""
+    scratch = final.with_suffix(".new")
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_bytes(content)
         scratch.rename(final)
     except OSError as error:
-        raise store_error(folder, error) from error
+        raise store_error(final.parent, error) from error
     finally:
         with contextlib.suppress(OSError):
             scratch.unlink()

@@ -47,7 +47,7 @@ class _Kit:
     """The common parts of guests for rows with the same needs."""
 
     initrd: bytes  #: empty if the guest takes none
-    words: tuple[str, ...]  #: arguments for the probe: where its disks are
+    given: disks.Provided  #: its files, and arguments for the probe: where its disks are
     key: str  #: identifies what boots, and names its saved state
 
 
@@ -139,7 +139,7 @@ class Guests:
             lines: list[bytes] = []
             boot = self.boot(call.arguments, self._phase)
             boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
-            told = (*self._kit(call.needs).words, *call.arguments)
+            told = (*self._kit(call.needs).given.arguments, *call.arguments)
             guest = self._emulated(boot, (f"/{initramfs.PROBE}", *told), call.needs, booting.records, trace_of)
             trace = yield from _kept(guest, lines)
             yield msgspec.json.encode(profiling.record(counted, lines, trace, known, self.job.profiled))
@@ -169,7 +169,7 @@ class Guests:
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
         """One call of the probe, in a guest that ends after it."""
         boot = self.boot(arguments, self._phase)
-        words = (f"/{initramfs.PROBE}", *self._kit(needs).words, *arguments)
+        words = (f"/{initramfs.PROBE}", *self._kit(needs).given.arguments, *arguments)
         read = counts_of if boot.events is not None else lambda _: {}
         guest = self._emulated(boot, words, needs, booting.records, read)
         coarse = self.job.by == "path" and not self.guest.architecture.counts
@@ -200,7 +200,7 @@ class Guests:
         state = yield from self._state(kit)
         with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            self._lay_out(folder, boot, words, b"" if state else self._archive(kit, needs, boot, words))
+            self._lay_out(folder, boot, words, b"" if state else self._archive(kit, boot, words))
             if state is not None:
                 for name in (INITRD, MEMORY, STATE):
                     (folder / name).symlink_to(state / name)
@@ -220,15 +220,15 @@ class Guests:
             initrd = booting.initrd(self.job.program, given.files, self.guest) if self.guest.has_init else b""
             boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # independent of the cache's place
             key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd), *self._before(boot))).encode())
-            self._kits[needs] = _Kit(initrd, given.arguments, key[:32])
+            self._kits[needs] = _Kit(initrd, given, key[:32])
         return self._kits[needs]
 
-    def _archive(self, kit: _Kit, needs: frozenset[str], boot: Boot, words: tuple[str, ...]) -> bytes:
+    def _archive(self, kit: _Kit, boot: Boot, words: tuple[str, ...]) -> bytes:
         """The kit's, with the command for init where the emulator does not hold it."""
         if boot.told or not self.guest.has_init:
             return kit.initrd
         told = {command.COMMAND: command.encoded(words), command.BEFORE: command.encoded(self._before(boot))}
-        return booting.initrd(self.job.program, {**self.given(needs).files, **told}, self.guest)
+        return booting.initrd(self.job.program, {**kit.given.files, **told}, self.guest)
 
     def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
         """Returns the directory of the saved guest, None without one; yields None while it boots."""
