@@ -437,7 +437,16 @@ def test_history_is_of_the_same_host_target_way_and_profile(store: Store) -> Non
         unfinished.add(make.run())
         raise RuntimeError
     assert [result.session.id for result in store.history(this)] == [same.session.id]
-    assert len(list(store.history(this, newest=0))) <= 1
+    assert list(store.history(this, newest=0)) == []
+
+
+def test_history_of_a_set_is_that_of_each_kind_without_the_set(store: Store) -> None:
+    """Expected: the newest of each kind besides those judged, each once. Broken: the judged ones take their places."""
+    old = [read_file(fill(store, make.session(started=float(n), target="wrap:x"))) for n in range(3)]
+    older = [read_file(fill(store, make.session(started=float(n)))) for n in range(5)]
+    new = [read_file(fill(store, make.session(started=float(n)))) for n in range(10, 14)]
+    found = [result.session.id for result in store.history(*new, old[2], newest=2)]
+    assert sorted(found) == sorted(one.session.id for one in (*older[3:], *old[:2]))
 
 
 def test_rotated_are_sessions_of_kernels_on_several_machines(store: Store) -> None:

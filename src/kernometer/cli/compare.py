@@ -111,6 +111,4 @@ def history_of_hosts(store: Store, results: Sequence[Result]) -> History:
     """Earlier sessions of the hosts of `results`, without `results` themselves."""
     from kernometer.stats.history import history_of
 
-    judged = {result.session.id for result in results}
-    found = {one.session.id: one for result in results for one in store.history(result)}
-    return history_of(one for one in found.values() if one.session.id not in judged)
+    return history_of(store.history(*results))

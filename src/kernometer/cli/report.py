@@ -52,16 +52,17 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     """
     from kernometer.cli.layouts import known_layouts
     from kernometer.report.html import render, write
+    from kernometer.stats.history import History, history_of
 
     store = env.store()
     systems = name_systems([each for name in dict.fromkeys(names) for each in by_target(store.load_set(name))])
     results = [result for members in systems.values() for result in members]
-    judged = {result.session.id for result in results}
-    earlier = {one.session.id: one for result in results for one in store.history(result)}
+    earlier = history_of(store.history(*results))
     floors = known_layouts(store) if all(one.session.by == "path" for one in results) else ()
-    comparisons = _compare(systems, _history(earlier, without=judged), delta, floors)
-    sessions = earlier | {one.session.id: one for one in results if not one.session.experiment}
-    write(output, render(results, comparisons, _history(sessions), systems=systems, floors=floors))
+    comparisons = _compare(systems, earlier, delta, floors)
+    named = history_of({one.session.id: one for one in results}.values())
+    sessions = History((*earlier.entries, *named.entries))
+    write(output, render(results, comparisons, sessions, systems=systems, floors=floors))
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")
@@ -113,9 +114,3 @@ def _compare(
         if a.session.experiment and a.session.experiment == b.session.experiment:
             return (ab(a, b, delta, name_a=first, name_b=others[0][0], floors=floors),)
     return compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
-
-
-def _history(found: Mapping[str, Result], without: frozenset[str] | set[str] = frozenset()) -> History:
-    from kernometer.stats.history import history_of
-
-    return history_of(result for key, result in found.items() if key not in without)

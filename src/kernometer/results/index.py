@@ -12,7 +12,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from kernometer.results.summary import Summary
@@ -96,7 +96,7 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _values(summary: Summary) -> tuple[object, ...]:
-    return astuple(summary)[1:-1]
+    return tuple(getattr(summary, column) for column in _COLUMNS)
 
 
 def _summary(folder: Path, row: tuple[object, ...]) -> Summary:

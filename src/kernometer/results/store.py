@@ -194,21 +194,19 @@ class Store:
         paper = publication.paper
         return Column(name, publication, paper.systems[0].system if paper.suite and paper.systems else "")
 
-    def history(self, like: Result, *, newest: int = 30) -> Iterator[Result]:
-        """Other complete sessions of the same host, target, way of taking time and profile; newest first.
+    def history(self, *likes: Result, newest: int = 30) -> Iterator[Result]:
+        """Other complete sessions of the hosts of `likes`, with the same target, way of taking time and profile.
 
-        Without sides of an `ab`, which were measured in blocks and not as sessions.
+        The `newest` for each of these kinds, newest first. Without sides of an `ab`, which were measured in blocks and
+        not as sessions.
         """
-        session, host, given = like.session, host_key(like), 0
-        for one in self.summaries(target=session.target, by=session.by):
-            if one.id == session.id or one.experiment or not one.complete:
-                continue
-            if one.host != host or one.profile != session.profile:
-                continue
-            yield self.read(one.path)
-            given += 1
-            if given == newest:
-                return
+        judged = {like.session.id for like in likes}
+        left = {(host_key(one), one.session.target, one.session.by, one.session.profile): newest for one in likes}
+        for one in self.summaries():
+            kind = (one.host, one.target, one.by, one.profile)
+            if one.complete and not one.experiment and one.id not in judged and left.get(kind):
+                left[kind] -= 1
+                yield self.read(one.path)
 
     def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
         """Sessions by path of every kernel that was counted on at least so many machines of one board.
