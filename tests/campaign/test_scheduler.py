@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.campaign.plan import plan_of
 from kernometer.errors import ResultError, TargetError
 from kernometer.results.store import Store
 
@@ -207,13 +206,26 @@ def test_a_scheduler_that_dies_ends_the_campaign_with_what_came(farm: Farm) -> N
     assert len(there) == 1 and sessions(farm) == there
 
 
+@pytest.mark.slow(minutes=2)
+def test_a_campaign_goes_on_with_the_rounds_that_lack(farm: Farm) -> None:
+    """Expected: one session more of each. Broken: the rounds that were stored are measured again, or none is."""
+    on = (farm.target(0.5), farm.target(0.6))
+    assert ended(started(farm, "--boots", "1", "--on", ",".join(on)))[0] == 0
+    status, _, err = ended(started(farm, "--boots", "2", "--on", ",".join(on), "--resume"))
+    assert (status, sessions(farm)) == (0, sorted(on * 2)), err
+    assert len(farm.said()) == 8
+
+
 def test_a_scheduler_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kernometer.campaign import scheduler
 
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1.0)
-    plan = plan_of(None, "path", "quick", (ROW,), 1)
-    with pytest.raises(TargetError, match=r"tcp://127\.0\.0\.1:1 cannot be reached"):
-        scheduler.measure_by_scheduler("tcp://127.0.0.1:1", plan, ("local",), Store(tmp_path), "k", 1, lambda _: None)
+    address, store = "tcp://127.0.0.1:1", Store(tmp_path)
+    with (
+        pytest.raises(TargetError, match=r"tcp://127\.0\.0\.1:1 cannot be reached"),
+        scheduler.workers_of(address, "path", store, "k", lambda _: None),
+    ):
+        pass
 
 
 def test_a_session_from_elsewhere_is_stored_once(tmp_path: Path) -> None:

@@ -1,24 +1,23 @@
-"""A campaign over many machines, by a scheduler of dask.distributed: its cells, and which worker measures which.
+"""Measures a campaign's cells by the workers of a scheduler of dask.distributed: which worker measures which.
 
-By path a cell is a target, and any machine measures it; by time it is a round of a target on one machine, and a machine
-measures one cell at a time, however many workers it has. Workers are trusted: dask's messages are programs.
+By path any machine measures a cell; by time a machine measures one at a time, however many workers it has. A cell whose
+worker is lost is measured again by another one. Workers are trusted: dask's messages are programs.
 """
 
 from __future__ import annotations
 
-import random
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.many import Listen, Outcome, stopped
-from kernometer.campaign.plan import Plan
+from kernometer.campaign.cells import Cell, Listen, Outcome
 from kernometer.campaign.worker import Measured, Who, measure_cell, who
 from kernometer.errors import KernometerError, MissingError, TargetError
-from kernometer.results.model import AnyRecord
+from kernometer.results.model import AnyRecord, By
 from kernometer.results.store import Store, read_file
 from kernometer.results.writer import new_session_id
 
@@ -34,20 +33,6 @@ MAX_BYTES = 256 << 20
 
 
 @dataclass(slots=True)
-class Cell:
-    """One session to be measured."""
-
-    target: str
-    plan: Plan
-    machine: str = ""  #: on which; "": on any
-    tries: int = 0
-
-    @property
-    def name(self) -> str:
-        return f"{self.target} on {self.machine}" if self.machine else self.target
-
-
-@dataclass(slots=True)
 class _Running:
     """A cell at a worker."""
 
@@ -57,16 +42,18 @@ class _Running:
     until: float
 
 
-@dataclass(slots=True)
-class Pool:
-    """The workers of a scheduler by machine. `alone`: a machine has room for one cell."""
+class Workers:
+    """The workers of a scheduler, as `Places`. Made by `workers_of`."""
 
-    client: Client
-    alone: bool
-    workers: dict[str, Who] = field(default_factory=dict)  #: by address
-    _asked: dict[str, Future] = field(default_factory=dict)  #: those that have not answered yet, or cannot
+    def __init__(self, client: Client, address: str, by: By, store: Store, label: str, listen: Listen) -> None:
+        self.client, self.address = client, address
+        self.store, self.label, self.listen = store, label, listen
+        self.alone = by == "time"  #: a machine has room for one cell
+        self.stop = f"kernometer-{new_session_id()}"  #: the event that tells workers to stop
+        self.workers: dict[str, Who] = {}  #: by address
+        self._asked: dict[str, Future] = {}  #: those that have not answered yet, or cannot
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         """Forgets workers that the scheduler has lost, and asks new ones what they are, without waiting.
 
         Raises ConnectionError if the scheduler has gone, and with it all cells.
@@ -86,16 +73,103 @@ class Pool:
     def wait(self) -> None:
         """Until every worker that the scheduler has now has answered, or CONNECT_SECONDS."""
         until = time.monotonic() + CONNECT_SECONDS
-        self.refresh()
+        self._refresh()
         while self._asked and time.monotonic() < until:
             time.sleep(POLL_SECONDS)
-            self.refresh()
+            self._refresh()
 
     @property
     def machines(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(one.machine for one in self.workers.values()))
 
-    def place(self, machine: str, busy: Sequence[str]) -> str:
+    def host(self, target: str, machine: str) -> str:  # noqa: ARG002  # a worker measures on its own machine
+        return next(one.host_id for one in self.workers.values() if one.machine == machine)
+
+    def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
+        """As `Places.measured`: each cell once, with what its first worker to finish gave, stored, or why none did.
+
+        Raises TargetError if the scheduler is lost.
+        """
+        running: list[_Running] = []
+        try:
+            yield from self._measured(waiting, running)
+        except (OSError, RuntimeError) as error:  # dask's, of a connection that broke
+            running.clear()
+            raise TargetError(
+                f"The scheduler {self.address} was lost: {error}. What came until then is kept.",
+                f"kernometer list --label '{self.label}'",
+            ) from error
+        finally:
+            if running:
+                self._tell_to_stop()
+
+    def _measured(self, waiting: deque[Cell], running: list[_Running]) -> Generator[tuple[Cell, Outcome], None, None]:
+        seen = {machine: time.monotonic() for machine in ("", *self.machines)}
+        while waiting or running:
+            self._refresh()
+            now = time.monotonic()
+            seen |= dict.fromkeys((*self.machines, *([""] if self.workers else ())), now)
+            for cell in [*waiting]:
+                worker = self._place(cell.machine, [one.worker for one in running])
+                if worker:
+                    future = self.client.submit(
+                        *(measure_cell, cell.plan, cell.target, self.label, self.stop),
+                        workers=[worker], allow_other_workers=False, retries=0, pure=False,
+                    )  # fmt: skip  # a line for what, and a line for how
+                    running.append(_Running(cell, worker, future, now + cell.plan.patience + ALONE_SECONDS))
+                    waiting.remove(cell)
+                elif now - seen[cell.machine] > ALONE_SECONDS:
+                    waiting.remove(cell)
+                    on = f" on {cell.machine}" if cell.machine else ""
+                    yield cell, Outcome(cell.name, error=TargetError(f"no worker is left{on}"))
+            for one in [*running]:
+                if one.future.status == "finished":
+                    running.remove(one)
+                    yield one.cell, self._kept(one.cell, one.future.result(timeout=CONNECT_SECONDS))
+                elif one.future.status != "pending" or one.worker not in self.workers or now > one.until:
+                    running.remove(one)
+                    why = self._lost(one, late=now > one.until)
+                    if why:
+                        yield one.cell, Outcome(one.cell.name, error=TargetError(why))
+                    else:
+                        waiting.appendleft(one.cell)
+            time.sleep(POLL_SECONDS)
+
+    def _lost(self, lost: _Running, *, late: bool) -> str:
+        """Why the cell of a lost worker is not measured again; "" if it is."""
+        if lost.future.status == "error":
+            failure = lost.future.exception(timeout=CONNECT_SECONDS)
+            if type(failure).__name__ not in ("KilledWorker", "CommClosedError"):
+                return f"its worker failed: {failure!r}"[:1000]
+        with suppress(OSError, RuntimeError):  # of a scheduler that has forgotten it
+            lost.future.cancel()
+        lost.cell.tries += 1
+        if lost.cell.tries < TRIES and not late:
+            return ""
+        why = "its time was up" if late else f"its worker {lost.worker} was lost"
+        return f"{why}, {lost.cell.tries} times in all"
+
+    def _kept(self, cell: Cell, done: Measured) -> Outcome:
+        """The outcome of a cell, its sessions stored as a whole."""
+        error: KernometerError | None = (
+            TargetError(done.error, done.next_step, done.last_output) if done.error else None
+        )
+        paths: tuple[Path, ...] = ()
+        try:
+            for name, content in done.files:
+                if len(content) > MAX_BYTES:
+                    raise TargetError(f"{cell.name}: a worker sent more than {MAX_BYTES:,} bytes.")
+                path = self.store.take(name, content)
+                paths = (*paths, path)
+                result = read_file(path)
+                records: tuple[AnyRecord, ...] = (*result.runs, *result.failures, *result.unsupported)
+                for record in records:
+                    self.listen(record)
+        except KernometerError as caught:
+            error = caught
+        return Outcome(cell.name, paths, error)
+
+    def _place(self, machine: str, busy: Sequence[str]) -> str:
         """A worker with room for a cell, on this machine ("": on any), the least busy one; "" if there is none.
         `busy`: the workers of all running cells."""
         free = [
@@ -105,121 +179,20 @@ class Pool:
         ]
         return min(free)[1] if free else ""
 
+    def _tell_to_stop(self) -> None:
+        from distributed import Event
+
+        with suppress(OSError, RuntimeError):  # the scheduler may be gone; then its workers stop at their own deadline
+            Event(self.stop, client=self.client).set()
+
     def _room(self, of: Who, busy: Sequence[str]) -> bool:
         there = sum(address in self.workers and self.workers[address].machine == of.machine for address in busy)
         return there < (1 if self.alone else of.processors)
 
 
-def measure_by_scheduler(
-    address: str, plan: Plan, targets: Sequence[str], store: Store, label: str, rounds: int, listen: Listen
-) -> list[Outcome]:
-    """Measures every cell and stores its session; one outcome a target, by time one a target and machine.
-
-    A cell whose worker is lost is measured again by another one; of two results of a cell the first counts. Ctrl-C as
-    in `many`. Raises MissingError without dask, TargetError if the scheduler or its workers cannot be reached.
-    """
-    with _client(address) as client:
-        pool = Pool(client, plan.by == "time")
-        pool.wait()
-        if not pool.workers:
-            raise TargetError(f"The scheduler {address} has no worker.", f"dask worker {address}")
-        cells = deque(_cells(plan, targets, pool.machines, rounds))
-        outcomes = {cell.name: Outcome(cell.name) for cell in cells}
-        stop = f"kernometer-{new_session_id()}"
-        try:
-            for cell, done in _done(pool, cells, label, stop):
-                outcomes[cell.name] = _kept(outcomes[cell.name], done, store, listen)
-        except KeyboardInterrupt as interrupt:
-            _tell_to_stop(client, stop)
-            raise stopped(label) from interrupt
-        except (OSError, RuntimeError) as error:  # dask's, of a connection that broke
-            raise TargetError(
-                f"The scheduler {address} was lost: {error}. What came until then is kept.",
-                f"kernometer list --label '{label}'",
-            ) from error
-    return [*outcomes.values()]
-
-
-def _cells(plan: Plan, targets: Sequence[str], machines: Sequence[str], rounds: int) -> Iterator[Cell]:
-    if plan.by == "path":
-        yield from (Cell(target, plan) for target in targets)
-        return
-    for number in range(rounds):
-        for machine in machines:
-            source = random.Random(repr((plan.seed, number, machine)))  # noqa: S311  # an order, not a secret
-            for target in source.sample(targets, len(targets)):
-                yield Cell(target, replace(plan, seed=source.getrandbits(32)), machine)
-
-
-def _done(pool: Pool, waiting: deque[Cell], label: str, stop: str) -> Iterator[tuple[Cell, Measured]]:
-    """Each cell once, with what its first worker to finish gave, or why none did."""
-    running: list[_Running] = []
-    seen = {machine: time.monotonic() for machine in ("", *pool.machines)}
-    while waiting or running:
-        pool.refresh()
-        now = time.monotonic()
-        seen |= dict.fromkeys((*pool.machines, *([""] if pool.workers else ())), now)
-        for _ in range(len(waiting)):
-            cell = waiting.popleft()
-            worker = pool.place(cell.machine, [one.worker for one in running])
-            if worker:
-                future = pool.client.submit(
-                    *(measure_cell, cell.plan, cell.target, label, stop),
-                    workers=[worker], allow_other_workers=False, retries=0, pure=False,
-                )  # fmt: skip  # a line for what, and a line for how
-                running.append(_Running(cell, worker, future, now + cell.plan.patience + ALONE_SECONDS))
-            elif now - seen[cell.machine] > ALONE_SECONDS:
-                yield cell, Measured(error=f"no worker is left{f' on {cell.machine}' if cell.machine else ''}")
-            else:
-                waiting.append(cell)
-        for one in [*running]:
-            if one.future.status == "finished":
-                running.remove(one)
-                yield one.cell, one.future.result(timeout=CONNECT_SECONDS)
-            elif one.future.status != "pending" or one.worker not in pool.workers or now > one.until:
-                running.remove(one)
-                yield from _again(one, waiting, late=now > one.until)
-        time.sleep(POLL_SECONDS)
-
-
-def _again(lost: _Running, waiting: deque[Cell], *, late: bool) -> Iterator[tuple[Cell, Measured]]:
-    """Puts the cell of a lost worker at the front, unless too many were lost with it, or its function failed."""
-    why = "its time was up" if late else f"its worker {lost.worker} was lost"
-    if lost.future.status == "error":
-        failure = lost.future.exception(timeout=CONNECT_SECONDS)
-        if type(failure).__name__ not in ("KilledWorker", "CommClosedError"):
-            yield lost.cell, Measured(error=f"its worker failed: {failure!r}"[:1000])
-            return
-    with suppress(OSError, RuntimeError):  # of a scheduler that has forgotten it
-        lost.future.cancel()
-    lost.cell.tries += 1
-    if lost.cell.tries >= TRIES or late:
-        yield lost.cell, Measured(error=f"{why}, {lost.cell.tries} times in all")
-    else:
-        waiting.appendleft(lost.cell)
-
-
-def _kept(before: Outcome, done: Measured, store: Store, listen: Listen) -> Outcome:
-    """The outcome with this session, stored as a whole."""
-    error: KernometerError | None = TargetError(done.error, done.next_step, done.last_output) if done.error else None
-    paths = before.paths
-    try:
-        for name, content in done.files:
-            if len(content) > MAX_BYTES:
-                raise TargetError(f"{before.target}: a worker sent more than {MAX_BYTES:,} bytes.")
-            path = store.take(name, content)
-            paths = (*paths, path)
-            result = read_file(path)
-            records: tuple[AnyRecord, ...] = (*result.runs, *result.failures, *result.unsupported)
-            for record in records:
-                listen(record)
-    except KernometerError as caught:
-        error = caught
-    return replace(before, paths=paths, error=before.error or error)
-
-
 @contextmanager
-def _client(address: str) -> Iterator[Client]:
+def workers_of(address: str, by: By, store: Store, label: str, listen: Listen) -> Iterator[Workers]:
+    """Raises MissingError without dask, TargetError if the scheduler cannot be reached or has no workers."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -229,14 +202,11 @@ def _client(address: str) -> Iterator[Client]:
     except (OSError, ValueError, TypeError) as error:
         raise TargetError(f"The scheduler {address} cannot be reached: {error}.", "dask scheduler") from error
     try:
-        yield client
+        made = Workers(client, address, by, store, label, listen)
+        made.wait()
+        if not made.workers:
+            raise TargetError(f"The scheduler {address} has no worker.", f"dask worker {address}")
+        yield made
     finally:
         with suppress(OSError, RuntimeError):
             client.close(timeout=CONNECT_SECONDS)
-
-
-def _tell_to_stop(client: Client, stop: str) -> None:
-    from distributed import Event
-
-    with suppress(OSError, RuntimeError):  # the scheduler may be gone; then its workers stop at their own deadline
-        Event(stop, client=client).set()

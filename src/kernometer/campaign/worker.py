@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 
-from kernometer.campaign.many import measured_here
+from kernometer.campaign.here import measured_here
 from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import new_session
 from kernometer.errors import KernometerError, TargetError
@@ -27,6 +27,7 @@ class Who:
     """A worker."""
 
     machine: str  #: equal for workers of one machine
+    host_id: str  #: of its sessions by time
     processors: int
     threads: int  #: cells that it takes at once
 
@@ -44,8 +45,8 @@ class Measured:
 def who() -> Who:
     from distributed import get_worker
 
-    name = host_id()[:8] or os.uname().nodename
-    return Who(f"{os.uname().nodename}-{name}", len(os.sched_getaffinity(0)), get_worker().state.nthreads)
+    node, host = os.uname().nodename, host_id()
+    return Who(f"{node}-{host[:8] or node}", host, len(os.sched_getaffinity(0)), get_worker().state.nthreads)
 
 
 def measure_cell(plan: Plan, target: str, label: str, stop: str) -> Measured:

@@ -11,7 +11,7 @@ from kernometer.results.store import Store, read_file
 from kernometer.stats.series import Column
 
 if TYPE_CHECKING:
-    from kernometer.campaign.many import Outcome
+    from kernometer.campaign.cells import Outcome
 
 
 def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
@@ -29,7 +29,7 @@ def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
 
 def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Column]:
     """All sessions of one label, target and host are one column, by time; a session without a label is a column of its
-    own.
+    own. A session that was cut off is left out if a later one is complete and has its rows: it was measured again.
 
     Raises ResultError if a name has no result, UsageError if `aside` names no column.
     """
@@ -49,7 +49,8 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
     unknown = [spec for spec in aside if spec not in named.values()]
     if unknown:
         raise UsageError(f"{unknown[0]!r} is none of the systems.", f"They are {', '.join(named.values())}.")
-    made = [Column(named[key], tuple(of), _why(of), named[key] in aside) for key, of in columns.items()]
+    kept = {key: _without_again(of) for key, of in columns.items()}
+    made = [Column(named[key], tuple(of), _why(of), named[key] in aside) for key, of in kept.items()]
     return sorted(made, key=lambda column: column.aside)
 
 
@@ -61,6 +62,18 @@ def _named(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     if len(set(labels)) == len(keys):
         return dict(zip(keys, labels, strict=True))
     return {key: f"{key[0]} {key[1]}" for key in keys}
+
+
+def _without_again(results: Sequence[Result]) -> list[Result]:
+    def again(cut: Result) -> bool:
+        later = (one for one in results if one.session.started > cut.session.started and _complete(one))
+        return not _complete(cut) and any({*cut.rows} <= {*one.rows} for one in later)
+
+    return [one for one in results if not again(one)]
+
+
+def _complete(result: Result) -> bool:
+    return result.end is not None and result.end.complete
 
 
 def _why(results: Sequence[Result]) -> str:

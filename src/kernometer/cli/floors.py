@@ -106,12 +106,14 @@ def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
 
 def _measure(env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str, jobs: int) -> bool:
     """Whether a session or a row of one failed."""
-    from kernometer.campaign.many import measure_at_once
+    from kernometer.campaign.cells import measure_cells
+    from kernometer.campaign.here import Here
     from kernometer.cli.progress import progress
     from kernometer.results.store import read_file
 
     with progress(env, len(targets) * plan.units, plan.silence) as listen:
-        outcomes = measure_at_once(plan, targets, env.store(), label, jobs, listen)
+        here = Here(targets, env.store(), label, listen, jobs)
+        outcomes = measure_cells(plan, [target.name for target in targets], here, label)
     tell_errors(env, outcomes)
     rows = any(read_file(path).failures for outcome in outcomes for path in outcome.paths)
     return rows or any(outcome.error is not None for outcome in outcomes)

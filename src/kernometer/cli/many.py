@@ -19,7 +19,7 @@ from kernometer.targets.base import Profiled, Target
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from kernometer.campaign.many import Outcome
+    from kernometer.campaign.cells import Finished, Outcome
     from kernometer.campaign.plan import Plan
     from kernometer.results.store import Store
     from kernometer.stats.series import Column, Series
@@ -43,6 +43,7 @@ class Rounds:
     different_machines: bool = False
     dry_run: bool = False
     scheduler: str = ""  #: whose workers measure, instead of this host
+    resume: bool = False  #: only what complete sessions of the label lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def _by_scheduler(
     unit_costs: bool,
 ) -> list[Column]:
     """As `measure`, by workers. Guests and targets need exist with them only."""
-    from kernometer.campaign.scheduler import measure_by_scheduler
+    from kernometer.campaign.cells import measure_cells
+    from kernometer.campaign.scheduler import workers_of
     from kernometer.cli.progress import progress
 
     if of.jobs is not None:
@@ -134,10 +136,26 @@ def _by_scheduler(
     if of.dry_run:
         raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
     plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=of.profiled)
-    rounds = of.boots if by == "time" else 1
-    with progress(env, rounds * len(specs) * plan.units, plan.patience) as listen:
-        outcomes = measure_by_scheduler(of.scheduler, plan, specs, env.store(), of.label, rounds, listen)
+    finished = _finished(env.store(), plan, of)
+    with (
+        progress(env, _units_left(specs, plan, of, finished), plan.patience) as listen,
+        workers_of(of.scheduler, by, env.store(), of.label, listen) as workers,
+    ):
+        outcomes = measure_cells(plan, specs, workers, of.label, of.boots, finished)
     return _told(env, outcomes, beside, of.label)
+
+
+def _finished(store: Store, plan: Plan, of: Rounds) -> Finished:
+    from kernometer.campaign.cells import finished
+
+    return finished(store, of.label, plan) if of.resume else {}
+
+
+def _units_left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) -> int:
+    """What progress counts, at least."""
+    rounds = of.boots if plan.by == "time" else 1
+    there = sum(min(rounds, len(paths)) for (target, _host), paths in finished.items() if target in targets)
+    return max(0, rounds * len(targets) - there) * plan.units
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
@@ -152,18 +170,16 @@ def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
 
 
 def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], of: Rounds) -> list[Column]:
-    from kernometer.campaign.many import measure_at_once, measure_in_rounds
+    from kernometer.campaign.cells import measure_cells
+    from kernometer.campaign.here import Here
     from kernometer.cli.progress import progress
 
     store = env.store()
-    rounds = of.boots if plan.by == "time" else 1  # counts do not vary
-    outcomes: list[Outcome]
-    with progress(env, rounds * len(targets) * plan.units, plan.silence) as listen:
-        if plan.by == "path":
-            at_once = of.jobs or len(os.sched_getaffinity(0))
-            outcomes = measure_at_once(plan, targets, store, of.label, at_once, listen)
-        else:
-            outcomes = measure_in_rounds(plan, targets, store, of.label, rounds, listen)
+    names = [target.name for target in targets]
+    finished = _finished(store, plan, of)
+    with progress(env, _units_left(names, plan, of, finished), plan.silence) as listen:
+        here = Here(targets, store, of.label, listen, of.jobs or len(os.sched_getaffinity(0)))
+        outcomes = measure_cells(plan, names, here, of.label, of.boots, finished)
     return _told(env, outcomes, beside, of.label)
 
 

@@ -68,6 +68,7 @@ BOOTS = 5
     default="",
     help="Measure by the workers of this scheduler of dask.distributed: tcp://HOST:8786.",
 )
+@click.option("--resume", is_flag=True, help="Measure only what the complete sessions of --label lack.")
 @click.option("--baseline", metavar="T", default="", help="Compare all with this one [default: the first].")
 @options.label
 @options.seed
@@ -95,6 +96,7 @@ def command(
     boots: int,
     jobs: int | None,
     scheduler: str,
+    resume: bool,
     baseline: str,
     label: str,
     seed: int | None,
@@ -122,6 +124,8 @@ def command(
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")
     if names and machines:
         raise UsageError("--machine is for what is measured; stored results have their machines.", "Leave it out.")
+    if resume and (names or not label):
+        raise UsageError("--resume goes on with a campaign that has a label.", "Give --on and --label as at first.")
     if names:
         columns = stored(env.store(), names, beside)
     else:
@@ -132,8 +136,9 @@ def command(
         label = label or many.fresh_label("matrix")
         profiled: Profiled = "median" if functions else ""
         rounds = many.Rounds(
-            label, boots, jobs, profiled, different_machines=different_machines, dry_run=dry_run, scheduler=scheduler
-        )
+            *(label, boots, jobs, profiled),
+            different_machines=different_machines, dry_run=dry_run, scheduler=scheduler, resume=resume,
+        )  # fmt: skip
         measured = many.measure(env, each, beside, by, plan, rounds, unit_costs=unit_costs)
         if measured is None:
             return

@@ -201,7 +201,8 @@ class Store:
         not as sessions.
         """
         judged = {like.session.id for like in likes}
-        left = {(host_key(one), one.session.target, one.session.by, one.session.profile): newest for one in likes}
+        kinds = ((host_key(one), one.session.target, one.session.by, one.session.profile) for one in likes)
+        left: dict[tuple[str, ...], int] = dict.fromkeys(kinds, newest)
         for one in self.summaries():
             kind = (one.host, one.target, one.by, one.profile)
             if one.complete and not one.experiment and one.id not in judged and left.get(kind):

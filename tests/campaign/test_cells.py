@@ -1,18 +1,20 @@
-"""Many targets at once or in turn: does every one get its session, whatever becomes of the others?"""
+"""Many targets at once or in turn: does each have its sessions, once, whatever becomes of the others?"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from kernometer.campaign.many import measure_at_once, measure_in_rounds
+from kernometer.campaign.cells import Listen, Outcome, finished, measure_cells
+from kernometer.campaign.here import Here
 from kernometer.campaign.plan import EFFORTS, Plan
-from kernometer.errors import ResultError, StoppedError, TargetError
+from kernometer.cli.columns import stored
+from kernometer.errors import ResultError, StoppedError, TargetError, UsageError
 from kernometer.results.model import AnyRecord, By, Run
 from kernometer.results.store import Store, read_file
 from kernometer.targets.base import Deadline, Job, Place, Program
@@ -43,11 +45,12 @@ class Fake:
     programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = False
     profiles: bool = False
+    host: str = ""
 
-    def place(self, by: By) -> Place:  # noqa: ARG002  # the protocol's own
+    def place(self, by: By) -> Place:
         if self.place_error is not None:
             raise self.place_error
-        return Place(machine="m", image=self.name, here=False)
+        return Place(machine="m", image=self.name, host_id=self.host if by == "time" else "", here=False)
 
     def describe(self, job: Job) -> tuple[str, ...]:  # noqa: ARG002  # the protocol's own
         return ("run", self.name)
@@ -81,6 +84,20 @@ def nothing(_record: AnyRecord) -> None:
     pass
 
 
+def measured(
+    of: Plan,
+    targets: Sequence[Fake],
+    store: Store,
+    *,
+    listen: Listen = nothing,
+    rounds: int = 1,
+    again: bool = False,
+) -> list[Outcome]:
+    here = Here(targets, store, "m", listen, jobs=2)
+    names = [target.name for target in targets]
+    return measure_cells(of, names, here, "m", rounds, finished(store, "m", of) if again else None)
+
+
 def test_as_many_run_at_once_as_were_asked_for(tmp_path: Path) -> None:
     """Expected: two wait for each other and both go on. Broken: one after the other, and the barrier is never met."""
     barrier = threading.Barrier(2)
@@ -90,7 +107,7 @@ def test_as_many_run_at_once_as_were_asked_for(tmp_path: Path) -> None:
 
     together = [Fake(name, meets) for name in "abcd"]
     heard: list[AnyRecord] = []
-    outcomes = measure_at_once(plan(), together, Store(tmp_path), "m", 2, heard.append)
+    outcomes = measured(plan(), together, Store(tmp_path), listen=heard.append)
     assert [outcome.target for outcome in outcomes] == ["a", "b", "c", "d"]
     assert all(outcome.error is None and len(outcome.paths) == 1 for outcome in outcomes)
     results = [read_file(outcome.paths[0]) for outcome in outcomes]
@@ -102,7 +119,7 @@ def test_as_many_run_at_once_as_were_asked_for(tmp_path: Path) -> None:
 def test_one_that_fails_is_an_outcome_and_the_others_go_on(tmp_path: Path) -> None:
     """Expected: the reason, what it had measured, and the others whole. Broken: all is lost with the first."""
     targets = [Fake("a"), Fake("b", dies), Fake("c", place_error=TargetError("c: nobody there")), Fake("d")]
-    outcomes = measure_at_once(plan(), targets, Store(tmp_path), "m", 2, nothing)
+    outcomes = measured(plan(), targets, Store(tmp_path))
     assert [outcome.why for outcome in outcomes] == ["", "it died", "nobody there", ""]
     cut = read_file(outcomes[1].paths[0])
     assert cut.end is not None and not cut.end.complete and cut.end.reason == "it died"
@@ -120,7 +137,7 @@ def test_ctrl_c_ends_all_and_keeps_what_was_measured(tmp_path: Path) -> None:
 
     before = threading.active_count()
     with pytest.raises(StoppedError, match="is kept") as caught:
-        measure_at_once(plan(), [Fake("a", hangs), Fake("b", hangs)], Store(tmp_path), "m", 2, interrupt)
+        measured(plan(), [Fake("a", hangs), Fake("b", hangs)], Store(tmp_path), listen=interrupt)
     assert "'m'" in caught.value.next_step
     assert threading.active_count() == before
     kept = [read_file(one.path) for one in Store(tmp_path).summaries(label="m")]
@@ -135,7 +152,7 @@ def test_a_mistake_of_ours_is_no_outcome(tmp_path: Path) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        measure_at_once(plan(), [Fake("a", bug), Fake("b", hangs)], Store(tmp_path), "m", 2, nothing)
+        measured(plan(), [Fake("a", bug), Fake("b", hangs)], Store(tmp_path))
 
 
 def test_by_time_all_take_turns_in_an_order_of_each_rounds_own(tmp_path: Path) -> None:
@@ -145,24 +162,24 @@ def test_by_time_all_take_turns_in_an_order_of_each_rounds_own(tmp_path: Path) -
     def target(name: str) -> Fake:
         return Fake(name, lambda _until: turns.append(name))
 
-    def measured(folder: str) -> list[list[str]]:
+    def orders(folder: str) -> list[list[str]]:
         turns.clear()
         targets = [target(name) for name in "abc"]
-        outcomes = measure_in_rounds(plan("time"), targets, Store(tmp_path / folder), "m", 6, nothing)
+        outcomes = measured(plan("time"), targets, Store(tmp_path / folder), rounds=6)
         assert [len(outcome.paths) for outcome in outcomes] == [6, 6, 6]
         seeds = {read_file(path).session.seed for outcome in outcomes for path in outcome.paths}
         assert len(seeds) == 6
         return [turns[start : start + 3] for start in range(0, 18, 3)]
 
-    first = measured("first")
+    first = orders("first")
     assert all(sorted(order) == ["a", "b", "c"] for order in first)
     assert len({tuple(order) for order in first}) > 1
-    assert measured("second") == first
+    assert orders("second") == first
 
 
 def test_by_time_one_that_fails_takes_no_further_part(tmp_path: Path) -> None:
     broken = Fake("b", dies)
-    outcomes = measure_in_rounds(plan("time"), [Fake("a"), broken], Store(tmp_path), "m", 3, nothing)
+    outcomes = measured(plan("time"), [Fake("a"), broken], Store(tmp_path), rounds=3)
     assert [len(outcome.paths) for outcome in outcomes] == [3, 1]
     assert (outcomes[1].why, len(broken.jobs)) == ("it died", 1)
 
@@ -170,4 +187,43 @@ def test_by_time_one_that_fails_takes_no_further_part(tmp_path: Path) -> None:
 def test_by_time_nobody_else_measures_meanwhile(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with store.measuring("time"), pytest.raises(ResultError, match="Another session"):
-        measure_in_rounds(plan("time"), [Fake("a")], store, "m", 1, nothing)
+        measured(plan("time"), [Fake("a")], store)
+
+
+def test_by_path_what_is_finished_is_not_measured_again(tmp_path: Path) -> None:
+    """Expected: the one that was cut off, once more; the whole one's session as it is. Broken: all again, or none."""
+    store, whole, cut = Store(tmp_path), Fake("a"), Fake("b", dies)
+    first = measured(plan(), [whole, cut], store)
+    cut.before = lambda _until: None
+    second = measured(plan(), [whole, cut, Fake("c")], store, again=True)
+    assert [len(one.jobs) for one in (whole, cut)] == [1, 2]
+    assert second[0].paths == first[0].paths
+    assert [len(one.paths) for one in second] == [1, 1, 1] and not any(one.error for one in second)
+    assert second[1].paths != first[1].paths
+    columns = stored(store, ("label:m",), ())
+    assert [(one.name, len(one.results), one.failure) for one in columns] == [("a", 1, ""), ("b", 1, ""), ("c", 1, "")]
+
+
+def test_by_time_the_rounds_that_lack_are_measured(tmp_path: Path) -> None:
+    """Expected: three of each in all. Those of another host count for nothing: it is another system."""
+    store, a, b = Store(tmp_path), Fake("a"), Fake("b")
+    measured(plan("time"), [a, b], store, rounds=2)
+    for path in [one.path for one in store.summaries(target="b")][:1]:
+        path.unlink()
+    outcomes = measured(plan("time"), [a, b], store, rounds=3, again=True)
+    assert [len(one.paths) for one in outcomes] == [3, 3]
+    assert (len(a.jobs), len(b.jobs)) == (3, 4)
+    elsewhere = Fake("a", host="another")
+    assert len(measured(plan("time"), [elsewhere], store, rounds=3, again=True)[0].paths) == 3
+    assert len(elsewhere.jobs) == 3
+
+
+def test_a_campaign_is_not_resumed_with_another_plan(tmp_path: Path) -> None:
+    """Expected: an error that says which session, and in what it differs. Broken: columns of different rows."""
+    store = Store(tmp_path)
+    measured(plan(), [Fake("a")], store)
+    other = replace(plan(), rows=(ROW, "syscall/stat"))
+    with pytest.raises(UsageError, match="was measured without syscall/stat"):
+        measured(other, [Fake("a")], store, again=True)
+    with pytest.raises(UsageError, match="by path"):
+        measured(plan("time"), [Fake("a")], store, again=True)

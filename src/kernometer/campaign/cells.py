@@ -1,0 +1,149 @@
+"""A campaign over many targets: its cells, their order, and what became of each target.
+
+A cell is one session: by path one of each target, by time one of each target in each round, on each machine. Where
+cells are measured is a `Places`: this host (`here`), or the workers of a scheduler (`scheduler`). A target that fails
+becomes an outcome with the reason, and the others continue.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from kernometer.campaign.plan import Plan
+from kernometer.errors import KernometerError, StoppedError, UsageError
+from kernometer.results.model import AnyRecord, Result
+from kernometer.results.store import Store
+
+Listen = Callable[["AnyRecord"], None]
+#: By target and host ("" by path): the complete sessions of an interrupted campaign, the oldest first.
+Finished = Mapping[tuple[str, str], tuple[Path, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one target."""
+
+    target: str
+    paths: tuple[Path, ...] = ()  #: its sessions, the oldest first, also one that was cut off
+    error: KernometerError | None = None  #: why it failed
+
+    @property
+    def why(self) -> str:
+        """The error's text, without the target's name before it; "" without an error."""
+        return self.error.text.removeprefix(f"{self.target}: ") if self.error is not None else ""
+
+
+@dataclass(slots=True)
+class Cell:
+    """One session to be measured."""
+
+    target: str
+    plan: Plan
+    machine: str = ""  #: one of the places' machines; "": on any
+    tries: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"{self.target} on {self.machine}" if self.machine else self.target
+
+
+class Places(Protocol):
+    """Where cells are measured."""
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """By time every target is measured on each of them."""
+
+    def host(self, target: str, machine: str) -> str:
+        """`Session.host_id` of a session by time of that target there."""
+
+    def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
+        """Each cell, taken from `waiting` when it begins, with what became of it. Closing it ends what is measured."""
+
+
+def measure_cells(
+    plan: Plan, targets: Sequence[str], places: Places, label: str, rounds: int = 1, finished: Finished | None = None
+) -> list[Outcome]:
+    """Measures every cell that is not `finished`; one outcome a target (by time one a target and machine), in order.
+
+    A target that fails is left out of later rounds. Ctrl-C ends all cells, keeps what was measured, and raises
+    StoppedError.
+    """
+    machines = places.machines if plan.by == "time" else ("",)
+    outcomes: dict[str, Outcome] = {}
+    for target in targets:
+        for machine in machines:
+            host = places.host(target, machine) if plan.by == "time" else ""
+            name = Cell(target, plan, machine).name
+            outcomes[name] = Outcome(name, (finished or {}).get((target, host), ()))
+    rounds = rounds if plan.by == "time" else 1  # counts do not vary
+    planned = ((number, cell) for number in range(rounds) for cell in _round(plan, targets, machines, number))
+    waiting = deque(cell for number, cell in planned if len(outcomes[cell.name].paths) <= number)
+    try:
+        with closing(places.measured(waiting)) as measured:
+            for cell, outcome in measured:
+                before = outcomes[cell.name]
+                error = before.error or outcome.error
+                outcomes[cell.name] = replace(before, paths=(*before.paths, *outcome.paths), error=error)
+                if error is not None:
+                    for later in [one for one in waiting if one.name == cell.name]:
+                        waiting.remove(later)
+    except KeyboardInterrupt as interrupt:
+        raise StoppedError(
+            "Interrupted. What was measured until then is kept.", f"kernometer list --label '{label}'"
+        ) from interrupt
+    return [*outcomes.values()]
+
+
+def _round(plan: Plan, targets: Sequence[str], machines: Sequence[str], number: int) -> Iterator[Cell]:
+    """By time in random order, with a seed of the round's own; both come from the plan's."""
+    if plan.by == "path":
+        yield from (Cell(target, plan) for target in targets)
+        return
+    for machine in machines:
+        source = random.Random(repr((plan.seed, number, machine)))  # noqa: S311  # an order, not a secret
+        order = source.sample(targets, len(targets))
+        of_round = replace(plan, seed=source.getrandbits(32))
+        yield from (Cell(target, of_round, machine) for target in order)
+
+
+def finished(store: Store, label: str, plan: Plan) -> Finished:
+    """The complete sessions of that label. Raises UsageError if one of them is not of this plan."""
+    found: dict[tuple[str, str], tuple[Path, ...]] = {}
+    for one in reversed(store.summaries(label=label)):
+        if one.complete and not one.problem:
+            result = store.read(one.path)
+            differs = _other_plan(result, plan)
+            if differs:
+                raise UsageError(
+                    f"The session {one.id} of the label {label!r} was measured {differs}.",
+                    "Give the same words as then, or another --label.",
+                )
+            key = (result.session.target, result.session.host_id if plan.by == "time" else "")
+            found[key] = (*found.get(key, ()), one.path)
+    return found
+
+
+def _other_plan(result: Result, plan: Plan) -> str:
+    """In which way the session was measured unlike the plan; "" if in none."""
+    session = result.session
+    there = {*result.rows, *(one.row for one in result.failures), *(one.row for one in result.unsupported)}
+    if session.experiment:
+        return "as a side of an 'ab'"
+    if (session.by, session.profile) != (plan.by, plan.profile):
+        return f"by {session.by} with the profile {session.profile}"
+    if plan.by == "time" and session.effort != msgspec.to_builtins(plan.effort):
+        return "with another effort"
+    if lacking := [row for row in plan.rows if row not in there]:
+        return f"without {lacking[0]}"
+    if plan.profiled and not result.profiles:
+        return "without profiles"
+    return ""
