@@ -27,7 +27,7 @@ import msgspec
 
 from kernometer.results.model import AnyRecord, End, Result, Run, Session
 from kernometer.results.store import Store
-from kernometer.results.writer import write_session
+from kernometer.results.writer import write_copy
 from scripts.section import here, written
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
@@ -90,7 +90,7 @@ def lines(head: Session, like: Result, runs: Iterator[Run]) -> Iterator[bytes]:
 def made(folder: Path, like: Result, results: int) -> None:
     for number in range(results):
         name, content = session(like, number)
-        write_session(folder, name, content)
+        write_copy(folder, name, content)
 
 
 def commands(store: Path, results: int) -> Iterator[tuple[str, Sequence[str]]]:

@@ -232,7 +232,7 @@ def test_a_session_from_elsewhere_is_stored_once(tmp_path: Path) -> None:
     """Expected: the same file again is no second one; another content, or a name that leads elsewhere, is refused."""
     store, name = Store(tmp_path / "store"), "20260101T000000Z-abcdef.ndjson"
     assert store.take(name, b"one") == store.take(name, b"one")
-    with pytest.raises(ResultError, match="another session"):
+    with pytest.raises(ResultError, match="another result"):
         store.take(name, b"two")
     with pytest.raises(ResultError, match="not the name"):
         store.take("../20260101T000000Z-abcdef.ndjson", b"one")

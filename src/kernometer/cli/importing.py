@@ -1,48 +1,90 @@
-"""`kernometer import`: results of other suites."""
+"""`kernometer import`: results of other stores and of other suites."""
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, pass_env
-from kernometer.errors import ResultError
+from kernometer.errors import ResultError, UsageError
+from kernometer.results.writer import SUFFIX, Kept
+from kernometer.text import printable
 
 
 @click.command()
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", metavar="DIRECTORY|FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.label
 @click.option(
     "--command", default="", help="The command that printed FILE, if FILE lacks it (perf bench --format=simple)."
 )
 @pass_env
 def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None:
-    """Store results of other suites: lmbench's results files, UnixBench's reports, the output of perf bench, and the
-    JSON of hyperfine and pyperf.
+    """Store results from elsewhere: of other stores of Kernometer, and of other suites.
 
-    Each file becomes a result with the conditions that it states, and a list of what it lacks. 'show', 'compare' and
-    'figure' take it. Its rows are compared with Kernometer's rows of the same definition; other rows come with a note
-    on the difference (docs/published.md).
+    A directory is another store: its results are copied, each once. Of a result that was cut off in one store the
+    whole one is kept; two different results with one id are reported, and the one that is here stays.
+
+    Of other suites it takes lmbench's results files, UnixBench's reports, the output of perf bench, and the JSON of
+    hyperfine and pyperf. Each file becomes a result with the conditions that it states, and a list of what it lacks.
+    'show', 'compare' and 'figure' take it. Its rows are compared with Kernometer's rows of the same definition; other
+    rows come with a note on the difference (docs/published.md).
 
     \b
     Examples:
+      kernometer import /mnt/laptop/kernometer/results
       kernometer import lmbench/results/x86_64-linux-gnu/host.0 --label before
       kernometer import pipe.txt --command 'perf bench --format=simple sched pipe'
       kernometer compare before @1
     """
+    stores = [path for path in files if path.is_dir() or path.name.endswith(SUFFIX)]
+    if stores and (label or command):
+        raise UsageError(f"{stores[0]} has labels of its own.", "Leave --label and --command out.")
+    for path in files:
+        if path not in stores:
+            _of_suite(env, path, label, command)
+    lost = sum(_merge(env, path) for path in stores)
+    if lost:
+        raise ResultError(f"{lost:,} results were not taken; the others are here.", "Each has its reason above.")
+
+
+def _merge(env: Env, source: Path) -> int:
+    """How many of its results were not taken."""
+    from kernometer.cli.progress import counted
+    from kernometer.results.merging import merge, results_in
+
+    store = env.store()
+    files = results_in(source)
+    if not files:
+        raise ResultError(f"There is no result in {source}.", f"Give a directory with *{SUFFIX} files.")
+    kept: Counter[Kept] = Counter()
+    lost = 0
+    with counted(env, len(files), "results") as tick:
+        for one in merge(store.folder, files):
+            tick()
+            if one.kept is None:
+                lost += 1
+                env.say(printable(f"{one.source}: not taken: {one.problem}", 400))
+            else:
+                kept[one.kept] += 1
+    parts = [f"{kept[one]:,} {one.value}" for one in Kept] + ([f"{lost:,} not taken"] if lost else [])
+    click.echo(printable(f"{source}: {', '.join(parts)}"), file=env.out)
+    return lost
+
+
+def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
     from kernometer.results.imported import MAX_BYTES, publication
 
     store = env.store()
-    for path in files:
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-        except OSError as error:
-            raise ResultError(f"{path} cannot be read: {error.strerror}.", "Give a file that a suite wrote.") from error
-        found = publication(data, str(path), label, command)
-        kept = store.keep(found)
-        ours = sum(bool(one.ours) for one in found.figures)
-        what = f"{found.paper.title}, {len(found.figures)} figures, {ours} with the definition of a row of ours"
-        click.echo(f"{kept.stem}: {what}", file=env.out)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ResultError(f"{path} cannot be read: {error.strerror}.", "Give a file that a suite wrote.") from error
+    found = publication(data, str(path), label, command)
+    kept = store.keep(found)
+    ours = sum(bool(one.ours) for one in found.figures)
+    what = f"{found.paper.title}, {len(found.figures)} figures, {ours} with the definition of a row of ours"
+    click.echo(f"{kept.stem}: {what}", file=env.out)

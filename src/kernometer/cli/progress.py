@@ -55,6 +55,26 @@ def progress(env: Env, steps: int, silence: float, budget: float = 0.0) -> Itera
 
 
 @contextmanager
+def counted(env: Env, steps: int, what: str) -> Iterator[Callable[[], None]]:
+    """Returns what is called for each of so many steps, which are far shorter than a line's time."""
+    if env.err.isatty():
+        with _bar(env, timed=False) as bar:
+            task = bar.add_task(what, total=steps, runs=0)
+            yield lambda: bar.advance(task)
+        return
+    done, last = 0, time.monotonic()
+
+    def tick() -> None:
+        nonlocal done, last
+        done += 1
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            env.say(f"{done:,} of {steps:,} {what}")
+
+    yield tick
+
+
+@contextmanager
 def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None]) -> Iterator[Listener]:
     """The same listener, with a thread that prints how long no record came: after 30 s, 60 s, 120 s, …"""
     heard = time.monotonic()

@@ -17,7 +17,7 @@ from kernometer.results.model import By, Publication, Result, Session
 from kernometer.results.published import Column, is_published, load, of_file
 from kernometer.results.reader import parse
 from kernometer.results.summary import Summary, host_key, summarize, summarize_imported
-from kernometer.results.writer import SUFFIX, ResultWriter, is_growing, store_error, write_publication, write_session
+from kernometer.results.writer import SUFFIX, ResultWriter, is_growing, store_error, write_copy, write_publication
 from kernometer.text import printable
 
 LABEL = "label:"
@@ -77,9 +77,9 @@ class Store:
     def take(self, name: str, content: bytes) -> Path:
         """Stores a session's file that was measured elsewhere, under its own name; returns its path.
 
-        Raises ResultError if it is no session, or if another one has its name.
+        Raises ResultError if it has no session's name, or if another session has it.
         """
-        return write_session(self.folder, name, content)
+        return write_copy(self.folder, name, content)[0]
 
     def keep(self, publication: Publication) -> Path:
         """Stores an imported result; returns its file. Raises as `create` does."""

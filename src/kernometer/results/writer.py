@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import time
+from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -158,28 +159,38 @@ def write_publication(folder: Path, publication: Publication) -> Path:
     return _write_whole(folder / (publication.paper.name + SUFFIX), b"".join(_encoded(one) + b"\n" for one in records))
 
 
-def write_session(folder: Path, name: str, content: bytes) -> Path:
-    """A copy of a session's file, whole or not at all; the same content may be there already.
+class Kept(Enum):
+    """What became of a file from elsewhere."""
 
-    Raises ResultError for a name that is no session's or that another session has, or if it cannot be written.
+    NEW = "new"
+    THERE = "there already"
+    COMPLETED = "completed"  #: what was there was a beginning of it
+
+
+def write_copy(folder: Path, name: str, content: bytes) -> tuple[Path, Kept]:
+    """A copy of a result's file from elsewhere, whole or not at all; of two of which one is a beginning, the longer.
+
+    Raises ResultError for a name that is no result's or that another result has, or if it cannot be written.
     """
-    if not _ID.fullmatch(name.removesuffix(SUFFIX)) or not name.endswith(SUFFIX):
-        raise ResultError(f"{name[:100]!r} is not the name of a session's file.")
+    if not name.endswith(SUFFIX) or not _ID.fullmatch(name.removesuffix(SUFFIX)):
+        raise ResultError(f"{name[:100]!r} is not the name of a result's file.")
     final = folder / name
     try:
         there = final.read_bytes() if final.exists() else None
     except OSError as error:
         raise store_error(folder, error) from error
     if there is None:
-        return _write_whole(final, content)
-    if there != content:
-        raise ResultError(f"{final} exists and is another session.", "Rename one of the two.")
-    return final
+        return _write_whole(final, content), Kept.NEW
+    if there.startswith(content):
+        return final, Kept.THERE
+    if content.startswith(there) and not is_growing(final):
+        return _write_whole(final, content), Kept.COMPLETED
+    raise ResultError(f"{final} exists and is another result.", "Rename one of the two.")
 
 
 def _write_whole(final: Path, content: bytes) -> Path:
     """Writes the file and returns its path. Raises ResultError if it cannot be written; then there is none."""
-    scratch = final.with_suffix(".new")
+    scratch = final.with_suffix(f".{os.getpid()}.new")  # two may write the same at once
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_bytes(content)
