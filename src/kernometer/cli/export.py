@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=complete.results)
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
+@click.option("--parquet", "as_parquet", is_flag=True, help="An Apache Parquet file, for R and pandas; with -o.")
 @click.option(
     "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line is."
 )
@@ -35,6 +36,7 @@ def command(
     names: tuple[str, ...],
     as_csv: bool,
     as_json: bool,
+    as_parquet: bool,
     per: Per,
     samples: bool,
     output: Path | None,
@@ -49,19 +51,28 @@ def command(
       kernometer export --csv @last > last.csv
       kernometer export --csv --per run label:before label:after -o runs.csv
       kernometer export --json --samples @last
+      kernometer export --parquet --samples label:before -o samples.parquet
     """
-    if as_csv == as_json:
-        raise UsageError("Exactly one of two formats is needed.", "Give --csv or --json.")
+    if as_csv + as_json + as_parquet != 1:
+        raise UsageError("Exactly one of three formats is needed.", "Give --csv, --json or --parquet.")
+    if as_parquet and output is None:
+        raise UsageError("A Parquet file cannot be printed.", "Name a file: -o FILE.")
     per = "sample" if samples else per
     store = env.store()
     paths = dict.fromkeys(path for name in names for path in store.resolve_set(name))
+    lines = _lines(list(paths), per)
     form = _write_csv if as_csv else _write_json
     if output is None:
-        form(env.out, _lines(list(paths), per), per)
+        form(env.out, lines, per)
         return
     with whole_file(output, "table") as file:
+        if as_parquet:
+            from kernometer.report.parquet import write_parquet
+
+            write_parquet(file, lines, per)
+            return
         out = io.TextIOWrapper(file, "utf-8", newline="")
-        form(out, _lines(list(paths), per), per)
+        form(out, lines, per)
         out.detach()
 
 

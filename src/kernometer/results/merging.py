@@ -35,7 +35,7 @@ def merge(folder: Path, sources: Iterable[Path]) -> Iterator[Taken]:
     """Copies each file into the store under its result's id, byte for byte; the sources stay as they are.
 
     A result that is there already is left as it is, also if the source is a beginning of it; if it is a beginning of
-    the source, the source takes its place. Two different results with one id are a problem; the one that is there stays.
+    the source, the source takes its place. Of two different results with one id the one there stays.
     """
     for source in sources:
         try:
