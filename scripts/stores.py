@@ -19,7 +19,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,8 +37,10 @@ LIMIT_BYTES, LIMIT_CPUS, LIMIT_SECONDS = 1 << 30, 2, 600.0
 HOSTS, TARGETS, LABELLED = 3, ("local", "ssh:north", "ssh:south", "wrap:taskset -c 0"), 50
 #: By how much a session and a row in it differ from others, as a standard deviation of the logarithm.
 SPREAD = 0.01
-ROWS = ("syscall/getppid", "syscall/read-zero", "syscall/open-close", "ctx/pipe-pair", "ipc/pipe-throughput", "sig/catch",
-        "proc/fork-exit", "mem/touch", "fs/read", "cpu/hanoi")  # fmt: skip
+ROWS = (
+    *("syscall/getppid", "syscall/read-zero", "syscall/open-close", "ctx/pipe-pair", "ipc/pipe-throughput"),
+    *("sig/catch", "proc/fork-exit", "mem/touch", "fs/read", "cpu/hanoi"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def session(like: Result, number: int) -> tuple[str, bytes]:
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(started))}-{number:06x}"
     head = msgspec.structs.replace(
         like.session, id=name, started=started, label=f"set-{number // LABELLED}",
-        target=TARGETS[number // LABELLED % len(TARGETS)], host_id=f"{number % HOSTS:032x}",
+        target=TARGETS[number // (2 * LABELLED) % len(TARGETS)], host_id=f"{number % HOSTS:032x}",
     )  # fmt: skip
     level = source.gauss(0, SPREAD)
     factors = {row: 2.718281828 ** (level + source.gauss(0, SPREAD)) for row in like.rows}
@@ -94,14 +95,17 @@ def made(folder: Path, like: Result, results: int) -> None:
 
 
 def commands(store: Path, results: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """A column's head and the words of a command. The first makes the index anew."""
-    yield "`list`, no index", ("list",)
+    """A column's head and the words of a command; none if the store lacks its results. The first makes the index."""
+    page = ("-o", str(store.parent / "report.html"))
+    two = ("@1", "@last") if results > 1 else ()
+    sets = ("label:set-0", "label:set-1") if results >= 2 * LABELLED else ()
+    yield "`list`, index made anew", ("list",)
     yield "`list`", ("list",)
     yield "`list --label L`", ("list", "--label", "set-0")
-    yield "`compare @1 @last`", ("compare", "@1", "@last")
-    yield "`report @1 @last`", ("report", "@1", "@last", "-o", str(store / "report.html"))
-    yield "`compare label:L label:M`", ("compare", "label:set-0", "label:set-1", "--different-machines")
-    yield "`report label:L label:M`", ("report", "label:set-0", "label:set-1", "-o", str(store / "report.html"))
+    yield "`compare A B`", two and ("compare", *two)
+    yield "`report A B`", two and ("report", *two, *page)
+    yield "`compare label:L label:M`", sets and ("compare", *sets)
+    yield "`report label:L label:M`", sets and ("report", *sets, *page)
 
 
 def limited() -> None:
@@ -124,34 +128,36 @@ def timed(store: Path, words: Sequence[str]) -> Timed:
     return Timed(time.monotonic() - began, used.ru_maxrss << 10)
 
 
+def row(root: Path, like: Result, results: int) -> Iterator[str]:
+    """The cells of one store's row, each as soon as it is known."""
+    yield f"{results * sum(len(run.samples) for run in like.runs):,}"
+    yield f"{results:,}"
+    store = root / str(results) / "results"
+    made(store, like, results)
+    for _, words in commands(store, results):
+        one = timed(store, words) if words else None
+        yield f"{one.seconds:.1f} s, {one.resident_bytes >> 20} MiB" if one else "–"
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(usage=(__doc__ or "").split("\n\n")[1], description=__doc__)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--results", type=int, action="append")
-    parser.add_argument("--keep", type=Path)
+    usage = (__doc__ or "").partition("usage: ")[2].partition("\n")[0]
+    parser = argparse.ArgumentParser(usage=usage, description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/cost.md")
+    parser.add_argument("--results", metavar="N", type=int, action="append", help="of a store; repeat it")
+    parser.add_argument("--keep", metavar="DIR", type=Path, help="where the stores are made, and left")
     given = parser.parse_args()
-    table: list[str] = []
-    with ExitStack() as stack:
-        root = given.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    heads = ["samples", "results", *(head for head, _ in commands(Path(), 0))]
+    table = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
+    with tempfile.TemporaryDirectory() as temporary:
+        root = given.keep or Path(temporary)
         like = template(root / "template")
-        held = sum(len(run.samples) for run in like.runs)
         for results in given.results or RESULTS:
-            store = root / str(results) / "results"
-            made(store, like, results)
-            cells = []
-            for head, words in commands(store, results):
-                if (
-                    results < 2 * LABELLED
-                    and any(":set-1" in word for word in words)
-                    or (results < 2 and "@1" in words)
-                ):
-                    cells.append("–")
-                    continue
-                one = timed(store, words)
-                cells.append(f"{one.seconds:.2g} s, {one.resident_bytes >> 20} MiB")
-                print(results, head, cells[-1], file=sys.stderr, flush=True)
-            table.append(f"| {results * held:,} | {results:,} | {' | '.join(cells)} |")
-    print("\n".join(table))
+            table.append(f"| {' | '.join(row(root, like, results))} |")
+            print(table[-1], file=sys.stderr, flush=True)
+    text = f"{here()}.\n\n" + "\n".join(table)
+    print(text)
+    if given.write:
+        PAGE.write_text(written(PAGE.read_text(), "scripts/stores.py", text))
 
 
 if __name__ == "__main__":

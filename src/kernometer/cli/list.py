@@ -78,7 +78,7 @@ def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
     from kernometer.stats.order import named
 
     store = env.store()
-    sessions = [store.read(one.path) for one in found if one.runs and not (one.problem or one.growing)]
+    sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))
     shown = [one for one in courses(sessions) if not rows or any(named(one.row, word) for word in rows)]
     if not shown:
         raise UsageError("No stored session has such a row.", "'kernometer list' and 'kernometer show' tell what is.")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from msgspec.structs import replace
+
 from kernometer.results.model import Result
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key
@@ -77,13 +79,15 @@ class Course:
 
 
 def courses(results: Iterable[Result]) -> tuple[Course, ...]:
-    """Every row's course. By time without the sides of an `ab`, which were measured in blocks."""
+    """Every row's course; one result's samples are in memory at a time. By time without the sides of an `ab`, which were
+    measured in blocks."""
     groups: dict[tuple[str, ...], list[tuple[Result, Entry]]] = {}
     for result in results:
         path = result.session.by == "path"
         if path or not result.session.experiment:
             one = entry(result)
-            groups.setdefault(one.kind[2:] if path else one.kind, []).append((result, one))  # counts know no host
+            key = one.kind[2:] if path else one.kind  # counts know no host
+            groups.setdefault(key, []).append((replace(result, runs=(), countings=(), calibrations=(), events=()), one))
     found = []
     for group in groups.values():
         group.sort(key=lambda pair: pair[1].start)
