@@ -61,7 +61,7 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
         if beside is not None:
             from kernometer.report.structures import view
 
-            _report(env, report_file, beside, {}, view(None, {"all": error}))
+            _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
     from kernometer.explain.structures import answer
     from kernometer.report.structures import document, print_structures, view
@@ -80,12 +80,15 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
 def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerError]) -> dict[str, list[Result]]:
     """The sessions of each system, Trio's with its unit costs; what fails goes into `left_out`.
 
-    Raises what Trio's guests fail with, before anything is measured.
+    Raises what Trio's guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring.
     """
     from kernometer.cli import many
     from kernometer.cli.planning import plan_for
     from kernometer.explain.structures import LINUX, ROWS
+    from kernometer.guests import programs
 
+    programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
+    plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)
     how = many.Rounds(many.fresh_label("structures"))
     found: dict[str, list[Result]] = {name: [] for name in added}
@@ -100,11 +103,10 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
-    """The guest of each system, made if it is not there. Raises MissingError, BuildError, and as store.listed does."""
+    """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
     from kernometer.explain.structures import LINUX, SYSTEMS
-    from kernometer.guests import programs, trio
+    from kernometer.guests import trio
 
-    programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     found: dict[str, str] = {}
     built = trio.current()
     for name in SYSTEMS:

@@ -6,8 +6,10 @@ Linux beside mono is the way of writing alone, with all that Linux does besides.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from statistics import fmean, geometric_mean
 
 from kernometer.explain.costs import REST, Explained, explained, side
@@ -19,21 +21,9 @@ from kernometer.stats.order import in_registry_order
 LINUX = "linux"
 #: The systems, each beside the one before it.
 SYSTEMS = (LINUX, MONO, HYBRID, MICRO)
-#: The operations by default. The literature's papers argue about these, and in Trio each crosses another number of
-#: boundaries in another way.
-ROWS = (
-    "syscall/getppid@",  # the least that a kernel does
-    "syscall/read-zero@",  # with one byte copied
-    "syscall/stat@",  # with a path
-    "syscall/open-close@",  # with state that the kernel keeps
-    "ctx/pipe-pair@same-cpu",  # a switch, through two services
-    "ipc/pipe-throughput",  # the same copies without a switch
-    "proc/fork-exit@",  # 182 times as slow on MINIX 3, says one paper
-    "proc/execl",  # the largest operation of several services
-    "sig/raise",  # the kernel calls the program
-    "mem/fault-cow",  # no call at all: a pager
-    "fs/read@bufsize=1024,blocks=2000",  # bytes of a file
-    "fs/create-delete@bytes=0",  # a directory's entries
+#: The operations by default.
+ROWS: tuple[str, ...] = tuple(
+    tomllib.loads(files("kernometer.explain").joinpath("structures.toml").read_text(encoding="utf-8"))["rows"]
 )
 
 
