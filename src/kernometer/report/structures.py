@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TITLE = "What a microkernel's structure costs, and what the way it is written"
+CAPTION = "Instructions of one operation, and ratios"
 #: The last two columns: what is divided by what.
 _RATIOS = ((LINUX, MONO), (MICRO, MONO))
 _LIMIT = (
@@ -40,7 +41,7 @@ def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> Structur
     heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
     lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
     if of is None:
-        return StructuresView(TITLE, heads, (), (), lacking, (), ())
+        return StructuresView(TITLE, CAPTION, heads, (), (), lacking, (), ())
     rows = tuple(
         (
             printable(name(each.row)),
@@ -54,6 +55,7 @@ def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> Structur
     falls = of.costs.rows if of.costs else ()
     return StructuresView(
         TITLE,
+        CAPTION,
         heads,
         rows,
         tuple(_sentences(of)),
@@ -66,7 +68,8 @@ def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> Structur
 def print_structures(console: Console, of: StructuresView) -> None:
     """The table, the answer, and what is left out."""
     if of.rows:
-        console.print(Text("Instructions of one operation; ratios", "bold"))
+        console.print()
+        console.print(Text(of.caption, "bold"))
         table = Table.grid(padding=(0, 2, 0, 0))
         table.add_column(overflow="fold")
         for _ in of.heads[1:]:

@@ -31,6 +31,7 @@ class StructuresView:
     """All that terminal and page show. All text is printable."""
 
     title: str
+    caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]  #: an operation, its cells
     answer: tuple[str, ...]  #: sentences
