@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.guests import trio
 from kernometer.results.store import Store
 from tests.cli.storing import call, fill
 
@@ -45,11 +46,13 @@ def test_without_a_session_there_is_no_report_of_nothing(
 
 
 def test_unknown_results_and_rows_are_refused_before_anything_is_made(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Expected: a misspelt name costs no minute of downloading and compiling."""
+    made: list[str] = []
+    monkeypatch.setattr(trio, "current", frozenset)
+    monkeypatch.setattr(trio, "add", lambda structure, _: made.append(structure))
+    store = Store(tmp_path / "store")
     assert "no-such" in call(store, capsys, "structures", "--also", "no-such", status=5)
-    monkeypatch.undo()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert "There is no workload" in call(store, capsys, "structures", "no/such", status=2)
-    assert not (tmp_path / "cache" / "kernometer" / "guests").exists()
+    assert not made

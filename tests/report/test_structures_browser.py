@@ -78,7 +78,10 @@ def test_the_page_says_what_is_left_out_and_escapes_it() -> None:
     text = render([factory.result("before")], structures=view(None, LEFT_OUT))
     assert "Left out: linux." in text
     assert "No package source has &lt;b&gt;it&lt;/b&gt;. Mend the network." in text
-    assert 'id="structures"' not in render([factory.result("before")])
+    plain = render([factory.result("before")])
+    assert 'id="structures"' not in plain
+    assert "measured by time<" in text and "measured by time<" in plain
+    assert "measured by time and path<" in render([factory.result("before")], structures=made())
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

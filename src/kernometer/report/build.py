@@ -47,7 +47,7 @@ def build(
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
         figures=absolute.figures(subjects),
-        by=" and ".join(ways),
+        by=" and ".join(dict.fromkeys((*ways, *(("path",) if structures and structures.rows else ())))),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
         comparisons=views,
