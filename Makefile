@@ -18,8 +18,12 @@ setup-guests: ## installs what guests need in addition: QEMU, zstd, a static C l
 setup-test: ## the same, and what the tests need in addition
 	@scripts/setup test
 
-run: setup ## measures this machine (quick profile, the probe built first), prints the table, writes build/report.html
-	@.venv/bin/kernometer run --profile quick --report build/report.html --beside-last
+run: setup ## measures this machine, then Linux and Trio by path: tables, an answer, build/report.html
+	@.venv/bin/kernometer run --profile quick --report build/report.html --beside-last; measured=$$?; \
+	[ $$measured -le 1 ] || exit $$measured; \
+	scripts/setup guests || [ $$? -ne 130 ] || exit 130; \
+	.venv/bin/kernometer structures --also @last --report build/report.html || [ $$? -ne 130 ] || exit 130; \
+	exit $$measured
 
 test: setup-test ## every test that is not slow, and the day's tenth of the slow ones (KM_TEST_SEED=N: that one)
 	@$(PYTEST) --slow-share 10

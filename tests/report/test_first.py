@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from kernometer.explain.structures import ROWS
 from kernometer.report.first import FEW, FIRST, lead, trust
 from kernometer.report.subjects import gather
 from kernometer.report.table import print_result
@@ -44,6 +45,7 @@ def test_the_first_rows_are_the_registrys() -> None:
     listed = [json.loads(line) for line in done.stdout.splitlines() if b'"workload"' in line]
     quick = {info["row"] for one in listed for info in one["rows"] if "quick" in info["profiles"]}
     assert set(FIRST) <= quick and len(FIRST) == 12
+    assert {row.removesuffix("@") for row in ROWS} <= quick and len(ROWS) == 12
 
 
 def test_many_rows_are_a_screen_in_the_order_of_the_readers_questions(many: Result) -> None:

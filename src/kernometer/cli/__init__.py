@@ -38,6 +38,9 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
     "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
+    "structures": Entry(
+        "measure", "kernometer.cli.structures", "Say what a microkernel's structure costs: Linux and Trio."
+    ),
     "profile": Entry("measure", "kernometer.cli.profile", "Show which functions a row's instructions go to."),
     "faults": Entry("measure", "kernometer.cli.faults", "Put faults into Trio's services, and see what survives."),
     "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),

@@ -135,30 +135,20 @@ def _show(
     `named`: rows given by name, all of which are shown.
     """
     from kernometer.cli.layouts import figures_of
-    from kernometer.cli.show_comparisons import show_comparisons, write_report
+    from kernometer.cli.show_comparisons import alone, compared_with_last, show_comparisons, write_report
     from kernometer.report.table import document, print_result
-    from kernometer.stats.compare import compare
-    from kernometer.stats.history import History, history_of
 
     found = figures_of(store, result)
     if env.json:
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:
         print_result(env.console(), result, found, whole=whole, points=points, named=named)
-    before = list(store.history(result)) if beside_last else []
-    if not before:
-        write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
-        return
-    history = history_of(before)
-    systems = {"the session before": before[:1], "this session": [result]}
-    last, this = systems
-    earlier = History(history.entries[1:])  # earlier than both; each session's figures take a third of a second, once
-    comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
-    if not env.json:
+    of = compared_with_last(store, result) if beside_last else alone(result)
+    if of.history is not None and not env.json:
         env.console().print()
-        show_comparisons(env, systems, (comparison,), None, whole=whole, points=points)
-        _print_spread(env, [found, *(one.figures for one in history.entries)])
-    write_report(env, systems, (comparison,), history, report_file)
+        show_comparisons(env, of.systems, of.comparisons, None, whole=whole, points=points)
+        _print_spread(env, [found, *(one.figures for one in of.history.entries)])
+    write_report(env, of.systems, of.comparisons, of.history, report_file)
 
 
 def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:

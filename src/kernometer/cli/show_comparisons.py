@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +13,44 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernometer.cli.env import Env
+    from kernometer.report.structures_view import StructuresView
     from kernometer.results.model import Result
+    from kernometer.results.store import Store
     from kernometer.stats.history import History
     from kernometer.stats.model import Comparison
 
     #: Results by the name of their system, the baseline first.
     Systems = Mapping[str, Sequence[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A session and, if the store has one, the last of the same kind, compared."""
+
+    systems: Systems
+    comparisons: tuple[Comparison, ...] = ()
+    history: History | None = None  #: of earlier sessions of the kind; None without one
+
+
+def alone(result: Result) -> Beside:
+    """The session by itself."""
+    return Beside({result.session.label or "this session": [result]})
+
+
+def compared_with_last(store: Store, result: Result) -> Beside:
+    """The session next to the last one of the same host, target, way of taking time and profile."""
+    from kernometer.stats.compare import compare
+    from kernometer.stats.history import History, history_of
+
+    before = list(store.history(result))
+    if not before:
+        return alone(result)
+    history = history_of(before)
+    systems = {"the session before": before[:1], "this session": [result]}
+    last, this = systems
+    earlier = History(history.entries[1:])  # earlier than both; each session's figures take a third of a second, once
+    comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
+    return Beside(systems, (comparison,), history)
 
 
 def show_comparisons(
@@ -70,7 +103,12 @@ def show_comparisons(
 
 
 def write_report(
-    env: Env, systems: Systems, comparisons: Sequence[Comparison], history: History | None, report_file: Path | None
+    env: Env,
+    systems: Systems,
+    comparisons: Sequence[Comparison],
+    history: History | None,
+    report_file: Path | None,
+    structures: StructuresView | None = None,
 ) -> None:
     """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
@@ -80,5 +118,6 @@ def write_report(
 
     results = [result for one in systems.values() for result in one]
     floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()
-    write(report_file, render(results, comparisons, history, systems=systems, floors=floors))
+    page = render(results, comparisons, history, systems=systems, floors=floors, structures=structures)
+    write(report_file, page)
     env.say(f"The report is in {report_file}.")

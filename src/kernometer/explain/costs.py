@@ -23,6 +23,8 @@ Counts = Mapping[str, float]
 _CALL = "trio/call@bytes="
 #: A null call of a service, which is a message where services are servers.
 NULL_CALL = f"{_CALL}0"
+#: What no price explains.
+REST = "the rest"
 
 
 @dataclass(frozen=True, slots=True)

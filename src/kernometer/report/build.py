@@ -16,6 +16,7 @@ from kernometer.report.functions import changed_view, common, profile_view
 from kernometer.report.rules import causes
 from kernometer.report.samples import SHARES, distributions
 from kernometer.report.spread import spreads
+from kernometer.report.structures_view import StructuresView
 from kernometer.report.subjects import Subject, gather, name, rows_of, workloads_of
 from kernometer.report.view import ComparisonView, Functions, Page
 from kernometer.results.model import Result, Workload
@@ -33,6 +34,7 @@ def build(
     history: History | None = None,
     systems: Systems | None = None,
     floors: Sequence[Layout] = (),
+    structures: StructuresView | None = None,
 ) -> Page:
     """The whole page. Raises ResultError if there is no result, or results and comparisons do not match."""
     if not results:
@@ -45,7 +47,7 @@ def build(
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
         figures=absolute.figures(subjects),
-        by=" and ".join(ways),
+        by=" and ".join(dict.fromkeys((*ways, *(("path",) if structures and structures.rows else ())))),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
         comparisons=views,
@@ -54,6 +56,7 @@ def build(
         events=evidence.events(subjects),
         tallies=counters({subject.letter: subject.results for subject in subjects}),
         boundaries=boundaries_view(priced) if priced else None,
+        structures=structures,
         functions=_functions(subjects, comparisons),
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),

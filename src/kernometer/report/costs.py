@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from kernometer import __version__
-from kernometer.explain.costs import KINDS, Costs, Explained
+from kernometer.explain.costs import KINDS, REST, Costs, Explained
 from kernometer.report.heads import short_names
+from kernometer.report.structures_view import Step, Waterfall
 from kernometer.report.subjects import name
 from kernometer.report.units import format_percent, ratio_text
 from kernometer.text import printable
@@ -19,30 +20,8 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-REST = "the rest"
 #: Rows of Trio's own from which no price comes, so that they test the prices; others are differences of two calls.
 TESTS = ("trio/call@bytes=64", "trio/call@bytes=1024", "trio/fault@cow=1", "trio/map", "trio/flush@pages=256")
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A bar of a waterfall: from and to in percent of its width."""
-
-    what: str
-    text: str
-    share: str
-    left: float
-    width: float
-    kind: str  #: a CSS class: end, more, less
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    """One operation."""
-
-    row: str
-    ratio: str
-    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +43,7 @@ def print_costs(console: Console, of: Explained) -> None:
     """The prices, then of each operation both figures and the shares of the difference."""
     console.print(Text(sentence(of), "bold"))
     console.print(Text("Prices, in instructions:"))
-    for kind, price, what in _prices(of):
+    for kind, price, what in prices(of):
         console.print(Padding(Text(f"{price:>6} {kind}: {what}"), (0, 0, 0, 2)))
     for title, rows in (("Operations", of.rows), ("Units from which no price comes", _tests(of))):
         if rows:
@@ -112,9 +91,9 @@ def page(of: Explained) -> str:
         kernel,
         servers,
         sentence(of),
-        tuple(_prices(of)),
-        tuple(_waterfall(each, kernel, servers) for each in of.rows),
-        tuple(_waterfall(each, kernel, servers) for each in _tests(of)),
+        tuple(prices(of)),
+        tuple(waterfall(each, kernel, servers) for each in of.rows),
+        tuple(waterfall(each, kernel, servers) for each in _tests(of)),
     )
     return fill("costs.html.j2", view, "report.css", "costs.css")
 
@@ -123,7 +102,8 @@ def _tests(of: Explained) -> list[Costs]:
     return [each for each in of.units if each.row.startswith(TESTS)]
 
 
-def _prices(of: Explained) -> Iterator[tuple[str, str, str]]:
+def prices(of: Explained) -> Iterator[tuple[str, str, str]]:
+    """Of each kind of event: its name, its price, what it is."""
     for kind in KINDS:
         if kind.name in of.prices:
             yield kind.name, _count(of.prices[kind.name]), kind.what
@@ -146,7 +126,8 @@ def _words(of: Costs) -> Iterator[str]:
         yield f"{what} {format_percent(cost / of.difference)}{f' ({how})' if how else ''}"
 
 
-def _waterfall(of: Costs, kernel: str, servers: str) -> Waterfall:
+def waterfall(of: Costs, kernel: str, servers: str) -> Waterfall:
+    """Of one operation, from the one to the other, both printable names."""
     steps, at = [(kernel, "", of.kernel, 0.0, of.kernel, "end")], of.kernel
     for what, how, cost in _largest_first(of):
         steps.append((what, how, cost, min(at, at + cost), abs(cost), "more" if cost >= 0 else "less"))

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from kernometer.report.build import Systems, build
+from kernometer.report.structures_view import StructuresView
 from kernometer.report.view import Page
 from kernometer.report.whole import whole_file
 from kernometer.results.model import Result
@@ -32,20 +33,23 @@ def render(
     *,
     systems: Systems | None = None,
     floors: Sequence[Layout] = (),
+    structures: StructuresView | None = None,
 ) -> str:
     """The page of these results; with two systems or more, of their comparisons against the baseline.
 
     `history`: earlier sessions, for the spread of the first result's host. `systems`: the results of each name in
     the comparisons, the baseline first; needed if the results have other names. `floors`: by path, the known layouts.
+    `structures`: a section of its own.
     Raises ResultError if there is no result, or results and comparisons do not match.
     """
-    return lay_out(build(results, comparisons, history, systems, floors))
+    return lay_out(build(results, comparisons, history, systems, floors, structures))
 
 
 def lay_out(page: Page) -> str:
     """The view model as HTML."""
     heat = ("matrix.css",) if page.boundaries else ()
-    return fill("report.html.j2", page, "report.css", *heat)
+    falls = ("costs.css",) if page.structures else ()
+    return fill("report.html.j2", page, "report.css", *heat, *falls)
 
 
 def fill(template: str, page: object, *styles: str) -> str:

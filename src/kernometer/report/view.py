@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kernometer.report.axis import Axis, Bar
 from kernometer.report.boundaries_view import BoundariesView
+from kernometer.report.structures_view import StructuresView
 from kernometer.stats.model import Verdict
 
 
@@ -440,6 +441,7 @@ class Page:
     events: Counts  #: by path: the plugin's counts of a timed region
     tallies: Tallies  #: by path: what the kernels count that tell
     boundaries: BoundariesView | None  #: by path: of Trio's partitions
+    structures: StructuresView | None  #: by path, of other systems than those of the figures
     functions: Functions  #: by path: of rows with profiles
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]

@@ -1,0 +1,151 @@
+"""`kernometer structures`: Linux and Trio by path, and how much of a microkernel's cost is its structure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernometer.cli import complete, options
+from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.errors import KernometerError, Status, StoppedError, TargetError
+
+if TYPE_CHECKING:
+    from kernometer.report.structures_view import StructuresView
+    from kernometer.results.model import Result
+
+EPILOG = """\b
+Examples:
+  kernometer structures                       a dozen operations, two minutes
+  kernometer structures 'syscall/*' --report structures.html
+  kernometer run; kernometer structures --also @last --report all.html
+
+RESULT: an id or its beginning, a label, @last, @1 (the last but one), a file.
+
+Exit status: 0 all systems measured; 1 something was left out, or some row
+failed; 6 QEMU or a compiler is missing. Others: see 'kernometer man'."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
+@click.option(
+    "--also",
+    metavar="RESULT",
+    shell_complete=complete.results,
+    help="The report also has this stored session, beside the last one of the same kind.",
+)
+@options.report
+@json_option
+@pass_env
+def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Path | None) -> None:
+    """Say how much of a microkernel's cost is its structure, and how much the way it is written.
+
+    Adds what is missing here: the guest linux, from this system's packages, and trio-mono, trio-hybrid and trio-micro,
+    compiled here. Measures Trio's unit costs, and the WORKLOADs (by default a dozen that the literature argues about)
+    on all four, by path. Trio's three have one source, so micro beside mono is the structure alone; Linux and mono
+    have one structure, so Linux beside mono is the way of writing. --report draws what each operation's messages,
+    copies and switches add. Linux is left out, with the reason, where it cannot be fetched.
+    """
+    store = env.store()
+    beside = store.load(also) if also else None
+    left_out: dict[str, KernometerError] = {}
+    try:
+        systems = _measured(env, words, left_out)
+    except StoppedError:
+        raise
+    except KernometerError as error:
+        if beside is not None:
+            from kernometer.report.structures import view
+
+            _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
+        raise
+    from kernometer.explain.structures import answer
+    from kernometer.report.structures import document, print_structures, view
+
+    found = answer(systems)
+    shown = view(found, left_out)
+    if env.json:
+        click.echo(json.dumps(document(found, left_out), indent=1), file=env.out)
+    else:
+        print_structures(env.console(), shown)
+    _report(env, report_file, beside, systems, shown)
+    failed = any(result.failures for of in systems.values() for result in of)
+    raise click.exceptions.Exit(Status.ROWS_FAILED if failed or left_out else Status.DONE)
+
+
+def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerError]) -> dict[str, list[Result]]:
+    """The sessions of each system, Trio's with its unit costs; what fails goes into `left_out`.
+
+    Raises what Trio's guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring.
+    """
+    from kernometer.cli import many
+    from kernometer.cli.planning import plan_for
+    from kernometer.explain.structures import LINUX, ROWS
+    from kernometer.guests import programs
+
+    programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
+    plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
+    added = _added(env, left_out)
+    how = many.Rounds(many.fresh_label("structures"))
+    found: dict[str, list[Result]] = {name: [] for name in added}
+    for units, rows in ((True, ()), (False, words or ROWS)):
+        specs = {f"qemu:{guest}": name for name, guest in added.items() if not (units and name == LINUX)}
+        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        for column in many.measure(env, [*specs], [], "path", plan_of, how, unit_costs=units) or ():
+            found[specs[column.name]] += column.results
+            if column.failure:
+                left_out[specs[column.name]] = TargetError(column.failure)
+    return {name: of for name, of in found.items() if of}
+
+
+def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
+    """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
+    from kernometer.explain.structures import LINUX, SYSTEMS
+    from kernometer.guests import trio
+
+    found: dict[str, str] = {}
+    built = trio.current()
+    for name in SYSTEMS:
+        if name == LINUX:
+            try:
+                found[name] = _linux(env)
+            except StoppedError:
+                raise
+            except KernometerError as error:
+                left_out[name] = error
+                env.say(f"{name} is left out: {error.text}")
+        else:
+            found[name] = f"trio-{name}" if name in built else trio.add(name, env.say).name
+    return found
+
+
+def _linux(env: Env) -> str:
+    """The guest of this release's kernel."""
+    from kernometer.guests import linux, store
+
+    name = linux.name_of(None)
+    if all(guest.name != name for guest in store.listed()):
+        env.say(f"{name}: looking for the Linux that this release installs …")
+        linux.add(None, env.say)
+    return name
+
+
+def _report(
+    env: Env,
+    file: Path | None,
+    beside: Result | None,
+    systems: Mapping[str, Sequence[Result]],
+    shown: StructuresView,
+) -> None:
+    """One file: the stored session beside the last, if one is named, else the sessions of `systems`; and the answer."""
+    from kernometer.cli.show_comparisons import compared_with_last, write_report
+
+    if beside is not None:
+        last = compared_with_last(env.store(), beside)
+        write_report(env, last.systems, last.comparisons, last.history, file, structures=shown)
+    else:
+        write_report(env, systems, (), None, file, structures=shown)

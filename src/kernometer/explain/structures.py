@@ -1,0 +1,124 @@
+"""How much of a microkernel's cost is its structure, and how much the way it is written. Pure.
+
+Trio's structures have one source, so micro beside mono is the structure alone; Linux and mono have one structure, so
+Linux beside mono is the way of writing alone, with all that Linux does besides. All figures are instructions.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from statistics import fmean, geometric_mean
+
+from kernometer.explain.costs import REST, Explained, explained, side
+from kernometer.explain.partitions import HYBRID, MICRO, MONO
+from kernometer.results.model import Result
+from kernometer.stats.figures import instructions
+from kernometer.stats.order import in_registry_order
+
+LINUX = "linux"
+#: The systems, each beside the one before it.
+SYSTEMS = (LINUX, MONO, HYBRID, MICRO)
+#: The operations by default.
+ROWS: tuple[str, ...] = tuple(
+    tomllib.loads(files("kernometer.explain").joinpath("structures.toml").read_text(encoding="utf-8"))["rows"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Instructions of one operation, by system; a system without a figure is not there."""
+
+    row: str
+    counts: Mapping[str, float]
+
+    def ratio(self, of: str, to: str) -> float | None:
+        """None without both figures, or if one of them is not above 0."""
+        a, b = self.counts.get(of, 0.0), self.counts.get(to, 0.0)
+        return a / b if a > 0 and b > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """How many times the instructions of one system another takes, over all operations that both have."""
+
+    mean: float  #: geometric
+    least: float
+    most: float
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Factors that too few systems were measured for are None."""
+
+    operations: tuple[Operation, ...]  #: in the registry's order
+    written: Factor | None  #: Linux beside mono
+    structure: Factor | None  #: micro beside mono
+    domains: Factor | None  #: hybrid beside mono: protection domains and messages
+    spaces: Factor | None  #: micro beside hybrid: address spaces
+    written_more: tuple[str, ...]  #: the rows in which Linux beside mono is the larger factor
+    structure_more: tuple[str, ...]  #: the rows in which micro beside mono is
+    costs: Explained | None  #: of micro beside mono; None without Trio's units
+    events: Mapping[str, float]  #: by kind of event, and REST: the mean share of what micro takes more than mono
+
+
+def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
+    """From sessions by path of SYSTEMS, those of Trio with its unit costs among them. A system may be missing."""
+    results = [one for of in systems.values() for one in of]
+    figures = {name: _counts(of) for name, of in systems.items()}
+    rows = in_registry_order(results, dict.fromkeys(row for of in figures.values() for row in of))
+    operations = tuple(
+        Operation(row, {name: of[row] for name, of in figures.items() if row in of})
+        for row in rows
+        if not row.startswith("trio/")
+    )
+    costs = None
+    if systems.get(MONO) and systems.get(MICRO):
+        costs = explained(side(MONO, systems[MONO]), side(MICRO, systems[MICRO]), results)
+    return of_operations(operations, costs)
+
+
+def of_operations(operations: tuple[Operation, ...], costs: Explained | None) -> Answer:
+    """From figures, and from what micro costs beside mono."""
+    compared = [(each.row, each.ratio(LINUX, MONO), each.ratio(MICRO, MONO)) for each in operations]
+    both = [(row, written, structure) for row, written, structure in compared if written and structure]
+    return Answer(
+        operations,
+        _factor(operations, LINUX, MONO),
+        _factor(operations, MICRO, MONO),
+        _factor(operations, HYBRID, MONO),
+        _factor(operations, MICRO, HYBRID),
+        tuple(row for row, written, structure in both if written > structure),
+        tuple(row for row, written, structure in both if structure > written),
+        costs,
+        _events(costs) if costs else {},
+    )
+
+
+def _counts(results: Iterable[Result]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for result in sorted(results, key=lambda one: one.session.started):
+        found |= instructions(result)
+    return found
+
+
+def _factor(operations: Iterable[Operation], of: str, to: str) -> Factor | None:
+    ratios = [ratio for each in operations if (ratio := each.ratio(of, to)) is not None]
+    return Factor(geometric_mean(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
+
+
+def _events(costs: Explained) -> dict[str, float]:
+    """Every operation that differs counts alike; the shares sum to 1."""
+    differ = [each for each in costs.rows if each.difference]
+    kinds = dict.fromkeys(part.kind for each in differ for part in each.parts)
+    if not differ:
+        return {}
+    shares = {
+        kind: fmean(sum(part.cost for part in each.parts if part.kind == kind) / each.difference for each in differ)
+        for kind in kinds
+    }
+    largest = dict(sorted(shares.items(), key=lambda one: -abs(one[1])))
+    return largest | {REST: fmean(each.rest / each.difference for each in differ)}
