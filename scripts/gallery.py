@@ -118,7 +118,8 @@ def debian_kernels() -> Study:
         "Which operations got longer between Linux 6.1 and 7.3, and when?",
         f"{last.count('slower')} of {len(last)} rows got longer, {last.count('faster')} shorter, "
         f"{last.count('equivalent')} did not move. A pipe's round trip takes "
-        f"{ratio('ctx/pipe-pair@same-cpu', kernels[-1])} times the instructions, stat {ratio('syscall/stat', kernels[-1])}; under Xen a fork takes "
+        f"{ratio('ctx/pipe-pair@same-cpu', kernels[-1])} times the instructions, "
+        f"stat {ratio('syscall/stat', kernels[-1])}; under Xen a fork takes "
         f"{ratio('proc/fork-exit', 'qemu:xen')} times as many.",
         _table(
             ("instructions", "linux-6.1", *(name.removeprefix("qemu:") for name in shown)),
@@ -237,6 +238,7 @@ def full_profile() -> Study:
     [rows], [counted] = (_found(r"(\d+) rows measured", text) for text in (by_time, by_path))
     [half] = _found(r"half of the figures are known to ±([\d.]+) %", by_time)
     [most] = _found(r"nine in ten to ±([\d.]+) %", by_time)
+    [drawn] = _found(r">([^<]+) \(griffiths-1\)<", _read("full-profile/griffiths-1.svg"))
     [seconds] = _found(r"UTC, (\d+) s, complete", by_time)
     return Study(
         "full-profile",
@@ -244,7 +246,7 @@ def full_profile() -> Study:
         "What does all of it take, and how narrow are the intervals?",
         f"{rows} rows by time in {seconds} s on a shared virtual machine: half of them within ±{half} %, nine in ten "
         f"within ±{most} %. {counted} rows by path. One of the literature's plots, from this session:",
-        ["![Time of a hop in a ring of processes, by their number](../examples/full-profile/griffiths-1.svg)"],
+        [f"![{drawn}](../examples/full-profile/griffiths-1.svg)"],
         _command("full-profile/README.md", "kernometer run"),
     )
 
@@ -287,7 +289,8 @@ def reliability() -> Study:
         "Faults in drivers and services",
         "Does a system go on when one of its drivers or services fails?",
         f"With services as processes after {micro[3]} of {micro[1]} faults all went on with all data ({micro[4]}), "
-        f"with the same services in one kernel after {mono[3]} of {mono[1]} ({mono[4]}).",
+        f"with the same services in one kernel after {mono[3]} of {mono[1]} ({mono[4]}). Linux's "
+        "faults are others: compare its line with no other.",
         _table(
             (
                 "system",

@@ -9,7 +9,7 @@ from tests.checkout import ROOT
 
 
 def test_the_page_is_what_the_script_writes() -> None:
-    """Expected: every figure is that of the study's own files. Broken: an example that was measured again, or a hand."""
+    """Expected: every figure is that of the study's own files. Broken: an example measured anew, or a hand."""
     assert gallery.PAGE.read_text() == gallery.page()
 
 
