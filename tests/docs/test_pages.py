@@ -30,15 +30,22 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_readme_names_the_packages_that_run_installs() -> None:
     """Expected: what `make run` may install is what the README says. Broken: a surprise on somebody's machine."""
     system = (ROOT / "requirements/system.txt").read_text()
-    readme = (ROOT / "README.md").read_text()
+    readme, install = ((ROOT / name).read_text() for name in ("README.md", "docs/install.md"))
     for group in ("run", "guests"):
         needed = re.findall(rf"^{group}\s*\|\s*(\S+)", system, flags=re.MULTILINE)
         assert needed
         assert f"`{' '.join(needed)}`" in readme
+        assert f"$ apt-get install {' '.join(needed)}\n" in install
 
 
 def test_the_citation_is_of_this_version() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_newest_changes_are_of_this_version() -> None:
+    """Expected: a release has its section. Broken: a version that nobody wrote down."""
+    [newest, *_] = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGES.md").read_text(), re.MULTILINE)
+    assert newest == __version__
 
 
 def test_every_target_of_the_makefile_is_in_make_help() -> None:

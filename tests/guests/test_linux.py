@@ -93,7 +93,7 @@ def test_what_is_not_here_is_named_before_anything_is_fetched(
     with pytest.raises(MissingError, match=f"no {missing} here") as caught:
         linux.add("6.1")
     assert "apt-get install " in caught.value.next_step
-    assert "make setup-guests" in caught.value.next_step
+    assert "docs/install.md" in caught.value.next_step
     assert mirror.asked == []
 
 

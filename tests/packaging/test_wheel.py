@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kernometer import __version__
+from kernometer.errors import Status
 from tests.checkout import ROOT, copy_to, names
 
 
@@ -46,10 +48,9 @@ def wheel(checkout: Path) -> Path:
 
 
 def expected() -> set[str]:
-    """The package's own files, the C sources and the published tables, by their names in the wheel."""
-    carried = {
-        name + "/": f"kernometer/_{name}/" for name in ("probe", "plugin", "published", "trio", "mach", "faults")
-    }
+    """The package's own files, the C sources, the published tables and the pages, by their names in the wheel."""
+    folders = ("probe", "plugin", "published", "trio", "mach", "faults", "docs")
+    carried = {name + "/": f"kernometer/_{name}/" for name in folders}
     places = {"src/kernometer/": "kernometer/", **carried}
     return {
         target + name.removeprefix(source)
@@ -85,30 +86,113 @@ def test_the_source_distribution_makes_the_same_wheel(checkout: Path, wheel: Pat
         assert sorted(first.namelist()) == sorted(second.namelist())
 
 
+def fresh(folder: Path) -> Path:
+    """The python of a new virtual environment with nothing in it."""
+    run([sys.executable, "-m", "venv", "--without-pip", "fresh"], folder)
+    return folder / "fresh/bin/python"
+
+
+def install(python: Path, *words: str) -> Path:
+    """Installs by this environment's pip, without an index; returns the command."""
+    pip = ["-m", "pip", "--python", str(python), "install", "--quiet", "--no-index", *words]
+    run([sys.executable, *pip], python.parent)
+    return python.with_name("kernometer")
+
+
+def home(folder: Path) -> dict[str, str]:
+    """An environment whose user has nothing yet."""
+    return {"HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "XDG_DATA_HOME": str(folder / "data")}
+
+
+def works(command: list[str], folder: Path) -> None:
+    """By time, with tables and figures of the literature, what is compiled, and what the command says of itself."""
+    env = home(folder)
+    pages = Path(run([*command, "--help"], folder, env).splitlines()[-1])
+    assert (pages / "install.md").is_file()
+    assert ROOT not in pages.parents
+    assert run([*command, "--version"], folder, env) == f"kernometer {__version__}\n"
+    assert run([*command, "man"], folder, env).startswith(".TH KERNOMETER")
+    for shell in ("bash", "zsh", "fish"):
+        assert "_KERNOMETER_COMPLETE" in run([*command, "completion", shell], folder, env)
+    assert "ctx/pipe-pair" in run([*command, "workloads"], folder, env)
+    assert "syscall/getppid" in run([*command, "run", "--profile", "quick", "syscall/getppid"], folder, env)
+    [result] = (folder / "data").rglob("*.ndjson")
+    digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], folder).strip()
+    assert f'"source_digest":"{digest}"' in result.read_text()
+    assert "getppid" in run([*command, "show", "published/minix-3.4"], folder, env)
+    run([*command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], folder, env)
+    assert (folder / "miao.svg").read_text().startswith("<svg")
+    assert run([*command, "guest", "add", "trio", "micro"], folder, env).startswith("trio-micro: trio ")
+    assert "trio/trap" in run([*command, "workloads", "--unit-costs"], folder, env)
+
+
+def boots(command: list[str], folder: Path) -> None:
+    """After `works`: the guest by path, and faults in it."""
+    env = home(folder)
+    counted = run([*command, "run", "--by", "path", "--on", "qemu:trio-micro", "syscall/getppid@"], folder, env)
+    assert "1 of 1 counts are exact" in counted
+    faulty = run([*command, "faults", "--on", "qemu:trio-micro", "-n", "2"], folder, env)
+    assert " of 2 faults struck" in faulty
+
+
 def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel: Path, tmp_path: Path) -> None:
     """Expected: the command works far from any checkout, with the digest of these sources.
 
     Dependencies come from the environment of the tests: a network is not what is tested here.
     """
-    run([sys.executable, "-m", "venv", "--without-pip", "fresh"], tmp_path)
-    python = tmp_path / "fresh/bin/python"
-    site = Path(run([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path).strip())
-    install = ["-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
-    run([sys.executable, *install], tmp_path)
-    borrowed = run([sys.executable, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], tmp_path).strip()
-    (site / "borrowed.pth").write_text(borrowed + "\n")
+    python = fresh(tmp_path)
+    purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    borrowed = run([sys.executable, "-c", purelib], tmp_path)
+    (Path(run([str(python), "-c", purelib], tmp_path).strip()) / "borrowed.pth").write_text(borrowed)
+    works([str(install(python, "--no-deps", str(wheel)))], tmp_path)
 
-    command = str(tmp_path / "fresh/bin/kernometer")
-    where = run([str(python), "-c", "import kernometer; print(kernometer.__file__)"], tmp_path)
-    assert where.startswith(str(site))
-    env = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_DATA_HOME": str(tmp_path / "data")}
-    shown = run([command, "run", "--profile", "quick", "syscall/getppid"], tmp_path, env)
-    assert "syscall/getppid" in shown
-    [result] = (tmp_path / "data").rglob("*.ndjson")
-    assert "miao-2011" in run([command, "show", "published"], tmp_path, env)
-    run([command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], tmp_path, env)
-    assert (tmp_path / "miao.svg").read_text().startswith("<svg")
-    assert run([command, "guest", "add", "trio", "micro"], tmp_path, env).startswith("trio-micro: trio ")
-    assert "trio/trap" in run([command, "workloads", "--unit-costs"], tmp_path, env)
-    digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], tmp_path).strip()
-    assert f'"source_digest":"{digest}"' in result.read_text()
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the locked wheels of everything that Kernometer needs; they come from where pip finds them."""
+    folder = tmp_path_factory.mktemp("index")
+    words = [
+        "--quiet",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--requirement",
+        str(ROOT / "requirements/run.txt"),
+    ]
+    run([sys.executable, "-m", "pip", "download", *words, "--dest", str(folder)], folder)
+    return folder
+
+
+@pytest.mark.slow(minutes=2)
+@pytest.mark.guest
+def test_pip_installs_all_that_it_needs_in_a_clean_environment(wheel: Path, index: Path, tmp_path: Path) -> None:
+    """Expected: nothing is missing that pyproject.toml does not name, and a missing compiler or emulator is named."""
+    command = install(fresh(tmp_path), "--find-links", str(index), str(wheel))
+    bare = {**home(tmp_path / "bare"), "PATH": str(command.parent)}
+    for words in ("run", "workloads", "guest add trio", "guest add linux"):
+        done = subprocess.run(
+            [command, *words.split()], env=bare, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == Status.MISSING, done.stderr
+        assert "\nnext: " in done.stderr
+    works([str(command)], tmp_path)
+    boots([str(command)], tmp_path)
+
+
+@pytest.mark.slow(minutes=2)
+@pytest.mark.guest
+def test_uvx_runs_it_without_installing_it(wheel: Path, index: Path, tmp_path: Path) -> None:
+    """Expected: the same, from uv's own environment."""
+    uv = [str(Path(sys.executable).with_name("uvx")), "--quiet", "--offline", "--no-index", "--find-links", str(index)]
+    command = [
+        *uv,
+        "--no-config",
+        "--python",
+        sys.executable,
+        "--cache-dir",
+        str(tmp_path / "uv"),
+        "--from",
+        str(wheel),
+    ]
+    works([*command, "kernometer"], tmp_path)
+    boots([*command, "kernometer"], tmp_path)

@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from kernometer import __version__
+from kernometer.cache import source_folder
 from kernometer.cli.env import Env, no_color_wanted
 
 
@@ -114,7 +115,7 @@ class LazyGroup(click.Group):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's own signature
-        formatter.write(f"\n{EXAMPLES}\n")
+        formatter.write(f"\n{EXAMPLES}\n\nThe pages that are called docs/NAME.md are here:\n{source_folder('docs')}\n")
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,7 +1,7 @@
 """Runs of a Linux guest with one fault each. Every run continues from the same saved guest, with its own disks.
 
 The guest's programs print JSON lines on the debug port, our module its own on a second one, so that a fault of the
-serial driver does not hide them. docs/faults.md.
+serial driver does not hide them. docs/faults-linux.md.
 """
 
 from __future__ import annotations

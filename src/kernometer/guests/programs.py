@@ -40,8 +40,7 @@ def need(what: str, *names: str) -> None:
         packages = " ".join(dict.fromkeys(PACKAGES[name] for name in missing))
         raise MissingError(
             f"{what}, and there is no {' and no '.join(missing)} here.",
-            f"Debian, Ubuntu: apt-get install {packages}. In a checkout 'make setup-guests' installs all that guests "
-            "need.",
+            f"Debian, Ubuntu: apt-get install {packages}. docs/install.md lists all that guests need.",
         )
 
 
