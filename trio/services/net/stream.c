@@ -63,7 +63,7 @@ static void failed(void *of, err_t error)
 
 	s->tcp = NULL;
 	if (error != ERR_CLSD)
-		s->error = s->connecting ? ECONNREFUSED : errno_of(error);
+		s->error = s->connecting ? ECONNREFUSED : s->ended ? EPIPE : errno_of(error);
 	s->ended = !s->connecting;
 	s->connecting = s->connected = false;
 	socket_changed(s);
@@ -139,6 +139,8 @@ void stream_close(struct net_socket *s, bool hard)
 {
 	struct tcp_pcb *pcb = s->tcp;
 
+	/* Bytes that nobody reads any more are a reset; lwIP gives one only where this end has not ended before. */
+	hard |= s->queued > 0;
 	if (s->first != NULL)
 		pbuf_free(s->first);
 	if (pcb == NULL)
@@ -261,6 +263,9 @@ int64_t stream_receive(struct net_socket *s, struct grant to, bool peek)
 	if (n == 0 && to.length > 0) {
 		int32_t error = s->error;
 
+		/* The end had come before the reset. */
+		if (error == EPIPE)
+			return 0;
 		s->error = 0;
 		return error != 0 ? -error : s->ended ? 0 : -EWAIT;
 	}

@@ -189,6 +189,12 @@ TEST(inet_reset, "Is a connection reset whose other end closes with bytes unread
 	FAILS(read(ends[0], &byte, 1), ECONNRESET);
 	FAILS(send(ends[0], "x", 1, MSG_NOSIGNAL), EPIPE);
 	pair(ends);
+	IS(write(ends[0], "lost", 4), 4);
+	OK(shutdown(ends[1], SHUT_WR));
+	OK(close(ends[1]));
+	IS(read(ends[0], &byte, 1), 0);
+	FAILS(send(ends[0], "x", 1, MSG_NOSIGNAL), EPIPE);
+	pair(ends);
 	OK(setsockopt(ends[1], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
 	OK(close(ends[1]));
 	TRUE((ready(ends[0], POLLIN) & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
