@@ -61,7 +61,7 @@ def test_trio_is_built_without_a_network_where_there_are_no_sources(
     """Expected: None, and a line that says so, whatever the mirror lacks. Broken: no kernel without a mirror."""
 
     def missing(package: str, folder: Path) -> Path:
-        raise MissingError(f"no source package {package} here.", "None.")
+        raise MissingError(f"no source package {package} for {folder.name} here.", "None.")
 
     said: list[str] = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -69,7 +69,7 @@ def test_trio_is_built_without_a_network_where_there_are_no_sources(
     assert lwip.sources(said.append) is None
     assert len(said) == 1
     assert "without network" in said[0]
-    assert "no source package lwip here" in said[0]
+    assert "no source package lwip for " in said[0]
 
 
 @pytest.mark.guest

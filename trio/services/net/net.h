@@ -1,4 +1,4 @@
-/* net.h: a socket as this service knows it: lwIP's control block, what has come for it, and what is to be told of it. */
+/* net.h: a socket as this service knows it: lwIP's control block, what has come for it, what is to be told of it. */
 #ifndef TRIO_NET_H
 #define TRIO_NET_H
 

@@ -50,7 +50,7 @@ int64_t net_send(uint32_t socket, struct grant from, uint32_t address, uint32_t 
 }
 
 int64_t net_receive(uint32_t socket, struct grant to, uint32_t peek, uint32_t *out_address, uint32_t *out_port,
-		 uint32_t *out_changed)
+		    uint32_t *out_changed)
 {
 	*out_address = *out_port = *out_changed = 0;
 	return -EAFNOSUPPORT;

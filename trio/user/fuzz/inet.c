@@ -22,8 +22,8 @@ static int bound(int type, struct sockaddr_in *name)
 	memset(name, 0, sizeof *name);
 	name->sin_family = AF_INET;
 	name->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	HOLDS(fd < 0 || (bind(fd, (struct sockaddr *)name, size) == 0 &&
-			 getsockname(fd, (struct sockaddr *)name, &size) == 0));
+	HOLDS(fd < 0 ||
+	      (bind(fd, (struct sockaddr *)name, size) == 0 && getsockname(fd, (struct sockaddr *)name, &size) == 0));
 	return fd;
 }
 
@@ -116,8 +116,8 @@ void inet_ends(void)
 			if (what == 0)
 				HOLDS(poll(&one, 1, -1) == 1);
 			do
-				done = what == 1 ? send(ends[1], bytes, sizeof bytes, MSG_NOSIGNAL) :
-						   recv(ends[1], bytes, sizeof bytes, 0);
+				done = what == 1 ? send(ends[1], bytes, sizeof bytes, MSG_NOSIGNAL)
+						 : recv(ends[1], bytes, sizeof bytes, 0);
 			while (done > 0);
 			HOLDS(done == 0 || errno == ECONNRESET || errno == EPIPE);
 			_exit(0);

@@ -1,4 +1,4 @@
-/* inet.c: UDP and TCP over loopback. A kernel without a network says EAFNOSUPPORT, and then there is nothing to test. */
+/* inet.c: UDP and TCP over loopback. A kernel without a network says EAFNOSUPPORT: then there is nothing to test. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "usertests.h"
@@ -235,7 +235,7 @@ TEST(inet_full, "Does a writer wait for one who does not read, and does all arri
 	IS(reap(pid), 0);
 }
 
-TEST(inet_nonblocking, "Does a full stream say EAGAIN to a writer who does not wait, and poll that there is room again?")
+TEST(inet_nonblocking, "Does a full stream say EAGAIN to who does not wait, and poll that there is room again?")
 {
 	enum { SIZE = 65536 };
 	char *block = room(SIZE);

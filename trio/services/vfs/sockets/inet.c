@@ -1,5 +1,5 @@
-/* inet.c: sockets of AF_INET, whose streams and datagrams are net's. What waits here is told when net says that a socket
- * has changed: in the answer to whichever call changed it, or by a notification. */
+/* inet.c: sockets of AF_INET, whose streams and datagrams are net's. Who waits here is told when net says that a socket
+ * has changed: in its answer to the call that changed it, or by a notification. */
 #include "abi/poll.h"
 #include "net.h"
 #include "pipes/pipe.h"

@@ -6,8 +6,8 @@
 enum { FIXED, FLAG, TIME, LINGER };
 /* An option of TCP's, beside those of SOL_SOCKET. */
 #define OF_TCP (IPPROTO_TCP << 16)
-/* Each is a member of the socket's. `least`: what it is, or the least that a buffer may have on Linux, which doubles what
- * is asked for. A buffer of net's has its own size, whatever is asked for. */
+/* Each is a member of the socket's. `least`: what it is, or the least that a buffer may have on Linux, which doubles
+ * what is asked for. A buffer of net's has its own size, whatever is asked for. */
 static const struct option {
 	uint32_t number, least, at, size;
 } options[] = {
