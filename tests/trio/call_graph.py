@@ -34,6 +34,20 @@ _NAMED = {
 }
 _INDIRECT = "__indirect_call"
 KERNEL, RUNTIME = "kernel", "runtime of a server"
+#: The component with lwIP's functions, and whom lwIP calls by a pointer, by what stands there.
+NETWORK = "services/net"
+_OF_LWIP = {
+    "TCP_EVENT_ERR(": ("failed",),
+    "TCP_EVENT_RECV(": ("came", "tcp_recv_null"),
+    "TCP_EVENT_CLOSED(": ("came", "tcp_recv_null"),
+    "TCP_EVENT_SENT(": ("went",),
+    "TCP_EVENT_CONNECTED(": ("connected",),
+    "TCP_EVENT_ACCEPT(": ("accepted", "tcp_accept_null"),
+    "TCP_EVENT_POLL(": (),  # nobody has asked for it
+    "pcb->recv(": ("came",),
+    "netif->output(": ("netif_loop_output_ipv4",),
+    "init(netif)": ("netif_loopif_init",),
+}
 #: Linked into each domain that is a thread or a process.
 _IN_RUNTIME = re.compile(r"seam/(?:server|server_process|thread|process|queues)|gen/(?!kernel_)\w+_dispatch")
 _IN_DOMAIN = re.compile(r"gen/domain_(?!kernel$)\w+")
@@ -91,6 +105,8 @@ def component_of(path: Path, servers: bool) -> str:
     name = path.with_suffix("").as_posix()
     if path.parts[0] in ("services", "drivers"):
         return Path(*path.parts[:2]).as_posix()
+    if path.parts[0] == "lwip":
+        return NETWORK
     if servers and _IN_RUNTIME.fullmatch(name):
         return RUNTIME
     return name if servers and _IN_DOMAIN.fullmatch(name) else KERNEL
@@ -152,6 +168,8 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     def by_table(component: str, file: str, line: str, column: str) -> Iterable[Function]:
         source = root / file
         text = " ".join(source.read_text().splitlines()[int(line) - 1 : int(line) + 2])[int(column) - 1 :]
+        if "/src/core/" in file and (of_lwip := next((each for each in _OF_LWIP if each in text), None)):
+            return {each for name in _OF_LWIP[of_lwip] for each in by_name[NETWORK, name]}
         called = _BY_ARRAY.search(text) or _BY_TABLE.search(text) or _BY_PARAMETER.search(text)
         service, member = called.groups() if called else ("", "")
         if unpacks := _DISPATCHER.search(file):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import compiled, source_folder
-from kernometer.guests import programs, store, trio
+from kernometer.guests import linux, lwip, programs, store, trio
 from tests.guests.conftest import guest_cache, linux_6_1  # noqa: F401  # fixtures: pytest finds them by name here
 from tests.trio.boot import Kernel
 from tests.trio.user_programs import PROGRAMS, USER, make
@@ -49,7 +49,7 @@ def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """The build's folder, of a copy of the sources in another place."""
     folder = tmp_path_factory.mktemp("another-place")
     shutil.copytree(sources, folder / "copy")
-    trio.build(folder / "copy", folder / "objects", "mono")
+    trio.build(folder / "copy", folder / "objects", "mono", lwip.sources(linux.silently))
     return folder / "objects"
 
 

@@ -19,7 +19,7 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 21233,
+        "proc/fork-exit": 21265,
         "proc/execl": 35047,
         "ctx/pipe-pair@same-cpu": 1707,
         "syscall/open-close": 939,

@@ -10,7 +10,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from kernometer.cache import source_folder
-from kernometer.guests import trio
+from kernometer.guests import lwip, trio
 from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.user_programs import PROGRAMS
 
@@ -48,7 +48,9 @@ def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
     """A kernel that checks itself, built in `folder`. Its shares are small, so that nearly every call gives way."""
     words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
-    subprocess.run((*words, switches), check=True, capture_output=True, timeout=BUILD_SECONDS)
+    network = lwip.sources(print)
+    given = () if network is None else (f"LWIP={network}",)
+    subprocess.run((*words, switches, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
     return Kernel.trio(folder / trio.file_name(structure))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.guests import lwip
 from tests.trio import call_graph
 from tests.trio.call_graph import Graph
 
@@ -63,7 +64,9 @@ def rings_of(structure: str) -> dict[frozenset[str], int]:
 @pytest.fixture(scope="module")
 def graph(structure: str, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
     build = tmp_path_factory.mktemp("graph")
-    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}"]
+    network = lwip.sources(print)
+    assert network is not None, "its depth is to be known too"
+    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", f"LWIP={network}"]
     subprocess.run([*words, "CC=gcc -fcallgraph-info=su"], check=True, capture_output=True, timeout=300)
     return call_graph.read(sources, build, structure)
 

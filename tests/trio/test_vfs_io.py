@@ -12,7 +12,7 @@ from tests.trio.host_programs import HOST, TRIO, built
 
 PARTS = (
     *("files/descriptors", "pipes/ring", "pipes/pipe", "polling/poll", "polling/eventfd", "polling/epoll"),
-    *("sockets/socket", "sockets/options", "sockets/address", "sockets/message", "sockets/rights"),
+    *("sockets/socket", "sockets/options", "sockets/address", "sockets/message", "sockets/rights", "sockets/inet"),
 )
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service
 def program(folder: Path, name: str) -> Path:
     vfs = TRIO / "services/vfs"
     sources = [*(vfs / f"{part}.c" for part in PARTS), TRIO / "seam/text.c", HOST / "vfs_seam.c", HOST / f"{name}.c"]
+    sources.append(TRIO / "services/net/without.c")
     return built(folder / name, sources, vfs)
 
 

@@ -5,9 +5,9 @@
  * A service is a state machine that runs to completion. Its handlers never wait: a request that must wait is parked
  * and its handler runs again, from its start, when the service unparks it.
  *
- * Order of calls, to which there is no exception: pm > vfs > fs > block > bus > vm > kernel, and vfs > console,
- * framebuffer > bus; clock may be called by all. Upward there is notify() alone, so that no two services can wait for
- * each other. */
+ * Order of calls, to which there is no exception: pm > vfs > fs > block > bus > vm > kernel, vfs > net, and vfs >
+ * console, framebuffer > bus; clock may be called by all. Upward there is notify() alone, so that no two services can
+ * wait for each other. */
 #ifndef TRIO_PORT_H
 #define TRIO_PORT_H
 

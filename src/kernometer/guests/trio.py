@@ -1,8 +1,9 @@
 """Trio, the project's own small kernel, with one guest for each structure (`trio-mono`, `trio-micro+together=vfs,fs`);
 and `probe-trio`, which measures the unit costs that only Trio has.
 
-make, gcc and ld build both from sources that come with Kernometer; the same compiler and the same sources give the same
-bytes, in any directory. The cache keeps the files under a digest of their ingredients.
+make, gcc and ld build both from sources that come with Kernometer, and the kernel's network from the distribution's
+lwIP; the same compiler and the same sources give the same bytes, in any directory. The cache keeps the files under a
+digest of their ingredients.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import building, elf, linux, programs, store
+from kernometer.guests import building, elf, linux, lwip, programs, store
 from kernometer.guests.suites import Say
 
 #: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
@@ -126,12 +127,18 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     name = file_name(structure)
+    network = lwip.sources(say)
 
     def make(folder: Path) -> None:
         say(f"trio-{structure}: compiling …")
-        build(sources, folder, structure)
+        build(sources, folder, structure, network)
 
-    return _kept(name, (_digest(sources), structure, *map(_version, ("gcc", "ld"))), make)
+    return _kept(name, (_digest(sources), structure, _name(network), *map(_version, ("gcc", "ld"))), make)
+
+
+def _name(network: Path | None) -> str:
+    """Of lwIP's sources in a digest: of the distribution that they are of."""
+    return "" if network is None else network.name
 
 
 def objects(say: Say = linux.silently) -> dict[str, Path]:
@@ -139,16 +146,17 @@ def objects(say: Say = linux.silently) -> dict[str, Path]:
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     of = tomllib.loads((sources / "config" / "services.toml").read_text())
+    network = lwip.sources(say)
 
     def make(folder: Path) -> Path:
         say("trio: compiling its services …")
-        build(sources, folder / "build", "mono")
+        build(sources, folder / "build", "mono", network)
         (folder / "objects").mkdir()
         for name, service in of.items():
             shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
         return folder / "objects"
 
-    key = sha256("\0".join((_digest(sources), "objects", *map(_version, ("gcc", "ld")))).encode())[:24]
+    key = sha256("\0".join((_digest(sources), "objects", _name(network), *map(_version, ("gcc", "ld")))).encode())[:24]
     made = kept(cache_folder() / "trio" / key, make)
     return {name: made / f"{name}.o" for name in of}
 
@@ -182,9 +190,12 @@ def file_name(structure: str) -> str:
     return f"trio-{re.sub('[+=,]', '-', structure)}.elf"
 
 
-def build(sources: Path, folder: Path, structure: str) -> None:
-    """Compiles the kernel into `folder`; writes nothing to `sources`. Raises BuildError."""
-    _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}")
+def build(sources: Path, folder: Path, structure: str, network: Path | None = None) -> None:
+    """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
+
+    Writes nothing to the sources. Raises BuildError."""
+    given = () if network is None else (f"LWIP={network}",)
+    _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}", *given)
 
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:

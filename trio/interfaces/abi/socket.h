@@ -8,6 +8,15 @@
 
 #define AF_UNSPEC 0
 #define AF_UNIX 1
+#define AF_INET 2
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+
+/* As the host has them. */
+#define INADDR_ANY 0U
+#define INADDR_LOOPBACK 0x7f000001U
+/* The bytes of a datagram. */
+#define UDP_MOST 65507
 
 #define SOCK_STREAM 1
 #define SOCK_DGRAM 2
@@ -22,6 +31,13 @@
 struct linux_sockaddr_un {
 	uint16_t family;
 	char path[UNIX_PATH_MAX];
+};
+
+/* Port and address are the network's. */
+struct linux_sockaddr_in {
+	uint16_t family, port;
+	uint32_t address;
+	uint8_t zeros[8];
 };
 
 struct linux_iovec {
@@ -54,6 +70,21 @@ struct linux_ucred {
 	uint32_t pid, uid, gid;
 };
 
+/* Of a network device: commands of ioctl, what they are given. */
+#define SIOCGIFFLAGS 0x8913
+#define SIOCSIFFLAGS 0x8914
+#define IFF_UP 0x1
+#define IFF_LOOPBACK 0x8
+#define IFF_RUNNING 0x40
+struct linux_ifreq {
+	char name[16];
+	uint16_t flags, rest[11];
+};
+
+struct linux_linger {
+	int32_t on, seconds;
+};
+
 #define MSG_PEEK 0x02
 #define MSG_CTRUNC 0x08
 #define MSG_TRUNC 0x20
@@ -75,11 +106,27 @@ struct linux_ucred {
 #define SO_ERROR 4
 #define SO_SNDBUF 7
 #define SO_RCVBUF 8
+#define SO_BROADCAST 6
 #define SO_KEEPALIVE 9
+#define SO_LINGER 13
 #define SO_RCVTIMEO 20
 #define SO_SNDTIMEO 21
 #define SO_ACCEPTCONN 30
 #define SO_PROTOCOL 38
 #define SO_DOMAIN 39
+/* Of IPPROTO_TCP. */
+#define TCP_NODELAY 1
+
+/* As many as net has. */
+#define NET_SOCKETS 1024
+/* Of net.state(): there is something to be received or accepted, the peer sends no more, there is room; it is not
+ * connected; this end sends no more; there is an error to be told. And of the `changed` that its calls answer. */
+#define NET_IN 1U
+#define NET_END 2U
+#define NET_OUT 4U
+#define NET_APART 8U
+#define NET_SHUT 16U
+#define NET_ERROR 32U
+#define NET_MORE (1U << 31)
 
 #endif

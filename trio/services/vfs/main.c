@@ -35,6 +35,8 @@ void vfs_notified(uint64_t bits)
 		remote_pages_wanted();
 	if ((bits & (NOTIFIED_VFS_DISK_READY | 1UL << NOTIFY_ALARM)) != 0)
 		disk_notified();
+	if ((bits & NOTIFIED_VFS_NET) != 0)
+		inet_notified();
 	if ((bits & NOTIFIED_VFS_BLOCK_READY) != 0)
 		unpark(&vfs.block_waiters);
 }

@@ -137,7 +137,7 @@ static void bound(struct call *c)
 		break;
 	case SYS_socket:
 	case SYS_socketpair:
-		a[0] = below(8) ? 1 : 77;
+		a[0] = below(8) ? 1 + below(2) : 77;
 		break;
 	case SYS_clone:
 		/* Children send SIGCHLD, which is ignored: they leave no zombie. */

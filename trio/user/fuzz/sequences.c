@@ -41,6 +41,9 @@ const struct sequence sequences[] = {
 	NAMED(pipe_crowd),
 	NAMED(kill_anywhere),
 	NAMED(semaphore_undo),
+	NAMED(inet_streams),
+	NAMED(inet_ends),
+	NAMED(inet_datagrams),
 };
 const unsigned sequence_count = sizeof sequences / sizeof sequences[0];
 

@@ -50,6 +50,8 @@ void protections(void), unmap_under_read(void), remap_under_touch(void), protect
 void space_model(void), shared_pages(void);
 /* messages.c */
 void packets(void), rights(void), cycles(void), chains(void), passing(void);
+/* inet.c */
+void inet_streams(void), inet_ends(void), inet_datagrams(void);
 /* crowds.c */
 void exit_of_waiting(void), fork_among_threads(void), flock_waiters(void);
 /* kills.c */

@@ -98,6 +98,8 @@ static void furnish(void)
 	do_call(SYS_epoll_create1, 0, 0, 0, 0, 0, 0);
 	for (unsigned i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
 		do_call(SYS_socketpair, AF_UNIX, pairs[i], 0, ends, 0, 0);
+	do_call(SYS_socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, 0, 0, 0);
+	do_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0, 0, 0, 0);
 }
 
 static void limit(int what, unsigned long most)

@@ -9,10 +9,6 @@
 #define FAMILY 2
 #define AUTOBIND_MOST 0x100000
 
-/* All calls that answer an address answer its length first. */
-#define ADDRESS_LENGTH OUT_VFS_ACCEPT_LENGTH
-_Static_assert(ADDRESS_LENGTH == OUT_VFS_RECEIVE_LENGTH && ADDRESS_LENGTH == OUT_VFS_SOCKET_NAME_LENGTH, "one place");
-
 /* The path of an address that a call has, as address_get() leaves it for a walk. */
 static char *const path = vfs.path + FAMILY;
 
@@ -127,8 +123,11 @@ static int64_t bind_path(uint32_t task, struct socket *s, uint64_t length)
 
 verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 {
-	int64_t length = address_get(address);
+	int64_t length;
 
+	if (s->net != 0)
+		return settle(r, inet_bind(s, address));
+	length = address_get(address);
 	if (length < 0)
 		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
@@ -142,6 +141,8 @@ verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 
 verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 {
+	if (s->net != 0)
+		return settle(r, inet_listen(s, backlog));
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
 	if (s->name.length == 0 || s->peer != NULL)
@@ -191,8 +192,11 @@ static int64_t connection_make(uint32_t task, struct socket *s, struct socket *l
 verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 {
 	SOCKET_HELD struct socket *to = NULL;
-	int64_t error = address_find(r->task, address, &to);
+	int64_t error;
 
+	if (s->net != 0)
+		return inet_connect(r, s, address);
+	error = address_find(r->task, address, &to);
 	/* AF_UNSPEC ends a connection of datagrams. */
 	if (s->type == SOCK_DGRAM && (error == 0 || error == -EAFNOSUPPORT))
 		return settle(r, connect_datagrams(s, to));
@@ -216,6 +220,8 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 
 	if (flags & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK))
 		return refuse(r, EINVAL);
+	if (s->net != 0)
+		return inet_accept(r, s, address, flags);
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
 	if (!s->listens || (s->shut & SHUT_RECEIVE))
@@ -238,6 +244,8 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 
 verdict vfs_socket_name(struct request *r, struct socket *s, uint32_t peer, struct grant address)
 {
+	if (s->net != 0)
+		return inet_name(r, s, peer, address);
 	if (peer && s->peer == NULL)
 		return refuse(r, ENOTCONN);
 	return settle(r, address_put(r, peer ? &s->peer->name : &s->name, address));

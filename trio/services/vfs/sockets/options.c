@@ -1,21 +1,27 @@
-/* options.c: getsockopt and setsockopt, of SOL_SOCKET alone. */
+/* options.c: getsockopt and setsockopt, of SOL_SOCKET and IPPROTO_TCP. */
 #include "abi/time.h"
+#include "net.h"
 #include "sockets/socket.h"
 
-enum { CONSTANT, FIXED, FLAG, TIME };
-/* Each is a member of the socket's, or a constant. `least`: what it is, or the least that a buffer may have on Linux,
- * which doubles what is asked for. */
+enum { FIXED, FLAG, TIME, LINGER };
+/* An option of TCP's, beside those of SOL_SOCKET. */
+#define OF_TCP (IPPROTO_TCP << 16)
+/* Each is a member of the socket's. `least`: what it is, or the least that a buffer may have on Linux, which doubles
+ * what is asked for. A buffer of net's has its own size, whatever is asked for. */
 static const struct option {
 	uint32_t number, least, at, size;
 } options[] = {
 #define MEMBER(name) offsetof(struct socket, name), sizeof(((struct socket *)NULL)->name)
-	{ SO_DOMAIN, CONSTANT, AF_UNIX, sizeof(uint32_t) },
-	{ SO_PROTOCOL, CONSTANT, 0, sizeof(uint32_t) },
+	{ SO_DOMAIN, FIXED, MEMBER(family) },
+	{ SO_PROTOCOL, FIXED, MEMBER(protocol) },
 	{ SO_TYPE, FIXED, MEMBER(type) },
 	{ SO_SNDBUF, 4608, MEMBER(send_buffer) },
 	{ SO_RCVBUF, 2304, MEMBER(receive_buffer) },
 	{ SO_REUSEADDR, FLAG, MEMBER(reuse_address) },
 	{ SO_KEEPALIVE, FLAG, MEMBER(keep_alive) },
+	{ SO_BROADCAST, FLAG, MEMBER(broadcast) },
+	{ SO_LINGER, LINGER, MEMBER(linger) },
+	{ OF_TCP | TCP_NODELAY, FLAG, MEMBER(no_delay) },
 	{ SO_ERROR, FIXED, MEMBER(error) },
 	{ SO_ACCEPTCONN, FIXED, MEMBER(listens) },
 	{ SO_RCVTIMEO, TIME, MEMBER(receive_time) },
@@ -23,10 +29,14 @@ static const struct option {
 };
 
 /* -EOPNOTSUPP: of another level; -ENOPROTOOPT: none of these. */
-static int64_t option_of(uint32_t level, uint32_t number, const struct option **out)
+static int64_t option_of(const struct socket *s, uint32_t level, uint32_t number, const struct option **out)
 {
-	if (level != SOL_SOCKET)
+	if (level != SOL_SOCKET && s->net == 0)
 		return -EOPNOTSUPP;
+	if (number >= OF_TCP || (level != SOL_SOCKET && level != s->protocol))
+		return -ENOPROTOOPT;
+	if (level != SOL_SOCKET)
+		number |= level << 16;
 	for (*out = options; *out < options + COUNT_OF(options); ++*out)
 		if ((*out)->number == number)
 			return 0;
@@ -40,9 +50,11 @@ verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, u
 	const void *value;
 	uint32_t size;
 
-	TRY_ANSWER(r, option_of(level, number, &option));
+	TRY_ANSWER(r, option_of(s, level, number, &option));
 	size = option->size;
-	value = option->least == CONSTANT ? (const char *)&option->at : (const char *)s + option->at;
+	value = (const char *)s + option->at;
+	if (option->number == SO_ERROR && s->net != 0)
+		s->error = (int32_t)net_error(s->net);
 	if (option->least == TIME) {
 		nanoseconds whole = *(const nanoseconds *)value;
 
@@ -54,7 +66,7 @@ verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, u
 	r->out[OUT_VFS_SOCKET_OPTION_LENGTH] = MIN(to.length, size);
 	r->result = copy_out(to, 0, value, MIN(to.length, size));
 	/* Told once. */
-	if (number == SO_ERROR)
+	if (option->number == SO_ERROR)
 		s->error = 0;
 	return ANSWERED;
 }
@@ -78,15 +90,19 @@ verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t leve
 	const struct option *option;
 	uint32_t value;
 
-	TRY_ANSWER(r, option_of(level, number, &option));
+	TRY_ANSWER(r, option_of(s, level, number, &option));
 	if (option->least == TIME)
 		return settle(r, time_get(from, (nanoseconds *)((char *)s + option->at)));
-	if (from.length < sizeof value)
+	if (from.length < (option->least == LINGER ? sizeof s->linger : sizeof value))
 		return refuse(r, EINVAL);
+	if (option->least == LINGER)
+		return settle(r, copy_in(&s->linger, from, 0, sizeof s->linger));
 	TRY_ANSWER(r, copy_in(&value, from, 0, sizeof value));
-	if (option->least <= FIXED)
+	if (option->least == FIXED)
 		return refuse(r, ENOPROTOOPT);
 	value = option->least == FLAG ? value != 0 : MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), option->least);
 	memcpy((char *)s + option->at, &value, sizeof value);
+	if (option->number == SO_REUSEADDR && s->net != 0)
+		return settle(r, net_reuse(s->net, value));
 	return answer(r, 0);
 }

@@ -14,6 +14,7 @@ struct socket *socket_make(uint32_t task, uint32_t type)
 			return NULL;
 	s->references = 1;
 	s->type = type;
+	s->family = AF_UNIX;
 	ring_begin(&s->ring);
 	list_start(&s->packets);
 	s->send_buffer = s->receive_buffer = SOCKET_BUFFER;
@@ -173,7 +174,7 @@ struct socket *socket_at(struct request *r, int32_t fd)
 	if (f == NULL)
 		return NULL;
 	r->result = -ENOTSOCK;
-	return socket_in(f);
+	return f->operations == &socket_files || f->operations == &inet_files ? f->state : NULL;
 }
 
 verdict socket_wait(struct request *r, const struct socket *s, struct socket *at, nanoseconds time, uint32_t flags)
@@ -212,6 +213,8 @@ static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 
 	if ((type & ~(uint32_t)(SOCK_TYPE_MASK | SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0 || kind >= TYPES_MOST)
 		return -EINVAL;
+	if (family == AF_INET)
+		return (int64_t)kind;
 	if (family != AF_UNIX)
 		return -EAFNOSUPPORT;
 	if (protocol != 0 && protocol != AF_UNIX)
@@ -229,6 +232,8 @@ verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t p
 
 	if (kind < 0)
 		return settle(r, kind);
+	if (family == AF_INET)
+		return settle(r, inet_socket(r->task, type, protocol));
 	s = socket_make(r->task, (uint32_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
@@ -245,8 +250,8 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	struct socket *s[2] = { NULL, NULL };
 	int32_t fds[2];
 
-	if (kind < 0)
-		return settle(r, kind);
+	if (kind < 0 || family == AF_INET)
+		return settle(r, kind < 0 ? kind : -EOPNOTSUPP);
 	for (unsigned i = 0; i < 2; i++)
 		s[i] = socket_make(r->task, (uint32_t)kind);
 	if (s[0] != NULL && s[1] != NULL) {
@@ -270,7 +275,7 @@ verdict vfs_send(struct request *r, struct socket *s, struct grant data, struct 
 		(void)lost_recover(rights_are_too_many(r->task));
 	if (flags & ~(uint32_t)(MSG_DONTWAIT | MSG_NOSIGNAL | MSG_EOR))
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
-	return send_message(r, s, &m);
+	return s->net != 0 ? inet_send(r, s, &m) : send_message(r, s, &m);
 }
 
 verdict vfs_receive(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
@@ -282,7 +287,7 @@ verdict vfs_receive(struct request *r, struct socket *s, struct grant data, stru
 		return refuse(r, flags & 1 ? EOPNOTSUPP : EINVAL);
 	r->out[OUT_VFS_RECEIVE_LENGTH] = r->out[OUT_VFS_RECEIVE_CONTROL_LENGTH] = 0;
 	r->out[OUT_VFS_RECEIVE_FLAGS] = flags & MSG_CMSG_CLOEXEC;
-	return receive_message(r, s, &m);
+	return s->net != 0 ? inet_receive(r, s, &m) : receive_message(r, s, &m);
 }
 
 verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
@@ -291,6 +296,8 @@ verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 
 	if (how > SHUT_RDWR)
 		return refuse(r, EINVAL);
+	if (s->net != 0)
+		return settle(r, inet_shutdown(s, bits));
 	s->shut |= bits;
 	/* What one end of a connection does not read, the other does not send. */
 	if (s->peer != NULL && s->type != SOCK_DGRAM) {

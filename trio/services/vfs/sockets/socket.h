@@ -1,5 +1,5 @@
-/* socket.h: a socket of AF_UNIX, the only family. Data that one end sends lie in the other's ring; what goes beside
- * them, and where a datagram or a sequenced packet begins and ends, in its list of packets. */
+/* socket.h: a socket of AF_UNIX: data that one end sends lie in the other's ring; what goes beside them, and where a
+ * datagram or a sequenced packet begins and ends, in its list of packets. Or of AF_INET, whose data are net's. */
 #ifndef TRIO_VFS_SOCKET_H
 #define TRIO_VFS_SOCKET_H
 
@@ -41,7 +41,7 @@ struct packet {
 struct socket {
 	struct unnamed is;
 	uint32_t references;
-	uint32_t type;
+	uint32_t type, family, protocol;
 	/* It waits for connections. */
 	uint32_t listens;
 	uint32_t shut;
@@ -68,11 +68,14 @@ struct socket {
 	/* Options as programs have them; SO_RCVTIMEO, SO_SNDTIMEO in nanoseconds, 0: none. */
 	uint32_t send_buffer, receive_buffer;
 	nanoseconds receive_time, send_time;
-	uint32_t reuse_address, keep_alive;
+	uint32_t reuse_address, keep_alive, broadcast, no_delay;
+	struct linux_linger linger;
 	/* Its file; NULL before accept. How often packets name it. Among all that have a file. */
 	struct file *file;
 	uint32_t in_flight;
 	struct link all;
+	/* Of AF_INET: net's number of it; and of a connection that was accepted and could not be placed. 0: none. */
+	uint32_t net, kept;
 	/* Of a collection: it can be received; the next that is to be looked at. rights.c */
 	bool reached;
 	struct socket *next_reached;
@@ -83,6 +86,10 @@ static inline uint32_t packets_weight(const struct socket *s)
 	return s->ring.used + s->packet_count * PACKET_WEIGHT;
 }
 
+/* All calls that answer an address answer its length first. */
+#define ADDRESS_LENGTH OUT_VFS_ACCEPT_LENGTH
+_Static_assert(ADDRESS_LENGTH == OUT_VFS_RECEIVE_LENGTH && ADDRESS_LENGTH == OUT_VFS_SOCKET_NAME_LENGTH, "one place");
+
 /* What one call sends or receives. */
 struct message {
 	struct grant data, address, control;
@@ -92,6 +99,8 @@ struct message {
 extern struct io_state {
 	/* Sockets with abstract names; all that have a file; all of epoll.c's; packets with descriptors. */
 	struct link names, sockets, epolls, rights;
+	/* Of AF_INET, by net's number. */
+	struct socket *inet[NET_SOCKETS + 1];
 	/* Packets to be ended; rights_settle() is at it, or will be; how much more it may. */
 	struct packet *lost;
 	bool settling;
@@ -147,6 +156,20 @@ int64_t address_put(struct request *r, const struct address *a, struct grant to)
 /* message.c */
 verdict send_message(struct request *r, struct socket *s, const struct message *m);
 verdict receive_message(struct request *r, struct socket *s, const struct message *m);
+
+/* inet.c: what the calls of the same names do of AF_INET. */
+extern const struct file_operations inet_files;
+int64_t inet_socket(uint32_t task, uint32_t type, uint32_t protocol);
+int64_t inet_bind(struct socket *s, struct grant from);
+int64_t inet_listen(struct socket *s, int32_t backlog);
+verdict inet_connect(struct request *r, struct socket *s, struct grant to);
+verdict inet_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags);
+verdict inet_name(struct request *r, struct socket *s, uint32_t peer, struct grant to);
+int64_t inet_shutdown(struct socket *s, uint32_t bits);
+verdict inet_send(struct request *r, struct socket *s, const struct message *m);
+verdict inet_receive(struct request *r, struct socket *s, const struct message *m);
+/* NOTIFIED_VFS_NET. */
+void inet_notified(void);
 
 /* rights.c */
 /* With the descriptors that `control` names. -EBADF, -EINVAL, -EFAULT, -ENOBUFS, -ENOMEM, -ETOOMANYREFS. */

@@ -1,0 +1,82 @@
+"""UDP and TCP over loopback in Trio: busybox's programs, the probe's rows, and a kernel without lwIP."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kernometer.errors import MissingError
+from kernometer.guests import lwip, suites, trio
+from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.partitions import MONO_AND_IN_TURN
+
+ROWS = ("ipc/tcp-lat", "ipc/udp-lat", "ipc/tcp-connect", "ipc/tcp-bw")
+#: Each end is a process; nc's server ends with its connection.
+TALK = """
+nc -l -p 5555 >/tmp/heard & sleep 1
+echo by nc | nc 127.0.0.1 5555
+wait
+cat /tmp/heard
+mkdir /tmp/site && dd if=/dev/urandom of=/tmp/site/page bs=1000 count=300 2>/dev/null
+httpd -p 127.0.0.1:8080 -h /tmp/site
+wget -q -O /tmp/got http://127.0.0.1:8080/page && cmp /tmp/site/page /tmp/got && echo by wget
+wget -q -O - http://127.0.0.1:8081/page || echo nobody there
+"""
+
+
+@pytest.fixture
+def network() -> None:
+    if lwip.sources(print) is None:
+        pytest.skip("lwIP's sources are not to be had")
+
+
+@pytest.mark.guest
+@pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_busyboxs_programs_talk_to_each_other(kernel: Kernel) -> None:
+    """Expected: what one sends the other gets, a page to the byte. Broken: a program waits, or says why it cannot."""
+    ended = boot(kernel, initramfs(("sh", "-c", TALK)), Machine(), seconds=120.0)
+    assert ended.bulk.decode().split("\n") == ["by nc", "by wget", "nobody there", ""], ended
+
+
+@pytest.mark.guest
+@pytest.mark.usefixtures("network")
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+def test_the_rows_that_need_a_network_are_measured(kernel: Kernel) -> None:
+    """Expected: each row's samples, and of the messages all but the first alike. Broken: a row is unsupported, or its
+    count depends on a clock or on what was before."""
+    ended = boot(kernel, initramfs(("probe", "--by", "path", *ROWS)), Machine(path=True), seconds=180.0)
+    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
+    samples = {each["workload"]: each["samples"] for each in records if each["type"] == "run"}
+    assert samples.keys() == set(ROWS), ended
+    for row in ("ipc/tcp-lat", "ipc/udp-lat"):
+        assert len(set(samples[row][1:])) == 1, samples[row]
+
+
+def test_trio_is_built_without_a_network_where_there_are_no_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: None, and a line that says so, whatever the mirror lacks. Broken: no kernel without a mirror."""
+
+    def missing(package: str, folder: Path) -> Path:
+        raise MissingError(f"no source package {package} for {folder.name} here.", "None.")
+
+    said: list[str] = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(suites, "source", missing)
+    assert lwip.sources(said.append) is None
+    assert len(said) == 1
+    assert "without network" in said[0]
+    assert "no source package lwip for " in said[0]
+
+
+@pytest.mark.guest
+def test_a_kernel_without_lwip_says_that_there_is_no_such_family(sources: Path, tmp_path: Path) -> None:
+    """Expected: EAFNOSUPPORT, by which the rows are unsupported. Broken: a call that waits, or a kernel that ends."""
+    trio.build(sources, tmp_path, "mono")
+    kernel = Kernel.trio(tmp_path / trio.file_name("mono"))
+    ended = boot(kernel, initramfs(("probe", "--by", "path", "ipc/tcp-lat")), Machine(path=True), seconds=60.0)
+    assert '"unsupported"' in ended.bulk.decode(), ended
+    assert "Address family not supported" in ended.bulk.decode(), ended

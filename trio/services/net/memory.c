@@ -1,0 +1,97 @@
+/* memory.c: lwIP's malloc and free. Small sizes lie in slabs of a page, a power of two each; others have pages of their
+ * own. All of a slab's places free: its page goes back, but for one a size, so that what makes and frees one thing over
+ * and over is quick. */
+#include "net.h"
+
+#define SMALLEST 128U
+#define CLASSES 5U
+#define HEAD 64UL
+
+/* At the beginning of a page, or of several: what net_free() finds. */
+struct slab {
+	struct link link;
+	/* Places freed, through their first word; `fresh` have never been used. */
+	void *free;
+	uint32_t class, used, fresh, pages;
+};
+
+static struct link partial[CLASSES];
+static struct slab *spare[CLASSES];
+
+/* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
+#ifdef TRIO_CHECKED
+#define KEEPS_SPARE false
+#else
+#define KEEPS_SPARE true
+#endif
+
+void memory_start(void)
+{
+	for (unsigned i = 0; i < CLASSES; i++)
+		list_start(&partial[i]);
+}
+
+static struct slab *slab_more(uint32_t class)
+{
+	struct slab *s = spare[class] != NULL ? spare[class] : pages_take(1);
+
+	if (s == NULL)
+		return NULL;
+	spare[class] = NULL;
+	*s = (struct slab){ .class = class, .fresh = (uint32_t)((PAGE - HEAD) / (SMALLEST << class)) };
+	list_add(partial[class].next, &s->link);
+	return s;
+}
+
+void *net_allocate(size_t size)
+{
+	uint32_t class = 0;
+	struct slab *s;
+	void *p;
+
+	while (class < CLASSES && size > SMALLEST << class)
+		class++;
+	if (class == CLASSES || size > (PAGE - HEAD) / 2) {
+		size_t pages = pages_for(size + HEAD);
+
+		s = pages_take(pages);
+		if (s == NULL)
+			return NULL;
+		s->pages = (uint32_t)pages;
+		return (char *)s + HEAD;
+	}
+	s = list_is_empty(&partial[class]) ? slab_more(class) : CONTAINER(partial[class].next, struct slab, link);
+	if (s == NULL)
+		return NULL;
+	if (s->free != NULL) {
+		p = s->free;
+		s->free = *(void **)p;
+	} else {
+		p = (char *)s + HEAD + --s->fresh * (size_t)(SMALLEST << class);
+	}
+	s->used++;
+	if (s->free == NULL && s->fresh == 0)
+		list_remove(&s->link);
+	return p;
+}
+
+void net_free(void *p)
+{
+	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
+
+	if (s->pages != 0) {
+		pages_give(s, s->pages);
+		return;
+	}
+	if (s->free == NULL && s->fresh == 0)
+		list_add(partial[s->class].next, &s->link);
+	*(void **)p = s->free;
+	s->free = p;
+	if (--s->used > 0)
+		return;
+	list_remove(&s->link);
+	if (KEEPS_SPARE && spare[s->class] == NULL)
+		spare[s->class] = s;
+	else
+		pages_give(s, 1);
+}
