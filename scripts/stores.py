@@ -32,7 +32,7 @@ from scripts.section import here, written
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 RESULTS = (1, 10, 100, 1_000, 10_000)
 SAMPLES = 1_000  #: of a result
-LIMIT_BYTES, LIMIT_CPUS, LIMIT_SECONDS = 1 << 30, 2, 600.0
+LIMIT_BYTES, LIMIT_CPUS, LIMIT_SECONDS = 1 << 30, 2, 600
 #: What sessions are measured on, and how many have one label.
 HOSTS, TARGETS, LABELLED = 3, ("local", "ssh:north", "ssh:south", "wrap:taskset -c 0"), 50
 #: By how much a session and a row in it differ from others, as a standard deviation of the logarithm.
@@ -69,9 +69,13 @@ def session(like: Result, number: int) -> tuple[str, bytes]:
     started = like.session.started - 600.0 * number
     name = f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(started))}-{number:06x}"
     head = msgspec.structs.replace(
-        like.session, id=name, started=started, label=f"set-{number // LABELLED}",
-        target=TARGETS[number // (2 * LABELLED) % len(TARGETS)], host_id=f"{number % HOSTS:032x}",
-    )  # fmt: skip
+        like.session,
+        id=name,
+        started=started,
+        label=f"set-{number // LABELLED}",
+        target=TARGETS[number // (2 * LABELLED) % len(TARGETS)],
+        host_id=f"{number % HOSTS:032x}",
+    )
     level = source.gauss(0, SPREAD)
     factors = {row: 2.718281828 ** (level + source.gauss(0, SPREAD)) for row in like.rows}
     runs = (
@@ -109,19 +113,18 @@ def commands(store: Path, results: int) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def limited() -> None:
-    """In a new process: its data and its CPUs."""
+    """In a new process: its data, its processor time and its CPUs."""
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_BYTES, LIMIT_BYTES))
+    resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_SECONDS, LIMIT_SECONDS))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:LIMIT_CPUS])
 
 
 def timed(store: Path, words: Sequence[str]) -> Timed:
-    """Raises CalledProcessError if the command fails, TimeoutExpired if it takes LIMIT_SECONDS."""
+    """Raises CalledProcessError if the command fails, or is killed since it took LIMIT_SECONDS of processor time."""
     began = time.monotonic()
     with (store.parent / "printed").open("wb") as out:
-        command = subprocess.Popen(
-            (sys.executable, "-m", "kernometer", "--store", str(store), *words),
-            stdout=out, stderr=out, preexec_fn=limited,
-        )  # fmt: skip
+        line = (sys.executable, "-m", "kernometer", "--store", str(store), *words)
+        command = subprocess.Popen(line, stdout=out, stderr=out, preexec_fn=limited)
         _, status, used = os.wait4(command.pid, 0)
     if status:
         raise subprocess.CalledProcessError(status, words, (store.parent / "printed").read_bytes()[-2000:])

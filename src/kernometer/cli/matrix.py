@@ -137,8 +137,11 @@ def command(
         profiled: Profiled = "median" if functions else ""
         rounds = many.Rounds(
             *(label, boots, jobs, profiled),
-            different_machines=different_machines, dry_run=dry_run, scheduler=scheduler, resume=resume,
-        )  # fmt: skip
+            different_machines=different_machines,
+            dry_run=dry_run,
+            scheduler=scheduler,
+            resume=resume,
+        )
         measured = many.measure(env, each, beside, by, plan, rounds, unit_costs=unit_costs)
         if measured is None:
             return

@@ -79,8 +79,8 @@ class Course:
 
 
 def courses(results: Iterable[Result]) -> tuple[Course, ...]:
-    """Every row's course; one result's samples are in memory at a time. By time without the sides of an `ab`, which were
-    measured in blocks."""
+    """Every row's course; by time without the sides of an `ab`, which were measured in blocks. One result's samples are
+    in memory at a time."""
     groups: dict[tuple[str, ...], list[tuple[Result, Entry]]] = {}
     for result in results:
         path = result.session.by == "path"
