@@ -46,7 +46,7 @@ def test_imported_results_are_shown_compared_and_drawn(store: Store, capsys: pyt
 def test_what_cannot_be_imported_is_said(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "x").write_text("nothing of the kind")
     assert "not the output of a known suite" in call(store, capsys, "import", str(tmp_path / "x"), status=Status.RESULT)
-    assert "cannot be read" in call(store, capsys, "import", str(tmp_path), status=Status.RESULT)
+    assert "There is no result" in call(store, capsys, "import", str(tmp_path), status=Status.RESULT)
     simple = str(OUTPUTS / "perf-simple.txt")
     assert "--command" in call(store, capsys, "import", simple, status=Status.USAGE)
     assert "cannot be a label" in call(

@@ -78,7 +78,7 @@ def test_without_a_compiler_it_is_said_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(MissingError, match="no gcc and no ld and no objcopy and no make") as caught:
         trio.add("mono")
-    assert caught.value.next_step.startswith("Debian, Ubuntu: apt-get install gcc binutils make. In a checkout ")
+    assert caught.value.next_step.startswith("Debian, Ubuntu: apt-get install gcc binutils make. docs/install.md ")
 
 
 def test_what_does_not_build_is_an_error_with_the_compilers_words(sources: Path) -> None:

@@ -19,7 +19,8 @@ from tests.trio.questions import failed_questions
 ROOT = Path(__file__).parents[2] / "trio"
 NAMED = ROOT / "config" / "structures"
 ALL = (
-    *("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus", "checksum", "rs"),
+    *("pm", "vm", "vfs", "fs", "net", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus"),
+    *("checksum", "rs"),
 )
 Domains = list[tuple[str, tuple[str, ...]]]
 
