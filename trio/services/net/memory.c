@@ -1,6 +1,5 @@
 /* memory.c: lwIP's malloc and free. Small sizes lie in slabs of a page, a power of two each; others have pages of their
- * own. All of a slab's places free: its page goes back, but for one a size, so that what makes and frees one thing over
- * and over is quick. */
+ * own. All of a slab's places free: its page goes back. */
 #include "net.h"
 
 #define SMALLEST 128U
@@ -16,14 +15,6 @@ struct slab {
 };
 
 static struct link partial[CLASSES];
-static struct slab *spare[CLASSES];
-
-/* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
-#ifdef TRIO_CHECKED
-#define KEEPS_SPARE false
-#else
-#define KEEPS_SPARE true
-#endif
 
 void memory_start(void)
 {
@@ -33,11 +24,10 @@ void memory_start(void)
 
 static struct slab *slab_more(uint32_t class)
 {
-	struct slab *s = spare[class] != NULL ? spare[class] : pages_take(1);
+	struct slab *s = pages_take(1);
 
 	if (s == NULL)
 		return NULL;
-	spare[class] = NULL;
 	*s = (struct slab){ .class = class, .fresh = (uint32_t)((PAGE - HEAD) / (SMALLEST << class)) };
 	list_add(partial[class].next, &s->link);
 	return s;
@@ -90,8 +80,5 @@ void net_free(void *p)
 	if (--s->used > 0)
 		return;
 	list_remove(&s->link);
-	if (KEEPS_SPARE && spare[s->class] == NULL)
-		spare[s->class] = s;
-	else
-		pages_give(s, 1);
+	pages_give(s, 1);
 }
