@@ -11,6 +11,7 @@ Measures some rows of this machine once, and makes stores of 1, 10, … 10,000 r
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
 import resource
@@ -77,7 +78,7 @@ def session(like: Result, number: int) -> tuple[str, bytes]:
         host_id=f"{number % HOSTS:032x}",
     )
     level = source.gauss(0, SPREAD)
-    factors = {row: 2.718281828 ** (level + source.gauss(0, SPREAD)) for row in like.rows}
+    factors = {row: math.exp(level + source.gauss(0, SPREAD)) for row in like.rows}
     runs = (
         msgspec.structs.replace(run, samples=tuple(round(one * factors[run.row]) for one in run.samples))
         for run in like.runs

@@ -63,10 +63,11 @@ class Here:
                 while waiting:
                     cell = waiting.popleft()
                     session = self._session(cell)
-                    if isinstance(session, Session):
-                        target = self.targets[cell.target]
-                        session = measured_here(cell.plan, target, session, self.store, Event(), self.listen)
-                    yield cell, session
+                    if isinstance(session, Outcome):
+                        yield cell, session
+                        continue
+                    target = self.targets[cell.target]
+                    yield cell, measured_here(cell.plan, target, session, self.store, Event(), self.listen)
 
     def _at_once(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
         """A thread for each cell, which sends every record, then the outcome or the exception."""

@@ -12,7 +12,6 @@ import click
 from click.shell_completion import CompletionItem
 
 from kernometer import __version__
-from kernometer.cache import source_folder
 from kernometer.cli.env import Env, no_color_wanted
 
 
@@ -115,6 +114,8 @@ class LazyGroup(click.Group):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's own signature
+        from kernometer.cache import source_folder
+
         formatter.write(f"\n{EXAMPLES}\n\nThe pages that are called docs/NAME.md are here:\n{source_folder('docs')}\n")
 
 

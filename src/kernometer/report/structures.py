@@ -89,7 +89,7 @@ def print_structures(console: Console, of: StructuresView) -> None:
 
 
 def document(of: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
-    """For --json: docs/trio.md, "The answer in one command"."""
+    """For --json: docs/trio.md, "Structure or writing"."""
     factors = {"written": of.written, "structure": of.structure, "domains": of.domains, "spaces": of.spaces}
     return {
         "rows": [{"row": each.row, "instructions": dict(each.counts)} for each in of.operations],

@@ -69,12 +69,7 @@ int64_t datagram_send(struct net_socket *s, struct grant from, const ip_addr_t *
 	struct pbuf *p;
 	err_t error;
 
-	if (s->error != 0) {
-		int32_t was = s->error;
-
-		s->error = 0;
-		return -was;
-	}
+	TRY(error_take(s));
 	if (s->shut)
 		return -EPIPE;
 	if (port == 0 && !s->connected)
@@ -97,24 +92,15 @@ int64_t datagram_send(struct net_socket *s, struct grant from, const ip_addr_t *
 int64_t datagram_receive(struct net_socket *s, struct grant to, bool peek, struct endpoint *from)
 {
 	struct datagram *d;
-	uint64_t n, at = 0, whole;
+	uint64_t whole;
 
 	if (list_is_empty(&s->datagrams)) {
-		int32_t error = s->error;
-
-		s->error = 0;
-		return error != 0 ? -error : -EWAIT;
+		TRY(error_take(s));
+		return -EWAIT;
 	}
 	d = CONTAINER(s->datagrams.next, struct datagram, link);
 	whole = d->bytes->tot_len;
-	n = MIN(to.length, whole);
-	for (const struct pbuf *p = d->bytes; at < n; p = p->next) {
-		uint64_t part = MIN(n - at, (uint64_t)p->len);
-
-		if (copy_out(to, at, p->payload, part) != 0)
-			return -EFAULT;
-		at += part;
-	}
+	TRY(bytes_out(to, d->bytes, MIN(to.length, whole)));
 	*from = d->from;
 	if (!peek)
 		datagram_drop(s, d);

@@ -41,6 +41,26 @@ int32_t errno_of(err_t error)
 	}
 }
 
+int64_t error_take(struct net_socket *s)
+{
+	int64_t error = s->error;
+
+	s->error = 0;
+	return -error;
+}
+
+int64_t bytes_out(struct grant to, const struct pbuf *p, uint64_t n)
+{
+	for (uint64_t at = 0; at < n; p = p->next) {
+		uint64_t part = MIN(n - at, (uint64_t)p->len);
+
+		if (copy_out(to, at, p->payload, part) != 0)
+			return -EFAULT;
+		at += part;
+	}
+	return 0;
+}
+
 void net_start(void)
 {
 	memory_start();
@@ -229,7 +249,7 @@ int64_t net_connect(uint32_t socket, uint32_t address, uint32_t port, uint32_t *
 	if (s->connected)
 		result = 0;
 	else if (s->error != 0)
-		result = -net_error(socket);
+		result = error_take(s);
 	(void)net_changed(out_changed);
 	return result;
 }
@@ -349,12 +369,9 @@ int64_t net_state(uint32_t socket, uint32_t *out_ready, uint32_t *out_bytes)
 int64_t net_error(uint32_t socket)
 {
 	struct net_socket *s;
-	int64_t error;
 
 	TRY(socket_of(socket, &s));
-	error = s->error;
-	s->error = 0;
-	return error;
+	return -error_take(s);
 }
 
 int64_t net_reuse(uint32_t socket, uint32_t on)

@@ -53,6 +53,10 @@ struct net_socket *socket_new(uint32_t type);
 /* Who waits for it looks again. */
 void socket_changed(struct net_socket *s);
 int32_t errno_of(err_t error);
+/* 0, or what is to be told once, which is then told: a negative errno. */
+int64_t error_take(struct net_socket *s);
+/* The first `n` bytes of a chain, or -EFAULT. */
+int64_t bytes_out(struct grant to, const struct pbuf *p, uint64_t n);
 /* Of a packet under way: somebody was there to take it. */
 extern uint64_t datagrams_taken;
 

@@ -39,7 +39,7 @@ static err_t came(void *of, struct tcp_pcb *pcb, struct pbuf *p, err_t error)
 	}
 	s->queued += p->tot_len;
 	s->room = 0;
-	if (s->first == NULL)
+	if (s->last == NULL)
 		s->first = p;
 	else
 		s->last->next = p;
@@ -186,12 +186,7 @@ int64_t stream_connect(struct net_socket *s, const ip_addr_t *to, struct endpoin
 		return -EISCONN;
 	if (s->connecting)
 		return -EALREADY;
-	if (s->error != 0) {
-		int32_t was = s->error;
-
-		s->error = 0;
-		return -was;
-	}
+	TRY(error_take(s));
 	/* One that failed begins anew. */
 	if (s->tcp == NULL && stream_open(s) != ERR_OK)
 		return -ENOMEM;
@@ -209,12 +204,7 @@ int64_t stream_send(struct net_socket *s, struct grant from)
 {
 	uint64_t done = 0;
 
-	if (s->error != 0) {
-		int32_t was = s->error;
-
-		s->error = 0;
-		return -was;
-	}
+	TRY(error_take(s));
 	if (s->shut)
 		return -EPIPE;
 	if (!s->connected)
@@ -256,26 +246,18 @@ static void drop(struct net_socket *s, uint32_t n)
 
 int64_t stream_receive(struct net_socket *s, struct grant to, bool peek)
 {
-	uint32_t n = (uint32_t)MIN(to.length, s->queued), at = 0;
+	uint32_t n = (uint32_t)MIN(to.length, s->queued);
 
 	if (s->listens || (!s->connected && !s->ended && !s->connecting))
 		return -ENOTCONN;
 	if (n == 0 && to.length > 0) {
-		int32_t error = s->error;
-
 		/* The end had come before the reset. */
-		if (error == EPIPE)
+		if (s->error == EPIPE)
 			return 0;
-		s->error = 0;
-		return error != 0 ? -error : s->ended ? 0 : -EWAIT;
+		TRY(error_take(s));
+		return s->ended ? 0 : -EWAIT;
 	}
-	for (const struct pbuf *p = s->first; at < n; p = p->next) {
-		uint32_t part = MIN(n - at, (uint32_t)p->len);
-
-		if (copy_out(to, at, p->payload, part) != 0)
-			return -EFAULT;
-		at += part;
-	}
+	TRY(bytes_out(to, s->first, n));
 	if (peek || n == 0)
 		return n;
 	drop(s, n);
