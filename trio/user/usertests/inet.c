@@ -22,7 +22,7 @@ static struct sockaddr_in at(int port)
 
 static int port_of(int fd)
 {
-	struct sockaddr_in name;
+	struct sockaddr_in name = { 0 };
 	socklen_t size = sizeof name;
 
 	OK(getsockname(fd, (struct sockaddr *)&name, &size));
@@ -104,7 +104,7 @@ TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
 TEST(inet_datagrams, "Do datagrams stay whole, cut where there is no room, and tell who sent them?")
 {
 	int ports[2], a = bound(SOCK_DGRAM, &ports[0]), b = bound(SOCK_DGRAM, &ports[1]);
-	struct sockaddr_in name = at(ports[1]), from;
+	struct sockaddr_in name = at(ports[1]), from = { 0 };
 	socklen_t size = sizeof from;
 	char text[16];
 
@@ -146,7 +146,7 @@ TEST(inet_datagrams_connected, "Does a connected socket of datagrams hear of its
 TEST(inet_stream, "Do streams have names at both ends, and carry bytes both ways, then the end?")
 {
 	int port, own, fd = listener(&port, 4), a = made(SOCK_STREAM), b;
-	struct sockaddr_in name;
+	struct sockaddr_in name = { 0 };
 	socklen_t size = sizeof name;
 	char text[16];
 
