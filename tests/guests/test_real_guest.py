@@ -202,7 +202,7 @@ LEAST, MOST = 0.9, 5.0
 def path_lengths(target: QemuTarget, level: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """Median instructions by row of the quick profile, net of the bracket, with the probe compiled at this level."""
     with monkeypatch.context() as patch:
-        patch.setattr(build, "static_probe", lambda: build.probe(build.Recipe(flags=(level,))))
+        patch.setattr(build, "static_probe", lambda _: build.probe(build.Recipe(flags=(level,))))
         lines = boot(target, "--profile", "quick")
     runs = [record for record in map(json.loads, lines) if record["type"] == "run"]
     return {run["row"]: median(run["samples"]) - median(run["loop_cost"]) for run in runs}
