@@ -20,7 +20,7 @@ import pytest
 from kernometer.guests import trio
 from kernometer.results.reader import parse_record
 from tests.probe.campaign import BY_PATH, BY_TIME, on_this_machine, on_trio
-from tests.probe.faulty import Call, Process, Reference, Verdict, build, calls_in, complete, judge
+from tests.probe.faulty import Call, Process, Reference, Verdict, build, calls_in, complete, judge, shape
 from tests.trio.boot import Kernel
 
 from .running import LIMIT_SECONDS, of_type
@@ -74,6 +74,16 @@ def test_an_output_with_a_hole_has_no_end(run: Run) -> None:
     assert "#kernometer begin" in done.stdout
     assert "#kernometer end" not in done.stdout
     assert done.returncode == 1
+
+
+def test_faults_of_a_file_written_in_pieces_are_those_that_happen(run: Run) -> None:
+    """One write is cut short: Linux then has smaller folios. Expected: the figure is per fault that happens now."""
+    row = "mem/fault-file@pages=64"
+    (whole,) = of_type(run("time write 1000 9999", row).stdout, "run")
+    (pieces,) = of_type(run("time write 1000 1", row).stdout, "run")
+    assert pieces["ops"] >= whole["ops"]
+    assert shape(whole) == shape(pieces)
+    assert shape(pieces | {"ops": pieces["ops"] + 1}) != shape(pieces)
 
 
 @pytest.mark.parametrize("row", ["ipc/pipe-bw", "ipc/unix-bw", "ipc/tcp-bw"])
