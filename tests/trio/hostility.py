@@ -12,7 +12,7 @@ from pathlib import Path
 
 import idl_parse
 from kernometer.cache import compiled
-from kernometer.guests import programs
+from kernometer.guests import lwip, programs
 from kernometer.guests.trio import file_name
 from tests.trio import minixfs
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, Outcome, boot, initramfs
@@ -99,7 +99,9 @@ def mask(by_service: Mapping[str, int], domain: str) -> int:
 
 def built(sources: Path, folder: Path, structure: str, domain: str) -> Path:
     """A kernel whose `domain` is hostile; what is the same for all of them is compiled once."""
-    words = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}")
+    words = ["make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}"]
+    if network := lwip.sources(print):
+        words.append(f"LWIP={network}")
     subprocess.run((*words, f"HOSTILE_FOLDER={FOLDER}"), check=True, capture_output=True, timeout=BUILD_SECONDS)
     made = folder / f"{domain}-{file_name(structure)}"
     shutil.copy(folder / file_name(structure), made)

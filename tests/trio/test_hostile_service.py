@@ -15,6 +15,7 @@ import pytest
 
 import idl_parse
 from idl_parse import Service
+from kernometer.guests import lwip
 from kernometer.guests.trio import file_name
 from tests.trio import hostility
 from tests.trio.boot import Kernel
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.guest
 PANIC = "Kernel panic"
 #: A domain is named by its services.
 VFS_AND_FS, ALL = "vfs_fs", "server"
-MICRO = ("pm", "vm", "vfs", "fs", "ram_block", "serial", "clock", "framebuffer", "bus", "rs")
+MICRO = ("pm", "vm", "vfs", "fs", "ram_block", "serial", "clock", "framebuffer", "bus", "rs", "net")
 
 Hostile = Callable[[str, str, Orders], Kernel]
 
@@ -82,7 +83,7 @@ POWERS = {
     "device_memory": {"memory told of that is no device's": "EINVAL"},
     "shut_down_by": {"ends of the machine in memory": "EINVAL"},
 }
-BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock", "bus"}
+BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock", "bus", "net"}
 BY_PROGRAMS = {"pm", "vm", "vfs", "clock"}
 WITH_GRANTS = {"pm", "vfs", "fs"}
 
@@ -93,14 +94,17 @@ FAULTS = (
 )
 LOOPS = ("loops", "loops with traps")
 #: What the witness cannot do without the service: in a process of its own (without pm or vfs none is made), and alone.
-PROCESSES = ("memory", "fork", "file", "pipe", "disk", "disk file", "maps", "clock", "sleep", "signal", "counters")
-DOINGS = (*PROCESSES, "console", "display")
+DOINGS = (
+    *("memory", "fork", "file", "pipe", "disk", "disk file", "maps", "clock", "sleep", "signal", "counters"),
+    *("console", "display", "network"),
+)
 LOST = {
     "fs": ("disk file",),
     "ram_block": ("disk", "disk file"),
     "serial": ("console",),
     "clock": ("clock", "sleep"),
     "framebuffer": ("display",),
+    "net": ("network",),
     "vfs": DOINGS,
     "pm": DOINGS,
     VFS_AND_FS: DOINGS,
@@ -124,12 +128,15 @@ def services(sources: Path) -> Mapping[str, Service]:
 
 @pytest.fixture(scope="module")
 def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
-    """A kernel of this structure whose domain has these orders, and knows what it may ask of the kernel."""
+    """A kernel of this structure whose domain has these orders, and knows what it may ask of the kernel. Skips of a
+    kernel without network the tests of net."""
     folder = tmp_path_factory.mktemp("hostile")
     masks = hostility.masks(sources)
     made: dict[tuple[str, str], Path] = {}
 
     def kernel(structure: str, domain: str, orders: Orders) -> Kernel:
+        if domain == "net" and lwip.sources(print) is None:
+            pytest.skip("lwIP's sources are not to be had")
         if (structure, domain) not in made:
             made[structure, domain] = hostility.built(sources, folder, structure, domain)
         given = replace(orders, kernel=hostility.mask(masks, domain))
@@ -196,7 +203,7 @@ def expected_rights(services: Mapping[str, Service], service: str) -> dict[str, 
 
 @pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("harm", [*FAULTS, *LOOPS])
-@pytest.mark.parametrize("service", ["vfs", "pm"])
+@pytest.mark.parametrize("service", ["vfs", "pm", "net"])
 def test_a_service_that_faults_or_loops_is_ended_and_its_clients_get_errors(
     hostile: Hostile, service: str, harm: str
 ) -> None:
@@ -250,7 +257,7 @@ def ended_and_errors(hostile: Hostile, structure: str, domain: str, harm: str) -
 
 @pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("harm", ["parks", "parks hard", "rubbish", "alarms", "notifies", "memory"])
-@pytest.mark.parametrize("service", ["fs", "clock", "serial"])
+@pytest.mark.parametrize("service", ["fs", "clock", "serial", "net"])
 def test_a_service_that_never_answers_or_floods_keeps_its_own_clients_alone(
     hostile: Hostile, service: str, harm: str
 ) -> None:
@@ -325,6 +332,7 @@ def test_random_messages_of_other_partitions_do_no_harm_to_the_kernel(
         ("micro", "fs"),
         ("micro", "ram_block"),
         ("micro", "clock"),
+        ("micro", "net"),
         ("mono+apart=fs", "fs"),
         ("mono+apart=clock", "clock"),
     ],

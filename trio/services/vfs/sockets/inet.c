@@ -6,16 +6,22 @@
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
+/* Whatever net answers, this ends, and only what is a socket here is touched. */
 static void tell(uint32_t changed)
 {
-	while (changed != 0) {
-		struct socket *s = io.inet[changed & ~NET_MORE];
+	for (unsigned left = NET_SOCKETS; changed != 0 && left != 0; left--) {
+		uint32_t number = changed & ~NET_MORE;
 
-		if (s != NULL)
-			watch_changed(&s->watch);
+		if (number <= NET_SOCKETS && io.inet[number] != NULL)
+			watch_changed(&io.inet[number]->watch);
 		if ((changed & NET_MORE) == 0 || net_changed(&changed) != 0)
 			return;
 	}
+}
+
+static bool is_free(uint32_t number)
+{
+	return number != 0 && number <= NET_SOCKETS && io.inet[number] == NULL;
 }
 
 void inet_notified(void)
@@ -196,6 +202,8 @@ int64_t inet_socket(uint32_t task, uint32_t type, uint32_t protocol)
 	if (protocol != 0 && protocol != own)
 		return -EPROTONOSUPPORT;
 	TRY(net_open(kind, &number));
+	if (!is_free(number))
+		return -EIO;
 	fd = inet_place(task, number, kind, type);
 	if (fd < 0)
 		inet_close(number, true);
@@ -241,8 +249,15 @@ verdict inet_connect(struct request *r, struct socket *s, struct grant to)
 
 verdict inet_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
 {
-	int64_t result = s->kept == 0 ? net_accept(s->net, &s->kept) : 0, fd;
+	int64_t result = 0, fd;
 
+	if (s->kept == 0) {
+		result = net_accept(s->net, &s->kept);
+		if (result != 0 || !is_free(s->kept))
+			s->kept = 0;
+		if (result == 0 && s->kept == 0)
+			result = -EIO;
+	}
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
 	if (result == -EWAIT)
@@ -302,7 +317,7 @@ verdict inet_send(struct request *r, struct socket *s, const struct message *m)
 			return write_broken(r, m->flags);
 		if (n < 0)
 			return settle(r, r->done > 0 ? (int64_t)r->done : n);
-		r->done += (uint64_t)n;
+		r->done += MIN((uint64_t)n, m->data.length - r->done);
 	} while (n > 0 && r->done < m->data.length);
 	return answer(r, (int64_t)r->done);
 }
@@ -335,7 +350,7 @@ verdict inet_receive(struct request *r, struct socket *s, const struct message *
 			TRY_ANSWER(r, address_copy(r, address, port, m->address));
 			return datagram_answer(r, m, n);
 		}
-		r->done += (uint64_t)n;
+		r->done += MIN((uint64_t)n, m->data.length - r->done);
 	} while (n > 0 && r->done < m->data.length && (m->flags & MSG_WAITALL) && !peek);
 	return answer(r, (int64_t)r->done);
 }
