@@ -18,7 +18,7 @@ from tests.trio import hostility
 from tests.trio.boot import Kernel
 from tests.trio.hostility import RANDOM, Orders
 
-SERVICES = ("pm", "vm", "vfs", "fs", "ram_block", "serial", "clock", "framebuffer")
+SERVICES = ("pm", "vm", "vfs", "fs", "net", "ram_block", "serial", "clock", "framebuffer")
 ALL = "server"
 #: Structure and domain: each service of micro, all as one, and two of them.
 DOMAINS = (*(("micro", each) for each in SERVICES), ("one-server", ALL), ("micro+together=vfs,fs", "vfs_fs"))
