@@ -32,6 +32,12 @@ def test_the_sentence_comes_first_and_breaks_between_its_parts_only() -> None:
     assert "against before" in solid(view.sentence)
 
 
+@pytest.mark.parametrize("figure", ["3 %", "±2 %", "1.7 %", "12 ns"])
+def test_a_figure_stays_with_its_unit(figure: str) -> None:
+    whole = figure.replace(" ", "\u00a0")
+    assert solid(f"faults {figure}, bytes") == f"faults {whole}, bytes"
+
+
 def test_a_definition_says_what_its_figures_hang_on_in_each_system() -> None:
     a, b = (
         structs.replace(

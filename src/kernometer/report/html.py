@@ -91,7 +91,7 @@ def code(text: str) -> Markup:
 
 def solid(text: str) -> str:
     """A sentence without line breaks between a number and its unit."""
-    return re.sub(r"(?<=[ ±]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", text)
+    return re.sub(r"(?<=[ ±.]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", text)
 
 
 def _css(*names: str) -> Markup:
