@@ -154,10 +154,11 @@ def test_figures_are_of_the_quiet_core_and_raw_ones_an_option_away(store: Store)
 
 
 def test_details_say_what_was_seen_at_each_row(store: Store) -> None:
-    fill(store, *(make.run(number, migrated=tuple(range(20))) for number in range(3)))
+    stored = fill(store, *(make.run(number, migrated=tuple(range(20))) for number in range(3)))
     brief, full = call(store, "show", "@last").output, call(store, "show", "@last", "--details").output
     assert len(full.splitlines()) > len(brief.splitlines())
-    assert "Flags not shown: disturbed on 1 of 1 row;" in brief
+    assert "Flags not shown: disturbed on 1 of 1 row. With their details:" in brief
+    assert f"kernometer show {stored} --details" in brief
     assert "disturbed (1 row)" in full
     assert "moved to another CPU in 20 of 20 samples" in full
 

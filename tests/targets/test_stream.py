@@ -152,8 +152,9 @@ def test_command_that_is_not_there_says_so() -> None:
 def test_command_that_may_not_be_executed_says_so(tmp_path: Path) -> None:
     file = tmp_path / "text"
     file.write_text("not a program")
-    with pytest.raises(TargetError, match="cannot be executed"), running([str(file)]):
+    with pytest.raises(TargetError, match="cannot be executed") as error, running([str(file)]):
         pass
+    assert "executable by you" in error.value.next_step
 
 
 def test_stdin_is_empty_so_that_nothing_waits_for_a_person() -> None:

@@ -209,7 +209,8 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
         yield f"kernometer show {session.id} --all"
     elif not details and (folded := [group for group in view.flags if group.folded]):
         counts = ", ".join(f"{group.title} on {group.count}" for group in folded)
-        yield f"Flags not shown: {counts} of {counted(len(figures), 'row')}; --details shows them."
+        yield f"Flags not shown: {counts} of {counted(len(figures), 'row')}. With their details:"
+        yield f"kernometer show {view.systems[0].sessions[0].id} --details"
     if details:
         yield from _hangs_on(view)
         yield from _overheads(view)

@@ -68,7 +68,10 @@ def running(
         except FileNotFoundError as error:
             raise MissingError(f"There is no {argv[0]}.", "Install it, or give its path.") from error
         except OSError as error:
-            raise TargetError(f"{argv[0]} cannot be executed: {error.strerror}.") from error
+            raise TargetError(
+                f"{argv[0]} cannot be executed: {error.strerror}.",
+                "It must be a program of this machine, executable by you, in directories that you may enter.",
+            ) from error
         watch(process.pid)
         child = Child(process)
         try:
