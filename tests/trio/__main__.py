@@ -25,6 +25,7 @@ import sys
 from pathlib import Path
 
 from kernometer.errors import KernometerError
+from kernometer.guests import lwip
 from kernometer.guests.disks import KINDS
 from kernometer.guests.trio import file_name
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, argv, boot, devices, initramfs
@@ -76,6 +77,7 @@ def kernel(given: argparse.Namespace) -> Kernel:
         f"STRUCTURE={given.structure}",
         f"SWITCHES={given.switches}",
         f"PYTHON={sys.executable}",
+        *lwip.make_words(lwip.sources(lambda text: print(text, file=sys.stderr))),
     )
     words = ("make", "--no-print-directory", "-C", str(ROOT / "trio"), *values)
     with (folder / "lock").open("w") as lock:

@@ -48,8 +48,7 @@ def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
     """A kernel that checks itself, built in `folder`. Its shares are small, so that nearly every call gives way."""
     words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
-    network = lwip.sources(print)
-    given = () if network is None else (f"LWIP={network}",)
+    given = lwip.make_words(lwip.sources(print))
     subprocess.run((*words, switches, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
     return Kernel.trio(folder / trio.file_name(structure))
 

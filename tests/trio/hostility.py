@@ -99,10 +99,9 @@ def mask(by_service: Mapping[str, int], domain: str) -> int:
 
 def built(sources: Path, folder: Path, structure: str, domain: str) -> Path:
     """A kernel whose `domain` is hostile; what is the same for all of them is compiled once."""
-    words = ["make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}"]
-    if network := lwip.sources(print):
-        words.append(f"LWIP={network}")
-    subprocess.run((*words, f"HOSTILE_FOLDER={FOLDER}"), check=True, capture_output=True, timeout=BUILD_SECONDS)
+    words = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}")
+    given = (f"HOSTILE_FOLDER={FOLDER}", *lwip.make_words(lwip.sources(print)))
+    subprocess.run((*words, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
     made = folder / f"{domain}-{file_name(structure)}"
     shutil.copy(folder / file_name(structure), made)
     return made

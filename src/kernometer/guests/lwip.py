@@ -31,6 +31,11 @@ def sources(say: suites.Say) -> Path | None:
         return None
 
 
+def make_words(network: Path | None) -> tuple[str, ...]:
+    """For Trio's make: its network of these sources; None: it has none."""
+    return () if network is None else (f"LWIP={network}",)
+
+
 def _fetched(scratch: Path) -> Path:
     """A folder in `scratch` with the parts. Raises MissingError, TargetError."""
     whole, ready = suites.source("lwip", scratch), scratch / "ready"

@@ -194,8 +194,8 @@ def build(sources: Path, folder: Path, structure: str, network: Path | None = No
     """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
 
     Writes nothing to the sources. Raises BuildError."""
-    given = () if network is None else (f"LWIP={network}",)
-    _make(sources, folder, f"STRUCTURE={structure}", f"PYTHON={sys.executable}", *given)
+    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", *lwip.make_words(network))
+    _make(sources, folder, *words)
 
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
