@@ -105,7 +105,8 @@ static int apart(unsigned kind)
 
 static const struct timespec pause_ns = { 0, 20000000 };
 
-/* Once it stays as it is: what ended before is given back by shares. */
+/* Once it stays as it is: what ended before is given back by shares. On a busy host it may stay so too early: then less
+ * is free, or more promised, than at the end. */
 static long settled(const char *name)
 {
 	long now = counter(name), before;
@@ -122,14 +123,18 @@ static long settled(const char *name)
 static int run(unsigned kind)
 {
 	int wrong = apart(kind);
-	long before, after = 0, promised = settled("promised_pages "), still;
+	long before, after = 0, promised = settled("promised_pages "), still = 0;
 
 	before = settled("free_pages ");
 	wrong |= apart(kind);
-	for (int i = 0; i < 50 && (after = counter("free_pages ")) < before; i++)
+	for (int i = 0; i < 50; i++) {
+		after = counter("free_pages ");
+		still = counter("promised_pages ");
+		if (after >= before && still <= promised)
+			break;
 		nanosleep(&pause_ns, NULL);
-	still = settled("promised_pages ");
-	wrong |= after + KEPT < before || still != promised;
+	}
+	wrong |= after + KEPT < before || still > promised;
 	printf("%s %s: free pages %ld, then %ld, promised %ld, then %ld\n", wrong ? "FAIL" : "ok", kinds[kind].name,
 	       before, after, promised, still);
 	return wrong;
