@@ -13,6 +13,8 @@ from tests.checkout import ROOT, copy_to
 from tests.docs.pages import Block, blocks
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+#: Pages whose commands compile and measure much: in their turn.
+LONG = {"docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"}
 #: Seconds for one block.
 LIMIT = 900
 
@@ -55,7 +57,10 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", [
+    pytest.param(page, id=name, marks=[pytest.mark.slow(minutes=0.5)] if name in LONG else [])
+    for page in PAGES for name in [page.relative_to(ROOT).as_posix()]
+])  # fmt: skip  # as a loop
 def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
     """Expected: block after block, in a fresh copy of the checkout. Broken: documentation of what used to be."""
     steps = [block for block in blocks(page.read_text()) if not block.skipped]

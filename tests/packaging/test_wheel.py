@@ -135,6 +135,7 @@ def boots(command: list[str], folder: Path) -> None:
     assert " of 2 faults struck" in faulty
 
 
+@pytest.mark.slow(minutes=0.7)
 def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel: Path, tmp_path: Path) -> None:
     """Expected: the command works far from any checkout, with the digest of these sources.
 
