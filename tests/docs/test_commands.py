@@ -12,7 +12,7 @@ import pytest
 from tests.checkout import ROOT, copy_to
 from tests.docs.pages import Block, blocks
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.md") for page in ROOT.glob(of))
 #: Pages whose commands compile and measure much: in their turn.
 LONG = {"docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"}
 #: Seconds for one block.
@@ -57,13 +57,12 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", [
-    pytest.param(page, id=name, marks=[pytest.mark.slow(minutes=0.5)] if name in LONG else [])
-    for page in PAGES for name in [page.relative_to(ROOT).as_posix()]
-])  # fmt: skip  # as a loop
-def test_a_page_can_be_followed(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow(minutes=0.5)) if page in LONG else page for page in PAGES]
+)
+def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     """Expected: block after block, in a fresh copy of the checkout. Broken: documentation of what used to be."""
-    steps = [block for block in blocks(page.read_text()) if not block.skipped]
+    steps = [block for block in blocks((ROOT / page).read_text()) if not block.skipped]
     if not any(block.script for block in steps):
         return
     folder = tmp_path / "checkout"

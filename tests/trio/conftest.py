@@ -45,6 +45,13 @@ def kernel(
 
 
 @pytest.fixture(scope="session")
+def network() -> None:
+    """Skips what needs it where Trio is built without."""
+    if lwip.sources(print) is None:
+        pytest.skip("lwIP's sources are not to be had")
+
+
+@pytest.fixture(scope="session")
 def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build's folder, of a copy of the sources in another place."""
     folder = tmp_path_factory.mktemp("another-place")

@@ -15,7 +15,6 @@ import pytest
 
 import idl_parse
 from idl_parse import Service
-from kernometer.guests import lwip
 from kernometer.guests.trio import file_name
 from tests.trio import hostility
 from tests.trio.boot import Kernel
@@ -127,7 +126,7 @@ def services(sources: Path) -> Mapping[str, Service]:
 
 
 @pytest.fixture(scope="module")
-def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
+def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Hostile:
     """A kernel of this structure whose domain has these orders, and knows what it may ask of the kernel. Skips of a
     kernel without network the tests of net."""
     folder = tmp_path_factory.mktemp("hostile")
@@ -135,8 +134,8 @@ def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Hostile:
     made: dict[tuple[str, str], Path] = {}
 
     def kernel(structure: str, domain: str, orders: Orders) -> Kernel:
-        if domain == "net" and lwip.sources(print) is None:
-            pytest.skip("lwIP's sources are not to be had")
+        if domain == "net":
+            request.getfixturevalue("network")
         if (structure, domain) not in made:
             made[structure, domain] = hostility.built(sources, folder, structure, domain)
         given = replace(orders, kernel=hostility.mask(masks, domain))

@@ -26,12 +26,6 @@ wget -q -O - http://127.0.0.1:8081/page || echo nobody there
 """
 
 
-@pytest.fixture
-def network() -> None:
-    if lwip.sources(print) is None:
-        pytest.skip("lwIP's sources are not to be had")
-
-
 @pytest.mark.guest
 @pytest.mark.usefixtures("network")
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)

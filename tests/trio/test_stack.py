@@ -66,7 +66,7 @@ def graph(structure: str, sources: Path, tmp_path_factory: pytest.TempPathFactor
     build = tmp_path_factory.mktemp("graph")
     network = lwip.sources(print)
     assert network is not None, "its depth is to be known too"
-    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", f"LWIP={network}"]
+    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", *lwip.make_words(network)]
     subprocess.run([*words, "CC=gcc -fcallgraph-info=su"], check=True, capture_output=True, timeout=300)
     return call_graph.read(sources, build, structure)
 

@@ -196,6 +196,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     if figures:
         yield _legend(figures, {of.better for of, _line in lines})
     codes = {tag.code for figure in figures for tag in figure.tags}
+    [session] = view.systems[0].sessions
     for group in view.flags:
         if details or (group.code in codes and not few):
             yield f"{group.letter} {group.title} ({counted(group.count, 'row')}): {group.meaning}"
@@ -203,14 +204,13 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
             yield from (f"  {item.rows}: {item.detail}" for item in group.items)
     if few:
         letters = ", ".join(f"{group.letter} {group.title}" for group in view.flags if group.code in codes)
-        [session] = view.systems[0].sessions
         yield from [f"Flags: {letters}."] if letters else []
         yield "These are the rows that people ask for first. All of them:"
         yield f"kernometer show {session.id} --all"
     elif not details and (folded := [group for group in view.flags if group.folded]):
         counts = ", ".join(f"{group.title} on {group.count}" for group in folded)
         yield f"Flags not shown: {counts} of {counted(len(figures), 'row')}. With their details:"
-        yield f"kernometer show {view.systems[0].sessions[0].id} --details"
+        yield f"kernometer show {session.id} --details"
     if details:
         yield from _hangs_on(view)
         yield from _overheads(view)

@@ -19,9 +19,12 @@ static void tell(uint32_t changed)
 	}
 }
 
-static bool is_free(uint32_t number)
+/* What net answered, with the number of a new socket: an error of net's; -EIO if it is none that can be new; or 0. */
+static int64_t of_new(int64_t result, uint32_t number)
 {
-	return number != 0 && number <= NET_SOCKETS && io.inet[number] == NULL;
+	if (result < 0)
+		return result;
+	return number != 0 && number <= NET_SOCKETS && io.inet[number] == NULL ? 0 : -EIO;
 }
 
 void inet_notified(void)
@@ -194,16 +197,15 @@ static int64_t inet_place(uint32_t task, uint32_t number, uint32_t type, uint32_
 
 int64_t inet_socket(uint32_t task, uint32_t type, uint32_t protocol)
 {
-	uint32_t kind = type & SOCK_TYPE_MASK, own = kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP, number;
-	int64_t fd;
+	uint32_t kind = type & SOCK_TYPE_MASK, own = kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP, number = 0;
+	int64_t result, fd;
 
 	if (kind != SOCK_STREAM && kind != SOCK_DGRAM)
 		return -ESOCKTNOSUPPORT;
 	if (protocol != 0 && protocol != own)
 		return -EPROTONOSUPPORT;
-	TRY(net_open(kind, &number));
-	if (!is_free(number))
-		return -EIO;
+	result = net_open(kind, &number);
+	TRY(of_new(result, number));
 	fd = inet_place(task, number, kind, type);
 	if (fd < 0)
 		inet_close(number, true);
@@ -250,13 +252,12 @@ verdict inet_connect(struct request *r, struct socket *s, struct grant to)
 verdict inet_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
 {
 	int64_t result = 0, fd;
+	uint32_t number = 0;
 
 	if (s->kept == 0) {
-		result = net_accept(s->net, &s->kept);
-		if (result != 0 || !is_free(s->kept))
-			s->kept = 0;
-		if (result == 0 && s->kept == 0)
-			result = -EIO;
+		result = net_accept(s->net, &number);
+		result = of_new(result, number);
+		s->kept = result == 0 ? number : 0;
 	}
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
