@@ -53,3 +53,13 @@ def test_a_kernel_from_a_file_has_no_headers(mirror: Repository, tmp_path: Path)
     assert mirror.url
     with pytest.raises(UsageError, match="is not a Linux from packages"):
         headers.modules(guest("/boot/vmlinuz", ""), source(tmp_path), (), silently)
+
+
+@pytest.mark.parametrize("release", ["6.8.0-151-generic", "6.1.0-1-arm64"])
+def test_a_kernel_of_another_distribution_or_architecture_is_refused_at_once(
+    mirror: Repository, tmp_path: Path, release: str
+) -> None:
+    """Expected: the reason. Broken: a download, and then the advice to add the guest again."""
+    assert mirror.url
+    with pytest.raises(UsageError, match="Debian's headers for amd64 alone"):
+        headers.modules(guest(f"linux-image-{release}", release), source(tmp_path), (), silently)

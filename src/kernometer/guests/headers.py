@@ -28,13 +28,18 @@ def modules(guest: store.Guest, source: Path, wanted: Sequence[str], say: Say) -
     """The module of the file `source`, and the guest's own modules `wanted` with their dependencies: name to content.
 
     The first call for a guest and a source downloads some 85 MB. Raises UsageError for a kernel that is not from
-    Debian's packages, MissingError for a missing program or package, BuildError if the module does not build.
+    Debian's packages for amd64, MissingError for a missing program or package, BuildError if the module does not build.
     """
     made = guest.manifest
     if not made.package.startswith(_IMAGE) or not made.release:
         raise UsageError(
             f"{guest.name} is not a Linux from packages: there are no headers to build a module against.",
             "Use a guest of 'kernometer guest add linux 6.1'.",
+        )
+    if not _FLAVOUR.search(made.release):
+        raise UsageError(
+            f"{guest.name} is {made.release}: modules are built against Debian's headers for amd64 alone.",
+            "Use a guest that was added on Debian: 'kernometer guest add linux 6.1'.",
         )
     key = sha256("\0".join((guest.image, *wanted, sha256(source.read_bytes()))).encode())
     folder = kept(cache_folder() / "modules" / key[:24], lambda scratch: _made(guest, source, wanted, scratch, say))
