@@ -50,6 +50,16 @@ def test_names_of_one_result(three: tuple[Store, list[Path]], name: str, place: 
     assert store.load(name).session.id == paths[place].stem
 
 
+def test_a_target_is_told_from_a_result_that_is_not_there(store: Store) -> None:
+    for name, command in (("qemu:trio-mono", "kernometer run --on qemu:trio-mono"), ("nothing", "kernometer run")):
+        with pytest.raises(ResultError) as refused:
+            store.resolve(name)
+        assert f"'{command}' measures" in refused.value.next_step
+    with pytest.raises(ResultError) as refused:
+        store.resolve_set("label:nothing")
+    assert "--on" not in refused.value.next_step
+
+
 def test_a_set_is_named_by_its_label(three: tuple[Store, list[Path]]) -> None:
     store, paths = three
     assert store.resolve_set("label:old") == (paths[2], paths[0])

@@ -257,9 +257,10 @@ class Store:
         if not matching:
             if Path(name).is_file():
                 return Path(name)
+            on = f" --on {shown}" if ":" in name else ""  # a target
             raise ResultError(
                 f"No result in {self.folder} has the id or the label {shown!r}.",
-                "'kernometer list' shows what is stored; 'kernometer run' measures.",
+                f"'kernometer list' shows what is stored; 'kernometer run{on}' measures.",
             )
         some = ", ".join(printable(one.id, 60) for one in matching[:5]) + (", …" if len(matching) > 5 else "")
         raise ResultError(f"{len(matching)} results begin with {shown!r}: {some}.", "Give more of the id.")
