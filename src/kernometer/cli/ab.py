@@ -176,7 +176,7 @@ def command(
             return
         tell_notes(env, by, *targets)
         rounds = blocks if by == "time" else 1  # counts do not vary: one block is enough
-        with progress(env, 2 * rounds * plan.units, plan.silence) as listen:
+        with progress(env, 2 * rounds * plan.units, silence=plan.silence) as listen:
             paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
     results = (env.store().read(paths[0]), env.store().read(paths[1]))
     names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")

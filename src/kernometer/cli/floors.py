@@ -111,7 +111,7 @@ def _measure(env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str, jo
     from kernometer.cli.progress import progress
     from kernometer.results.store import read_file
 
-    with progress(env, len(targets) * plan.units, plan.silence) as listen:
+    with progress(env, len(targets) * plan.units, silence=plan.silence) as listen:
         here = Here(targets, env.store(), label, listen, jobs)
         outcomes = measure_cells(plan, [target.name for target in targets], here, label)
     tell_errors(env, outcomes)

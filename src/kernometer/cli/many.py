@@ -138,7 +138,7 @@ def _by_scheduler(
     plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=of.profiled)
     finished = _finished(env.store(), plan, of)
     with (
-        progress(env, _units_left(specs, plan, of, finished), plan.patience) as listen,
+        progress(env, *_left(specs, plan, of, finished), silence=plan.patience) as listen,
         workers_of(of.scheduler, by, env.store(), of.label, listen) as workers,
     ):
         outcomes = measure_cells(plan, specs, workers, of.label, of.boots, finished)
@@ -151,11 +151,12 @@ def _finished(store: Store, plan: Plan, of: Rounds) -> Finished:
     return finished(store, of.label, plan) if of.resume else {}
 
 
-def _units_left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) -> int:
-    """What progress counts, at least."""
+def _left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) -> tuple[int, float]:
+    """What progress counts, at least: runs, and seconds of sessions that measure as much as they have time for."""
     rounds = of.boots if plan.by == "time" else 1
     there = sum(min(rounds, len(paths)) for (target, _host), paths in finished.items() if target in targets)
-    return max(0, rounds * len(targets) - there) * plan.units
+    sessions = max(0, rounds * len(targets) - there)
+    return sessions * plan.units, sessions * plan.effort.budget
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
@@ -177,7 +178,7 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
     store = env.store()
     names = [target.name for target in targets]
     finished = _finished(store, plan, of)
-    with progress(env, _units_left(names, plan, of, finished), plan.silence) as listen:
+    with progress(env, *_left(names, plan, of, finished), silence=plan.silence) as listen:
         here = Here(targets, store, of.label, listen, of.jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, names, here, of.label, of.boots, finished)
     return _told(env, outcomes, beside, of.label)

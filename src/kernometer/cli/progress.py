@@ -33,12 +33,12 @@ TELLING_SHARE = 0.1
 def measured(env: Env, plan: Plan, target: Target, label: str) -> Path:
     """Measures a session with progress, after the target's notes; its file in the store."""
     tell_notes(env, plan.by, target)
-    with progress(env, plan.units, plan.silence, plan.effort.budget) as listen:
+    with progress(env, plan.units, plan.effort.budget, silence=plan.silence) as listen:
         return measure(plan, target, env.store(), label, listen)
 
 
 @contextmanager
-def progress(env: Env, steps: int, silence: float, budget: float = 0.0) -> Iterator[Callable[[AnyRecord], None]]:
+def progress(env: Env, steps: int, budget: float = 0.0, *, silence: float) -> Iterator[Callable[[AnyRecord], None]]:
     """Returns a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
 
     Failed rows are printed at once, above the bar, and so is a target without output, which is given up after
@@ -148,7 +148,8 @@ def _on_stream(env: Env, steps: int, budget: float) -> Callable[[AnyRecord], Non
         if now - last >= LINE_SECONDS and done:
             last = now
             if budget > 0:
-                env.say(f"measured {done} runs, at most {max(0.0, start + budget - now):.0f} s left")
+                left = start + budget - now
+                env.say(f"measured {done} runs" + (f", about {left:.0f} s left" if left > 0 else ""))
             else:
                 left = (now - start) / done * max(0, steps - done)
                 told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps else ""
