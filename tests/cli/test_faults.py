@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from kernometer.__main__ import main
-from kernometer.errors import Status
+from kernometer.errors import Status, UsageError
 from kernometer.faults.outcomes import Found, outcome
 from kernometer.faults.records import Header, Record, line
 from tests.faults import make
+
+command = importlib.import_module("kernometer.cli.faults")  # the package has the command of that name
 
 
 @pytest.fixture
@@ -42,6 +46,17 @@ def campaign(tmp_path: Path) -> Path:
 def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
     assert main(["faults", *words]) == Status.USAGE
     assert said in capsys.readouterr().err
+
+
+def test_a_campaign_that_cannot_begin_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refused(*_: object) -> Iterator[Header | Record]:
+        raise UsageError("no place")
+        yield
+
+    monkeypatch.setattr(command, "_targets", lambda *_, **__: [])
+    monkeypatch.setattr(command, "_runs", refused)
+    assert main(["--store", str(tmp_path), "faults", "--on", "qemu:trio-micro"]) == Status.USAGE
+    assert [*tmp_path.rglob("*")] == []
 
 
 def test_a_file_of_another_sort_is_an_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ def figure(run: Record) -> float:
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.5)
 def test_two_boots_with_disks_count_the_same(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: equality, samples and events and all, and a figure of every row by path. Broken: something on a disk
     or in its driver depends on time or chance."""
@@ -103,6 +104,7 @@ def test_a_kernel_without_a_driver_has_a_reason_in_the_result(
     ],
     ids=["cut", "too-large", "empty"],
 )
+@pytest.mark.slow(minutes=0.2)
 def test_a_disk_that_cannot_be_made_is_inits_error(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch, form: Any, words: str
 ) -> None:

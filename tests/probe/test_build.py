@@ -33,6 +33,11 @@ SINGLE = {
     "gcc warnings, one file": ("gcc", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
     "clang warnings, one file": ("clang", "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O2"),
 }
+#: These in each run, the others in their turn.
+ALWAYS = {"gcc -O0", "gcc -O2", "clang -O2", "tcc, one file", "musl static, one file"}
+BUILDS = [
+    name if name in ALWAYS else pytest.param(name, marks=pytest.mark.slow(minutes=0.4)) for name in (*SEPARATE, *SINGLE)
+]
 #: Workloads whose readers take what has come by a stream or a pipe, in as many pieces as that takes.
 PIECES = ("ipc/unix-bw", "ipc/tcp-bw", "sh/script-")
 #: Every row a few times over, the same number in each build: no calibration, no stopping rule.
@@ -82,7 +87,7 @@ def header(probe: Path) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", [*SEPARATE, *SINGLE])
+@pytest.mark.parametrize("name", BUILDS)
 def test_it_builds_without_a_warning_and_measures(builds: Any, name: str) -> None:
     """Expected: the registry, and two rows measured. Broken: a compiler or a C library is lost unnoticed."""
     probe = builds(name)
@@ -97,7 +102,7 @@ def test_it_builds_without_a_warning_and_measures(builds: Any, name: str) -> Non
     assert not [record for record in measured if record["type"] == "error"]
 
 
-@pytest.mark.parametrize("name", [*SEPARATE, *SINGLE])
+@pytest.mark.parametrize("name", BUILDS)
 def test_every_build_has_the_same_registry_and_digest(builds: Any, name: str) -> None:
     """Expected: definitions and source digest do not depend on how it was built."""
     reference = builds("gcc -O2")
@@ -134,7 +139,7 @@ def counts(probe: Path) -> dict[str, dict[str, Any]]:
     return {record["row"]: {**record, **counted.get(record["row"], {})} for record in found if record["type"] == "run"}
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=pytest.mark.slow(minutes=0.5))])
 def test_the_optimiser_deleted_no_work(builds: Any, compiler: str) -> None:
     """Expected: row by row -O2 counts what -O0 counts. Broken: an operation is hoisted out of its loop, or gone.
 

@@ -54,7 +54,7 @@ RINGS_OF_PROCESSES = {
         }
     ): 4,
 }
-STRUCTURES = ["mono", *(pytest.param(each, marks=pytest.mark.slow(minutes=1)) for each in ("hybrid", "micro"))]
+STRUCTURES = [pytest.param(each, marks=pytest.mark.slow(minutes=1)) for each in ("mono", "hybrid", "micro")]
 
 
 def rings_of(structure: str) -> dict[frozenset[str], int]:

@@ -171,19 +171,22 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
 
 def _kept(env: Env, wanted: Wanted) -> Path:
-    """Runs the campaign; its file in the store, which grows with each fault."""
+    """Runs the campaign; its file in the store, which grows with each fault. One that cannot begin leaves none."""
     from datetime import UTC, datetime
+    from itertools import chain
 
     from kernometer.faults.records import Record, line
     from kernometer.results.store import default_folder
 
     folder = (env.store_folder or default_folder()) / "faults"
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
+    runs = _runs(wanted, env.say)
+    first = next(runs)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             name = ""
-            for one in _runs(wanted, env.say):
+            for one in chain([first], runs):
                 file.write(line(one))
                 file.flush()
                 if not isinstance(one, Record):

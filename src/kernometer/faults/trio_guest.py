@@ -39,6 +39,8 @@ from kernometer.targets.stream import shown
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
 #: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 20.0, 4.0, 0.02
+#: The same of the emulator's while it counts each instruction, which takes some ten times as long.
+COUNTING_SECONDS = 400.0
 LOOK_SECONDS = 0.25
 #: Or if the emulator has computed for so long, many times as long as without a fault: it goes on, and too slowly.
 WHOLE_SECONDS = 60.0
@@ -110,17 +112,21 @@ class TrioGuest:
     def __exit__(self, *_: object) -> None:
         self._held.close()
 
-    def count(self) -> Seen:
-        """A run without a fault, slow, in which every instruction is counted: `executed`."""
+    def count(self) -> None:
+        """A run without a fault, slow, in which every instruction is counted: `executed`.
+
+        Raises TargetError if it does not end: then nothing would have been passed.
+        """
         with self._folder() as folder:
             shown = self._run(folder, None, counting=True)
+            if shown.ended != "finished":
+                raise TargetError(f"{self.name}: the run that counts instructions is {shown.ended}.", "", shown.console)
             trace = booting.trace_of(folder)
         by_image = {}
         for name, one in self._linked.items():
             if one.image.name not in by_image:
                 by_image[one.image.name] = linked.counts(trace, one.image)
             self.executed[name] = by_image[one.image.name]
-        return shown
 
     def passed(self, service: str) -> Mapping[int, int]:
         """How often each instruction of a service's code was executed without a fault: by offset."""
@@ -185,7 +191,8 @@ class TrioGuest:
                 self._inject(at, fault, process)
             else:
                 at.proceed()
-            ended = _watched(process, folder, ask, until, math.inf if counting else WHOLE_SECONDS)
+            limits = (COUNTING_SECONDS, math.inf) if counting else (BUSY_SECONDS, WHOLE_SECONDS)
+            ended = _watched(process, folder, ask, until, *limits)
             with suppress(LostError):
                 ask.execute("quit")
             with suppress(subprocess.TimeoutExpired):
@@ -223,10 +230,15 @@ class TrioGuest:
             address, data = address + len(piece), data[len(piece) :]
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline, whole: float) -> Ended:
-    """Waits for the end of a run, at most `whole` seconds of processor time. Raises TargetError if its time is up."""
+def _watched(
+    process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline, busy: float, whole: float
+) -> Ended:
+    """Waits for the end of a run, at most `busy` seconds of processor time without output, and `whole` in all.
+
+    Raises TargetError if its time is up.
+    """
     printed = -1
-    quiet = _Quiet()
+    quiet = _Quiet(busy)
     while True:
         stopped = process.poll() is not None  # before reading, so that the last output is read
         size = (folder / BULK).stat().st_size
@@ -237,7 +249,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
         if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or emulated.computed(process.pid) > whole:
             return "hung"
         if size != printed:
-            printed, quiet = size, _Quiet()
+            printed, quiet = size, _Quiet(busy)
         elif quiet.too_long(process.pid, ask):
             return "hung"
         if until.passed:
@@ -248,7 +260,8 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until
 class _Quiet:
     """A time in which the guest's programs print nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, busy: float) -> None:
+        self._busy = busy
         self._look = Deadline.after(LOOK_SECONDS)
         self._began: tuple[float, float] | None = None
         self._idle: tuple[Deadline, float] | None = None
@@ -261,7 +274,7 @@ class _Quiet:
         began = self._began = self._began or (computed, clock)
         if self._idle is None or computed - self._idle[1] > IDLE_SHARE * IDLE_SECONDS:
             self._idle = Deadline.after(IDLE_SECONDS), computed
-        return clock - began[1] > GUEST_SECONDS or computed - began[0] > BUSY_SECONDS or self._idle[0].passed
+        return clock - began[1] > GUEST_SECONDS or computed - began[0] > self._busy or self._idle[0].passed
 
 
 def _clock(ask: Monitor) -> float:
