@@ -77,7 +77,7 @@ def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None
             "local is neither Trio nor GNU Mach",
         ),
         (("run", "--on", "wrap:false", ROW), 3, "never began"),
-        (("run", "--on", "local:-Dint=", ROW), 4, "does not compile"),
+        (("run", "--on", "local:-fno-such-flag", ROW), 4, "does not compile"),
         (("run", "--on", "qemu:linux-0.99", ROW, "--by", "path"), 6, "guest add"),
         (("compare", "@last"), 2, "two different results"),
         (("compare", "@last", "@1"), 5, "There is no @"),
