@@ -48,14 +48,17 @@ def test_bad_words_are_refused(capsys: pytest.CaptureFixture[str], words: tuple[
     assert said in capsys.readouterr().err
 
 
-def test_a_campaign_that_cannot_begin_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_campaign_that_cannot_begin_leaves_no_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def refused(*_: object) -> Iterator[Header | Record]:
         raise UsageError("no place")
         yield
 
-    monkeypatch.setattr(command, "_targets", lambda *_, **__: [])
+    monkeypatch.setattr(command, "_targets", lambda *_, **__: ["a guest"])
     monkeypatch.setattr(command, "_runs", refused)
     assert main(["--store", str(tmp_path), "faults", "--on", "qemu:trio-micro"]) == Status.USAGE
+    assert "no place" in capsys.readouterr().err
     assert [*tmp_path.rglob("*")] == []
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.checkout import ROOT, copy_to
 from tests.docs.pages import Block, blocks
+from tests.turns import in_turn
 
 PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.md") for page in ROOT.glob(of))
 #: Pages whose commands compile and measure much: in their turn.
@@ -57,9 +58,7 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.slow(minutes=0.5)) if page in LONG else page for page in PAGES]
-)
+@pytest.mark.parametrize("page", in_turn(PAGES, 0.5, always={*PAGES} - {*LONG}))
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     """Expected: block after block, in a fresh copy of the checkout. Broken: documentation of what used to be."""
     steps = [block for block in blocks((ROOT / page).read_text()) if not block.skipped]

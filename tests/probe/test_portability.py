@@ -18,6 +18,7 @@ import pytest
 from kernometer.stats.flags import COARSE_STEP
 from scripts import portability
 from scripts.portability import BUILDS, NOT_RUN, ROOT, Outcome
+from tests.turns import in_turn
 
 PROBE = ROOT / "probe"
 PAGE = (ROOT / "docs/portability.md").read_text()
@@ -251,13 +252,7 @@ def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Pa
 # systems that are not here -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "macos-x86-64",
-        *(pytest.param(name, marks=pytest.mark.slow(minutes=0.1)) for name in NOT_RUN if name != "macos-x86-64"),
-    ],
-)
+@pytest.mark.parametrize("name", in_turn(NOT_RUN, 0.1, always=["macos-x86-64"]))
 def test_the_probe_compiles_and_links_for_a_system_that_is_not_here(name: str, tmp_path: Path) -> None:
     """Expected: no warning, every symbol found. Broken: the one file holds a header's text where only Linux reads it;
     assembly names a symbol without the underscore of macOS."""

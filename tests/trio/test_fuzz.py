@@ -12,7 +12,8 @@ import pytest
 from tests.trio import fuzzing
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings
-from tests.trio.partitions import MONO_AND_IN_TURN, in_turn
+from tests.trio.partitions import MONO_AND_IN_TURN, PARTITIONS
+from tests.turns import in_turn
 
 pytestmark = pytest.mark.guest
 
@@ -54,7 +55,7 @@ def test_random_sequences_keep_what_they_promise(
     assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
-@pytest.mark.parametrize("kernel", in_turn(0.5, "micro"), indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.5, always=["micro"]), indirect=True)
 def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected and broken: as above."""
     seed = pytestconfig.option.slow_seed

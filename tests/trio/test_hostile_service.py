@@ -19,6 +19,7 @@ from kernometer.guests.trio import file_name
 from tests.trio import hostility
 from tests.trio.boot import Kernel
 from tests.trio.hostility import FATAL, LIES, RANDOM, REFUSED, Orders, Seen
+from tests.turns import in_turn
 
 pytestmark = pytest.mark.guest
 
@@ -162,14 +163,7 @@ def others_are_well(seen: Seen, lost: tuple[str, ...]) -> None:
         assert not {"hung for good", "WRONG"} & set(seen.rounds[which].values()), seen.ended
 
 
-@pytest.mark.parametrize(
-    "service",
-    [
-        "fs",
-        "vm",
-        *(pytest.param(each, marks=pytest.mark.slow(minutes=0.2)) for each in MICRO if each not in ("fs", "vm")),
-    ],
-)
+@pytest.mark.parametrize("service", in_turn(MICRO, 0.2, always=["fs", "vm"]))
 def test_what_a_service_has_no_right_to_is_refused(
     hostile: Hostile, services: Mapping[str, Service], service: str
 ) -> None:
@@ -296,14 +290,7 @@ def day() -> int:
     return int(datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d"))
 
 
-@pytest.mark.parametrize(
-    "service",
-    [
-        "fs",
-        "vm",
-        *(pytest.param(each, marks=pytest.mark.slow(minutes=0.2)) for each in MICRO if each not in ("fs", "vm")),
-    ],
-)
+@pytest.mark.parametrize("service", in_turn(MICRO, 0.2, always=["fs", "vm"]))
 def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
     seed = day()

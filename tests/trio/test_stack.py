@@ -12,6 +12,7 @@ import pytest
 from kernometer.guests import lwip
 from tests.trio import call_graph
 from tests.trio.call_graph import Graph
+from tests.turns import in_turn
 
 #: What entry.S pushes before the first function.
 ENTRY = 22 * 8
@@ -54,7 +55,7 @@ RINGS_OF_PROCESSES = {
         }
     ): 4,
 }
-STRUCTURES = [pytest.param(each, marks=pytest.mark.slow(minutes=1)) for each in ("mono", "hybrid", "micro")]
+STRUCTURES = in_turn(("mono", "hybrid", "micro"), 1)
 
 
 def rings_of(structure: str) -> dict[frozenset[str], int]:

@@ -13,8 +13,9 @@ from idl_parse import Service, Wrong
 from kernometer.errors import BuildError
 from kernometer.guests import trio
 from tests.trio.boot import Kernel, boot, initramfs
-from tests.trio.partitions import EXPECTED_TO_FAIL, PARTITIONS, in_turn
+from tests.trio.partitions import EXPECTED_TO_FAIL, PARTITIONS
 from tests.trio.questions import failed_questions
+from tests.turns import in_turn
 
 ROOT = Path(__file__).parents[2] / "trio"
 NAMED = ROOT / "config" / "structures"
@@ -195,7 +196,7 @@ a child ended with 3
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("kernel", in_turn(0.3, "micro"), indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.3, always=["micro"]), indirect=True)
 def test_a_shell_runs_in_every_structure(kernel: Kernel) -> None:
     """Expected: what it prints, its status, and the machine is off. Broken: a call that one structure answers
     otherwise, or never."""

@@ -39,7 +39,7 @@ from kernometer.targets.stream import shown
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
 #: or in which the emulator has next to nothing to compute.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 20.0, 4.0, 0.02
-#: The same of the emulator's while it counts each instruction, which takes some ten times as long.
+#: In place of BUSY_SECONDS where the emulator counts each instruction, which is far slower.
 COUNTING_SECONDS = 400.0
 LOOK_SECONDS = 0.25
 #: Or if the emulator has computed for so long, many times as long as without a fault: it goes on, and too slowly.

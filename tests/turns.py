@@ -1,0 +1,14 @@
+"""Parameters of a slow test: some in each run of `make test`, the others in their turn (tests/conftest.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def in_turn(names: Iterable[str], minutes: float, *, always: Collection[str] = ()) -> list[Any]:
+    """`minutes`: what one of the others takes on two cores."""
+    slow = pytest.mark.slow(minutes=minutes)
+    return [name if name in always else pytest.param(name, marks=slow) for name in names]
