@@ -77,6 +77,16 @@ def test_a_count_that_does_not_end_is_an_error(guests: tuple[TrioGuest, ...], mo
         guests[0].count()
 
 
+def test_a_run_that_is_to_end_does_so(guests: tuple[TrioGuest, ...]) -> None:
+    """Broken: Ctrl-C waits for a guest that hangs."""
+    guests[0].stopping.set()
+    try:
+        with pytest.raises(TargetError, match="not done"):
+            guests[0].run(None)
+    finally:
+        guests[0].stopping.clear()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fault_strikes_at_the_same_place_of_both(
     guests: tuple[TrioGuest, ...], usual: tuple[Found, ...], kind: Kind

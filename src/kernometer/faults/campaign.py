@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -107,19 +108,29 @@ def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int,
         shown = found(seen)
         return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
 
-    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.name, say)
+    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.name, guest.stopping, say)
 
 
 def in_parallel(
-    run: Callable[[int, Fault], Record], of: Sequence[tuple[int, Fault]], jobs: int, name: str, say: Say
+    run: Callable[[int, Fault], Record],
+    of: Sequence[tuple[int, Fault]],
+    jobs: int,
+    name: str,
+    stopping: threading.Event,
+    say: Say,
 ) -> Iterator[Record]:
-    """The records of runs of the guest `name`, in the faults' order; a run that fails TRIALS times has none."""
+    """The records of runs of the guest `name`, in the faults' order; a run that fails TRIALS times has none.
+
+    Who leaves in the middle, as by Ctrl-C, sets `stopping`, which ends the runs under way.
+    """
 
     def one(numbered: tuple[int, Fault]) -> Record | None:
         for trial in range(TRIALS):
             try:
                 return run(*numbered)
             except TargetError as error:
+                if stopping.is_set():
+                    break
                 if trial == TRIALS - 1:
                     say(f"{name}: fault {numbered[0]} could not be run: {error.text}")
         return None
@@ -127,6 +138,9 @@ def in_parallel(
     with ThreadPoolExecutor(jobs) as pool:
         try:
             yield from filter(None, pool.map(one, of))
+        except BaseException:
+            stopping.set()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

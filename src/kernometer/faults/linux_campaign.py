@@ -59,13 +59,13 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             yield first
             once = partial(_record, linux, normal, panic_on_oops=False)
             again: list[tuple[int, Fault]] = []
-            for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, say):
+            for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, linux.stopping, say):
                 yield one
                 if oopsed(one.found):
                     again.append((one.number, one.fault))
             yield msgspec.structs.replace(first, target=target.name + PANICS, count=len(again))
             with_panic = partial(_record, linux, normal, panic_on_oops=True)
-            yield from in_parallel(with_panic, again, wanted.jobs, target.name, say)
+            yield from in_parallel(with_panic, again, wanted.jobs, target.name, linux.stopping, say)
 
 
 def _record(linux: Linux, normal: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:

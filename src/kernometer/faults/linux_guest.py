@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
@@ -75,6 +76,7 @@ class Linux:
     seed: int = 1
     operations: int = 200
     say: Say = print
+    stopping: threading.Event = field(default_factory=threading.Event)  #: ends the runs under way
     _held: ExitStack = field(default_factory=ExitStack)
     _disks: dict[str, bytes] = field(default_factory=dict, repr=False)
     _initrd: bytes = field(default=b"", repr=False)
@@ -185,14 +187,17 @@ class Linux:
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored"), folder, 1) as (process, sockets):
             saving.restore(sockets[0], until)
-            ended = _watched(process, folder, until, QUIET_SECONDS if words or worker is not None else SORTING_SECONDS)
+            quiet = QUIET_SECONDS if words or worker is not None else SORTING_SECONDS
+            ended = _watched(process, folder, until, self.stopping, quiet)
         return tuple(_lines(folder / BULK)), ended
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, quiet: float) -> Ended:
+def _watched(
+    process: subprocess.Popen[bytes], folder: Path, until: Deadline, stopping: threading.Event, quiet: float
+) -> Ended:
     """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output.
 
-    Raises TargetError for too much output, or if its time is up.
+    Raises TargetError for too much output, if its time is up, or it is to end.
     """
     outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
     printed, at_print = -1, 0.0
@@ -209,7 +214,7 @@ def _watched(process: subprocess.Popen[bytes], folder: Path, until: Deadline, qu
         if stopped or computed - at_print > quiet:
             panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
             return "panic" if panicked else "stopped" if stopped else "quiet"
-        if until.passed:
+        if until.passed or stopping.is_set():
             raise TargetError("A guest with a fault was not done when its time was up.")
         time.sleep(POLL_SECONDS)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import mmap
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -71,6 +72,7 @@ class TrioGuest:
     operations: int
     device: str = PLAIN
     say: Say = print
+    stopping: threading.Event = field(default_factory=threading.Event)  #: ends the runs under way
     executed: dict[str, Mapping[int, int]] = field(default_factory=dict)  #: by service: address to count
     _held: ExitStack = field(default_factory=ExitStack)
     _linked: dict[str, Linked] = field(default_factory=dict)
@@ -192,7 +194,7 @@ class TrioGuest:
             else:
                 at.proceed()
             limits = (COUNTING_SECONDS, math.inf) if counting else (BUSY_SECONDS, WHOLE_SECONDS)
-            ended = _watched(process, folder, ask, until, *limits)
+            ended = _watched(process, folder, ask, until, self.stopping, *limits)
             with suppress(LostError):
                 ask.execute("quit")
             with suppress(subprocess.TimeoutExpired):
@@ -231,11 +233,17 @@ class TrioGuest:
 
 
 def _watched(
-    process: subprocess.Popen[bytes], folder: Path, ask: Monitor, until: Deadline, busy: float, whole: float
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    ask: Monitor,
+    until: Deadline,
+    stopping: threading.Event,
+    busy: float,
+    whole: float,
 ) -> Ended:
     """Waits for the end of a run, at most `busy` seconds of processor time without output, and `whole` in all.
 
-    Raises TargetError if its time is up.
+    Raises TargetError if its time is up, or it is to end.
     """
     printed = -1
     quiet = _Quiet(busy)
@@ -252,7 +260,7 @@ def _watched(
             printed, quiet = size, _Quiet(busy)
         elif quiet.too_long(process.pid, ask):
             return "hung"
-        if until.passed:
+        if until.passed or stopping.is_set():
             raise TargetError("A guest with a fault was not done when its time was up.")
         time.sleep(POLL_SECONDS)
 
