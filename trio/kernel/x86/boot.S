@@ -88,8 +88,8 @@ boot_high:
 boot_directory:
 	.skip 4096
 
-	.section .bss
-	.align 16
+	.section .boot_stack, "aw", @nobits
+	.align 4096
 	.globl boot_stack, boot_stack_end
 boot_stack:
 	.skip 16384

@@ -13,7 +13,7 @@
 _Static_assert(REACH(1) % STACK_STRIDE == 0, "a stack's entries are in one table");
 
 /* From the linker script, whole pages. */
-extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], image_end[];
+extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], data_end[], boot_stack[], image_end[];
 
 uint64_t kernel_root;
 
@@ -58,7 +58,8 @@ void kernel_map_start(void)
 	map_physical();
 	map_image(text_begin, text_end, 0);
 	map_image(rodata_begin, rodata_end, PAGE_NO_EXECUTE);
-	map_image(data_begin, image_end, PAGE_WRITE | PAGE_NO_EXECUTE);
+	map_image(data_begin, data_end, PAGE_WRITE | PAGE_NO_EXECUTE);
+	map_image(boot_stack, image_end, PAGE_WRITE | PAGE_NO_EXECUTE);
 
 	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
 	cpu_set_cr3(kernel_root);
@@ -78,7 +79,7 @@ void kernel_half_clear(uint64_t *table)
 	table[ENTRY_OF(KERNEL_BASE, 3)] = 0;
 }
 
-/* The page below a stack is never mapped: an overflow is a fault, not another's data. */
+/* The page below a stack, the first one too, is never mapped: an overflow is a fault, not another's data. */
 uint64_t kernel_stack_lowest(uint32_t task)
 {
 	return STACKS_BASE + task * STACK_STRIDE + PAGE;
