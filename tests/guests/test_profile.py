@@ -140,6 +140,16 @@ def test_a_fault_is_counted_twice_and_an_interrupt_is_between() -> None:
     assert sum(line.count for line in made.lines if line.kernel) == 6
 
 
+def test_a_tick_may_come_as_soon_as_a_fault_is_handled() -> None:
+    """A call has no page for its return address; a tick comes with the return to it. Expected: the attempt is known.
+    Broken: the return to the tick's handler is taken for one to where the call goes."""
+    [first], call, called = plain(USER, 1), (USER + 4, 5, Flow.CALL), (USER + 0x40, 1, Flow.RETURN)
+    steps = [CLOCK, first, *handled(FAULT), first, call, *handled(FAULT), *handled(TICK), call, called]
+    steps += to_the_clock(USER + 9)
+    made = profiled(steps, len(steps) - 3)
+    assert (made.repeated, made.rest, made.without_stacks) == (2, 0, "")
+
+
 @pytest.mark.parametrize(("by", "repeated"), [(FAULT, 1), (TICK, 0)])
 def test_a_string_instruction_is_interrupted_or_faults(by: int, repeated: int) -> None:
     """Expected: by the handler's entry, which elsewhere was a fault's or a tick's. Broken: its address is the same

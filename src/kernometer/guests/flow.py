@@ -3,7 +3,8 @@ stack of calls of each. Pure.
 
 An exception or interrupt shows where the next instruction is neither the following one nor a jump's target. If the
 processor later returns to the same instruction, that one faulted: its attempt is a step of the trace, and not an
-instruction of the guest's clock. If it returns to the following one, an interrupt came between.
+instruction of the guest's clock. If it returns to the following one, an interrupt came between. One that comes with the
+return itself is not told from what was returned from.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, ag
     import numpy as np
 
     of, steps = trace.instructions, trace.steps
-    address, flow = of["address"][steps], of["flow"][steps]
+    address, flow, kernel = of["address"][steps], of["flow"][steps], of["kernel"][steps]
     following, after = address + of["size"][steps], np.roll(address, -1)
     elsewhere = (after != following) & ~((flow == Flow.REPEAT) & (after == address))
     elsewhere[-1] = False
@@ -73,7 +74,7 @@ def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, ag
             here.remove(begin)
             break
         else:
-            if here and goes[here[-1]]:  # it went where no page was
+            if here and goes[here[-1]] and kernel[here[-1]] == kernel[at + 1]:  # it went where no page was
                 here.pop()
 
     def handlers(of_these: Iterable[int]) -> set[int]:
