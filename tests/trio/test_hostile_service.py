@@ -7,6 +7,7 @@ after. In hybrid a service is a thread of the kernel's, in its address space: th
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -154,8 +155,10 @@ def attacked(hostile: Hostile, service: str, orders: Orders, seconds: float = 12
 
 
 def others_are_well(seen: Seen, lost: tuple[str, ...]) -> None:
-    """In each round all is done that does not need the service; what does is done, or an error, or was ended."""
+    """In each round all is done that does not need the service; what does is done, or an error, or was ended. What the
+    kernel prints is text."""
     assert PANIC not in str(seen.ended), seen.ended
+    assert re.findall(r"trio: .*[^ -~\r\n].*", str(seen.ended)) == []
     assert seen.is_alive, seen.ended
     for which in ("before", "between", "after", "alone"):
         found = {name for name, word in seen.rounds[which].items() if word != "ok"}

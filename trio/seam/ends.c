@@ -28,21 +28,6 @@ void server_lose(struct server *s)
 	}
 }
 
-/* So many of a call's words tell it from others: grants have another generation in each. */
-static unsigned telling_words(const struct caller *c)
-{
-	return MIN(HEADER_WORDS(c->header), REGISTER_WORDS);
-}
-
-/* The same words to the same service. */
-static bool was_struck(const struct server *s, const struct task *t)
-{
-	const struct caller *c = &t->caller;
-
-	return s->lives.struck.header == c->header && s->lives.struck.task == t->number &&
-	       memcmp(s->lives.struck.words, c->words, telling_words(c) * sizeof *c->words) == 0;
-}
-
 /* A call that was under way when two processes ended one after the other would end the next one too. */
 static void send_again(struct server *s, struct task *t, bool was_under_way)
 {
@@ -52,15 +37,12 @@ static void send_again(struct server *s, struct task *t, bool was_under_way)
 		client_end(t);
 		c->state = CLIENT_SENT;
 	}
-	if (was_under_way && was_struck(s, t)) {
+	if (was_under_way && c->header & HEADER_AGAIN) {
 		fail(t);
 		return;
 	}
-	if (was_under_way) {
-		s->lives.struck.task = t->number;
-		s->lives.struck.header = c->header;
-		words_copy(s->lives.struck.words, c->words, telling_words(c));
-	}
+	if (was_under_way)
+		c->header |= HEADER_AGAIN;
 	s->lives.calls_waited++;
 	queue_add(&s->callers, &c->link);
 }
@@ -156,12 +138,13 @@ _Noreturn void server_end(const char *format, ...)
 {
 	struct server *s = current->serves;
 	char line[LINE];
-	struct text t = { line, sizeof line, 0 };
+	struct text t = { line, sizeof line - 1, 0 };
 	va_list list;
 
 	va_start(list, format);
 	text_add_list(&t, format, list);
 	va_end(list);
+	line[t.length] = '\0';
 	/* A thread is part of the kernel. */
 	if (!is_process(s->domain) || s->rights->policy == POLICY_STOP)
 		panic("%s: %s", domains[s->domain].name, line);

@@ -30,11 +30,6 @@ struct lives {
 	unsigned dma_used;
 	/* Of one that keeps its pages, while there is none: the table of them. */
 	uint64_t kept_pages;
-	/* The call that was under way at the last end: one that is so again is to blame, and fails. */
-	struct {
-		uint32_t task;
-		uint64_t header, words[REGISTER_WORDS];
-	} struck;
 };
 
 /* Its program becomes a process, or what it runs a thread. False: no memory. */

@@ -34,11 +34,12 @@ struct message {
 
 /* Of a call in one word, which goes to the server in a register: who asks, which call of which service, whether it is a
  * program's request or another domain's or the kernel's; how many words it has, and its answer beside the result, of a
- * program's request up to REPLY_WORDS. 0: none; what there is is to be asked
- * for. */
+ * program's request up to REPLY_WORDS. 0: none; what there is is to be asked for. */
 #define HEADER(is_client, endpoint, call, words, outs)                                                \
 	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(outs) << 52 | (uint64_t)(words) << 48 | \
 	 (uint64_t)(call) << 32 | (uint64_t)(endpoint) << 16)
+/* The kernel's mark on a call that was under way when a process ended, and is made again. */
+#define HEADER_AGAIN (1UL << 60)
 #define HEADER_IS_CLIENT(header) ((header) >> 61 & 1)
 #define HEADER_WORDS(header) ((unsigned)((header) >> 48) & 15)
 #define HEADER_OUTS(header) ((unsigned)((header) >> 52) & 15)
