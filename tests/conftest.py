@@ -1,7 +1,8 @@
 """What all tests share: which slow tests run today, and in which process each test runs.
 
 Slow tests are dealt into as many hands as `--slow-share` says, of nearly equal length by their own stated minutes; one
-hand is played, by the seed (the UTC day unless given). So as many consecutive days run every slow test once.
+hand is played, by the seed (the UTC day unless given). So as many consecutive days run every slow test once. Those of a
+file are in one hand, where they are not too long for it.
 
 With `-n`, the tests of a file stay together, since they share its fixtures; those that measure this machine do, since
 they would disturb each other. What takes longest begins first.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +77,37 @@ def minutes(item: pytest.Item) -> float:
     return float(marker.kwargs.get("minutes", 1))
 
 
+def together(weights: dict[str, float], most: float) -> list[list[str]]:
+    """The tests of a file, since they share its fixtures; of a function, if the file weighs more than `most`; single
+    ones, if the function does too."""
+    found: list[list[str]] = []
+
+    def divide(names: Iterable[str], *keys: Callable[[str], str]) -> None:
+        groups: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            groups[keys[0](name)].append(name)
+        for names_of in groups.values():
+            if len(keys) == 1 or sum(weights[name] for name in names_of) <= most:
+                found.append(names_of)
+            else:
+                divide(names_of, *keys[1:])
+
+    divide(weights, lambda name: name.partition("::")[0], lambda name: name.partition("[")[0], str)
+    return found
+
+
 def deal(weights: dict[str, float], hands: int) -> list[set[str]]:
-    """Deals names into hands of nearly equal weight: the heaviest first, each to the hand that is lightest so far."""
+    """Deals names into hands of nearly equal weight: the heaviest bundle of `together` first, each to the hand that is
+    lightest so far."""
     dealt: list[set[str]] = [set() for _ in range(hands)]
     held = [0.0] * hands
-    for name in sorted(weights, key=lambda name: (-weights[name], name)):
+    bundles = [
+        (sum(weights[name] for name in names), names) for names in together(weights, sum(weights.values()) / hands)
+    ]
+    for weight, names in sorted(bundles, key=lambda bundle: (-bundle[0], bundle[1])):
         lightest = held.index(min(held))
-        dealt[lightest].add(name)
-        held[lightest] += weights[name]
+        dealt[lightest].update(names)
+        held[lightest] += weight
     return dealt
 
 

@@ -133,7 +133,7 @@ def sessions(farm: Farm) -> list[str]:
     return sorted(one.target for one in Store(farm.folder / "store").summaries(label="k"))
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.23)
 def test_three_workers_of_one_machine_take_turns(farm: Farm) -> None:
     """Expected: four sessions, gathered here, and never two at once. Broken: a machine with three workers has three
     rows at once."""
@@ -144,7 +144,7 @@ def test_three_workers_of_one_machine_take_turns(farm: Farm) -> None:
     assert [len(one["sessions"]) for one in json.loads(out)["systems"]] == [2, 2]
 
 
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "cut off"])
 def test_a_lost_workers_cell_is_measured_by_another_one_and_counted_once(farm: Farm, how: signal.Signals) -> None:
     """Expected: two sessions of two cells, though one began twice. Broken: the campaign waits for the lost worker, has
@@ -165,7 +165,7 @@ def test_a_lost_workers_cell_is_measured_by_another_one_and_counted_once(farm: F
     assert set(began) > {lost}
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.15)
 def test_a_cell_that_fails_is_reported_and_stops_nothing(farm: Farm) -> None:
     """Expected: status 1, the other's sessions, the reason. Broken: one wrong target ends the campaign."""
     bad = farm.folder / "bad"
@@ -177,7 +177,7 @@ def test_a_cell_that_fails_is_reported_and_stops_nothing(farm: Farm) -> None:
     assert f"wrap:{bad} on " in err and "it broke" in err
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.09)
 def test_ctrl_c_ends_the_cells_of_the_workers_too(farm: Farm) -> None:
     """Expected: status 130, and what was being measured ends long before its time."""
     command = started(farm, "--boots", "1", "--on", f"{farm.target(200)},{farm.target(201)}")
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_the_cells_of_the_workers_too(farm: Farm) -> None:
     assert time.monotonic() < until
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.7)
 def test_a_scheduler_that_dies_ends_the_campaign_with_what_came(farm: Farm) -> None:
     """Expected: status 3, a sentence, and the session that was there. Broken: a traceback, or waiting without end."""
     command = started(farm, "--boots", "1", "--on", ",".join(map(farm.target, (15, 15.1, 15.2))))  # in a drawn order
@@ -206,7 +206,7 @@ def test_a_scheduler_that_dies_ends_the_campaign_with_what_came(farm: Farm) -> N
     assert len(there) == 1 and sessions(farm) == there
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.22)
 def test_a_campaign_goes_on_with_the_rounds_that_lack(farm: Farm) -> None:
     """Expected: one session more of each. Broken: the rounds that were stored are measured again, or none is."""
     on = (farm.target(0.5), farm.target(0.6))

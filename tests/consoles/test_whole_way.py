@@ -83,7 +83,7 @@ def records(lines: list[bytes], kind: str) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=5)
+@pytest.mark.slow(minutes=1.3)
 def test_run_measures_it_by_time_and_the_image_stays_as_it_was(image: Path, tmp_path: Path) -> None:
     """Expected: `kernometer run` keeps a session: source off the CD, compiled there, run. The guest writes to its disk;
     the file's bytes stay. Broken: any step, or a disk that remembers."""
@@ -110,7 +110,7 @@ def test_run_measures_it_by_time_and_the_image_stays_as_it_was(image: Path, tmp_
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=5)
+@pytest.mark.slow(minutes=0.7)
 def test_by_path_with_the_source_by_the_serial_line(image: Path, tmp_path: Path) -> None:
     """Expected: every sample of a null call is the same, and the plugin saw as many calls as regions. Broken: a source
     that lost a byte on its way; a clock that idles; counts that hold the console's interrupts."""
@@ -128,7 +128,7 @@ def test_by_path_with_the_source_by_the_serial_line(image: Path, tmp_path: Path)
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=0.24)
 def test_with_the_source_by_the_network(image: Path, tmp_path: Path) -> None:
     """Expected: QEMU's own TFTP serves it; a server of the host's own is not reached. Broken: a foreign system with
     the host's network."""
@@ -145,7 +145,7 @@ def test_with_the_source_by_the_network(image: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=0.3)
 def test_a_real_login_refuses_a_wrong_password(image: Path, tmp_path: Path) -> None:
     """Expected: an error that names the step, in seconds after the prompt. Broken: the password is typed for ever."""
     made = target(tmp_path, image, DESCRIPTION.replace(debian.PASSWORD, "5 horses"))

@@ -58,7 +58,7 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
 
 
-@pytest.mark.parametrize("page", in_turn(PAGES, 0.5, always={*PAGES} - {*LONG}))
+@pytest.mark.parametrize("page", in_turn(PAGES, 0.7, always={*PAGES} - {*LONG}))
 def test_a_page_can_be_followed(page: str, tmp_path: Path) -> None:
     """Expected: block after block, in a fresh copy of the checkout. Broken: documentation of what used to be."""
     steps = [block for block in blocks((ROOT / page).read_text()) if not block.skipped]

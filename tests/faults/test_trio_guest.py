@@ -34,7 +34,7 @@ EXPECTED: dict[Kind, tuple[str, str]] = {
     "wrong-data": ("lost", "lost"),
 }
 
-pytestmark = pytest.mark.slow(minutes=3)
+pytestmark = pytest.mark.slow(minutes=0.08)
 
 
 def made(stack: ExitStack, service: str, *which: tuple[str, str]) -> tuple[TrioGuest, ...]:

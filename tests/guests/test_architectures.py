@@ -206,7 +206,7 @@ def lines(target: QemuTarget, job: Job) -> list[bytes]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=0.9)
 @pytest.mark.parametrize("of", FOREIGN, ids=lambda of: of.debian)
 @pytest.mark.usefixtures("guest_cache")
 def test_two_sessions_count_the_same(of: Architecture) -> None:
@@ -222,7 +222,7 @@ def test_two_sessions_count_the_same(of: Architecture) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.03)
 @pytest.mark.usefixtures("guest_cache")
 def test_plugin_and_guest_agree_on_aarch64() -> None:
     """The second witness of what riscv64's figures are taken from. Expected: net of their brackets they are equal, and
@@ -241,7 +241,7 @@ def test_plugin_and_guest_agree_on_aarch64() -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=8)
+@pytest.mark.slow(minutes=1.3)
 @pytest.mark.usefixtures("guest_cache")
 def test_every_row_of_the_quick_profile_is_counted_on_aarch64() -> None:
     """Expected: all, disks, shell and display apart. Broken: a row that only x86 can do, and that does not say so."""

@@ -44,7 +44,7 @@ def emulators(folder: Path) -> list[int]:
     return found
 
 
-@pytest.mark.slow(minutes=0.4)
+@pytest.mark.slow(minutes=0.08)
 def test_a_user_at_a_terminal_looks_around_compiles_and_leaves(real: Mapping[str, str], tmp_path: Path) -> None:
     """Expected: shell, probe, compiler, Ctrl-C for the guest's program, then power off, the terminal as before."""
     environment = {**real, "TMPDIR": str(tmp_path)}

@@ -53,7 +53,7 @@ def counts(target: QemuTarget, words: Sequence[str], profile: str = "quick") -> 
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=5)
+@pytest.mark.slow(minutes=1.1)
 @pytest.mark.timeout(SECONDS)
 def test_ten_rows_in_three_companies_count_the_same(target: QemuTarget) -> None:
     """Expected: alone, in a family, with others in another order: equal samples and events. Broken: a kernel that is
@@ -68,7 +68,7 @@ def test_ten_rows_in_three_companies_count_the_same(target: QemuTarget) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.11)
 def test_two_saved_guests_and_two_that_go_on_from_one_count_the_same(
     target: QemuTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +83,7 @@ def test_two_saved_guests_and_two_that_go_on_from_one_count_the_same(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.2)
 def test_a_guest_with_another_history_is_another_and_as_exact(target: QemuTarget) -> None:
     """Expected: fork's count of a guest that ran other rows before differs from the usual one's, and is the same twice.
     Broken: floors that never see what ran before."""
@@ -99,7 +99,7 @@ def test_a_guest_with_another_history_is_another_and_as_exact(target: QemuTarget
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.14)
 def test_leaving_in_the_middle_leaves_nothing(
     target: QemuTarget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def leads_below(link: Path, folder: Path) -> bool:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.3)
 def test_a_guest_is_saved_when_it_has_come_to_rest(linux_6_1: store.Guest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: what the boot leaves behind is over before a row begins. Broken: a thread of the kernel (7.3 tests its
     ciphers for a second) has its turns in every sample."""

@@ -28,7 +28,7 @@ def copy_of_trio(folder: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=1)
 def test_bisection_finds_the_commit_that_added_an_instruction(
     guest_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +66,7 @@ def steps(action: Path) -> list[str]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.6)
 def test_the_actions_steps_fail_a_longer_kernel_and_pass_the_same(guest_cache: Path, tmp_path: Path) -> None:
     """Expected: 7 with a table for the job's summary, then 0. Broken: a step that works on nobody's machine."""
     assert guest_cache.is_dir()

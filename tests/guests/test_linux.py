@@ -262,7 +262,7 @@ def test_a_file_that_is_not_there_is_said(here: Path) -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.16)
 def test_the_distributions_own_kernel_has_the_modules_that_rows_need(guest_cache: Path) -> None:
     """Expected: every one that is kept, after all that it needs. Broken: the package's form changed."""
     assert guest_cache.is_dir()
@@ -276,7 +276,7 @@ def test_the_distributions_own_kernel_has_the_modules_that_rows_need(guest_cache
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.23)
 def test_the_distributions_mirrors_have_further_series(guest_cache: Path, tmp_path: Path) -> None:
     """Expected: several, from suites that /etc/apt does not name. Broken: what is beyond the system's is not found."""
     assert guest_cache.is_dir()

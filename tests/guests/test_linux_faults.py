@@ -35,7 +35,7 @@ ADD_LINK = "minix:minix_add_link"
 
 PANIC = "panic_on_oops=1"
 
-pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=1)]
+pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.16)]
 
 
 @pytest.fixture(scope="module")

@@ -214,7 +214,7 @@ def boot(gnumach: store.Guest, *rows: str) -> list[bytes]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.15)
 def test_two_boots_are_equal_to_the_last_instruction(gnumach: store.Guest) -> None:
     rows = (
         "trio/call@bytes=64",

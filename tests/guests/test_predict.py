@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.slow(minutes=6)
+@pytest.mark.slow(minutes=1)
 def test_a_prediction_is_near_what_the_other_kernel_counts(
     linux_6_1: store.Guest, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -50,7 +50,7 @@ def figure(run: Record) -> float:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.27)
 def test_two_boots_with_disks_count_the_same(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: equality, samples and events and all, and a figure of every row by path. Broken: something on a disk
     or in its driver depends on time or chance."""
@@ -104,7 +104,7 @@ def test_a_kernel_without_a_driver_has_a_reason_in_the_result(
     ],
     ids=["cut", "too-large", "empty"],
 )
-@pytest.mark.slow(minutes=0.2)
+@pytest.mark.slow(minutes=0.11)
 def test_a_disk_that_cannot_be_made_is_inits_error(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch, form: Any, words: str
 ) -> None:
@@ -118,7 +118,7 @@ def test_a_disk_that_cannot_be_made_is_inits_error(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=1.8)
 def test_the_full_profile_is_equal_and_the_quick_one_fits(guest: QemuTarget) -> None:
     """Expected: all rows of files in two boots alike; the quick profile, with all its file systems, below its limit of
     instructions. Broken: a longer row meets the journal's timer; or a row was added that takes seconds."""

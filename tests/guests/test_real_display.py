@@ -41,7 +41,7 @@ def with_display(driver: str) -> QemuTarget:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.3)
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_two_boots_draw_with_equal_counts(guest: store.Guest, driver: str) -> None:
     """Expected: every row of this driver in both, with equal counts; those of the other driver with the reason. Broken:
@@ -146,7 +146,7 @@ def watched(place: Path, screens: list[np.ndarray]) -> Iterator[None]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.3)
 @pytest.mark.parametrize("driver", DRIVERS)
 def test_the_machines_screen_shows_what_was_drawn(
     guest: store.Guest, driver: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

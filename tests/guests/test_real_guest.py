@@ -159,7 +159,7 @@ def test_a_kernel_that_finds_no_init_is_said_to_have_panicked(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=6)
+@pytest.mark.slow(minutes=3)
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("profile", ["quick", "full"])
 def test_two_saved_guests_are_equal_row_by_row(
@@ -209,7 +209,7 @@ def path_lengths(target: QemuTarget, level: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.26)
 def test_every_row_does_the_same_work_at_o0_and_o2(guest: QemuTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the same rows, counts within a few times. Broken: a loop that -O2 found to be useless."""
     optimised, plain = (path_lengths(guest, level, monkeypatch) for level in ("-O2", "-O0"))

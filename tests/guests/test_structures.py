@@ -28,7 +28,7 @@ def give_linux(guest: store.Guest, cache: Path) -> None:
             store.keep(folder, msgspec.structs.replace(guest.manifest, name=linux.name_of(None)))
 
 
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=1.6)
 def test_the_whole_story(linux_6_1: store.Guest, mirror: Repository, tmp_path: Path) -> None:
     """Expected: with a mirror that has no kernel, Trio's structures and a word about Linux; with Linux, both factors,
     nothing compiled again, and a page with the machine's session, each operation and its waterfall. Broken: an answer

@@ -59,7 +59,7 @@ def inside(root: Path, *words: str) -> str:
     return done.stdout
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("flags", [(), ("-static",)], ids=["shared", "static"])
 def test_a_program_is_compiled_and_runs_where_nothing_else_is(bare: Path, flags: tuple[str, ...]) -> None:
     """Expected: libc, libm, tcc's own helpers and the loader are found. Broken: a path of the host's is in it."""
@@ -69,7 +69,7 @@ def test_a_program_is_compiled_and_runs_where_nothing_else_is(bare: Path, flags:
     assert (b"/bin/libc.so" in (bare / "hello").read_bytes()) == (flags == ())
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 def test_the_probe_is_compiled_there_and_measures(bare: Path) -> None:
     """Expected: rows are listed and one is measured. Broken: a probe that needs more than a compiler and a libc."""
     (bare / "probe.c").write_text(build.amalgam())
@@ -80,14 +80,14 @@ def test_the_probe_is_compiled_there_and_measures(bare: Path) -> None:
     assert '"compiler":"tcc' in found[1]
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 def test_it_fits_into_a_guest(toolchain: Mapping[str, bytes]) -> None:
     """Expected: no name is taken, and the two that are executed can be. Broken: no boot with a compiler."""
     found = {entry.name: entry for entry in initramfs.entries(b"", b"", b"busybox", toolchain)}
     assert [found[name].mode & 0o777 for name in ("bin/tcc", "bin/libc.so", "usr/lib/libc.a")] == [0o755, 0o755, 0o644]
 
 
-@pytest.mark.slow(minutes=1.5)
+@pytest.mark.slow(minutes=0.22)
 def test_two_builds_are_the_same_bytes(guest_cache: Path, tmp_path: Path) -> None:
     """Expected: equal, in whatever folder. Broken: a time or a path in it, which changes every boot's archive."""
     assert guest_cache.is_dir()

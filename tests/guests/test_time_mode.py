@@ -204,7 +204,7 @@ def test_a_real_guest_is_measured_by_time(target: QemuTarget, tmp_path: Path) ->
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=0.9)
 def test_the_quick_profile_of_a_real_guest_by_time_ends(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: every row measured or unsupported, none failed. Broken: one that runs into its limit when emulated."""
     plan = plan_of(target, "time", "quick", (), 1)

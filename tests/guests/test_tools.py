@@ -65,7 +65,7 @@ def two_boots(linux_6_1: store.Guest) -> tuple[list[bytes], list[bytes]]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.28)
 def test_programs_in_a_guest_cost_the_same_twice(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: equal bytes, a figure of every row that is by path, none above its limit. Broken: a time, a process
     number or a path of the host's in what a program does."""

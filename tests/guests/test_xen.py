@@ -218,7 +218,7 @@ def boot(target: QemuTarget, *words: str) -> list[bytes]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.7)
 @pytest.mark.timeout(PATIENCE)
 def test_xen_is_compared_exactly_with_the_same_linux_on_the_same_machine(guest: QemuTarget, tmp_path: Path) -> None:
     """Expected: not refused; the same figures twice; every call enters the hypervisor, which changes page tables for
@@ -236,7 +236,7 @@ def test_xen_is_compared_exactly_with_the_same_linux_on_the_same_machine(guest: 
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=0.4)
 @pytest.mark.timeout(PATIENCE)
 def test_the_whole_quick_profile_runs_on_xen_and_two_boots_are_equal(guest: QemuTarget) -> None:
     """Expected: no row fails, each is exact. Broken: a row needs what a paravirtualised kernel has not."""
@@ -248,7 +248,7 @@ def test_the_whole_quick_profile_runs_on_xen_and_two_boots_are_equal(guest: Qemu
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.6)
 def test_a_linux_that_panics_on_xen_is_told_soon(guest: QemuTarget, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: its words. Broken: Xen spins for five seconds of the guest's clock, and silence is the error."""
     monkeypatch.setattr(booting, "initrd", lambda *_: b"no archive")

@@ -28,7 +28,7 @@ def test_lint_finds_nothing(step: str) -> None:
     lint(step, 500)
 
 
-@pytest.mark.slow(minutes=6)
+@pytest.mark.slow(minutes=3.4)
 def test_the_static_analyser_finds_nothing() -> None:
     """Expected: the same of clang-tidy, which takes minutes for the kernel's C."""
     lint("clang-tidy", 1800)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.conftest import MEASURING, deal, group, is_named
+from tests.conftest import MEASURING, deal, group, is_named, together
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
-weights = st.dictionaries(st.text(max_size=5), st.floats(0.1, 30), max_size=40)
+weights = st.dictionaries(st.from_regex(r"[ab]::[cd]\[[0-9]+\]", fullmatch=True), st.floats(0.1, 30), max_size=40)
 
 
 @given(weights, st.integers(1, 9))
@@ -25,10 +25,26 @@ def test_every_slow_test_is_in_exactly_one_share(minutes: dict[str, float], shar
 
 
 @given(weights.filter(bool), st.integers(1, 9))
-def test_shares_differ_by_at_most_the_longest_test(minutes: dict[str, float], shares: int) -> None:
-    """Expected: the day with the most minutes has at most one test more than the one with the fewest."""
+def test_shares_differ_by_at_most_an_equal_share_or_the_longest_test(minutes: dict[str, float], shares: int) -> None:
+    """Expected: the day with the most minutes has one bundle more than the one with the fewest. Broken: a file that is
+    kept together takes a day of its own and more."""
     totals = [sum(minutes[name] for name in hand) for hand in deal(minutes, shares)]
-    assert max(totals) - min(totals) <= max(minutes.values()) + 1e-9
+    longest = max(sum(minutes.values()) / shares, max(minutes.values()))
+    assert max(totals) - min(totals) <= longest + 1e-9
+
+
+def test_tests_that_share_fixtures_are_run_on_the_same_day() -> None:
+    """A file, unless it is too long; then a function, unless that is."""
+    minutes = {
+        "a::b[0]": 1.0,
+        "a::b[1]": 1.0,
+        "a::c": 1.0,
+        "d::e[0]": 4.0,
+        "d::e[1]": 4.0,
+        "d::f[0]": 1.0,
+        "d::f[1]": 1.0,
+    }
+    assert together(minutes, 3.0) == [["a::b[0]", "a::b[1]", "a::c"], ["d::e[0]"], ["d::e[1]"], ["d::f[0]", "d::f[1]"]]
 
 
 def test_the_same_seed_deals_the_same_hands() -> None:

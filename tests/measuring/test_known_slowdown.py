@@ -59,7 +59,7 @@ def enough_hits(made: list[tuple[dict[str, Any], float]]) -> bool:
     return hits * TRIES >= HITS * len(quiet)
 
 
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=1.8)
 def test_busy_loop_of_counted_length_is_found_with_its_size(tmp_path: Path) -> None:
     """The loop is timed alone, by the same runs. Expected: slower, by that much. Broken: missed, or another size.
 
@@ -89,7 +89,7 @@ def quiet_cost(program: Path, tries: int) -> float:
     return median(cost for _, cost in found[: tries // 2])
 
 
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=2.3)
 def test_filter_in_front_of_every_call_is_found_with_its_size(seccomp: Path, tmp_path: Path) -> None:
     """The filter's cost is measured by another program. Expected: getppid slower by that, arithmetic untouched."""
     made, untouched = [], 0

@@ -60,7 +60,7 @@ def buildah(tmp_path: Path) -> Iterator[Build]:
     shutil.rmtree(tmp_path / "images", ignore_errors=True)
 
 
-@pytest.mark.slow(minutes=5)
+@pytest.mark.slow(minutes=3.8)
 @pytest.mark.guest
 @pytest.mark.skipif(shutil.which("buildah") is None, reason="there is no buildah here")
 @pytest.mark.skipif(os.geteuid() != 0, reason="building an image as an ordinary user is untried")

@@ -135,7 +135,7 @@ def boots(command: list[str], folder: Path) -> None:
     assert " of 2 faults struck" in faulty
 
 
-@pytest.mark.slow(minutes=0.7)
+@pytest.mark.slow(minutes=0.5)
 def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel: Path, tmp_path: Path) -> None:
     """Expected: the command works far from any checkout, with the digest of these sources.
 
@@ -164,7 +164,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=1.2)
 @pytest.mark.guest
 def test_pip_installs_all_that_it_needs_in_a_clean_environment(wheel: Path, index: Path, tmp_path: Path) -> None:
     """Expected: nothing is missing that pyproject.toml does not name, and a missing compiler or emulator is named."""
@@ -180,7 +180,7 @@ def test_pip_installs_all_that_it_needs_in_a_clean_environment(wheel: Path, inde
     boots([str(command)], tmp_path)
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.9)
 @pytest.mark.guest
 def test_uvx_runs_it_without_installing_it(wheel: Path, index: Path, tmp_path: Path) -> None:
     """Expected: the same, from uv's own environment."""

@@ -158,7 +158,7 @@ def test_no_fault_makes_a_wrong_figure(who: str, programs: tuple[Path, Path], py
     held(measure(pytestconfig.option.slow_seed * 1000, 2, who), measure(0, 3, "nobody"))
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.8)
 @pytest.mark.parametrize("words", [(*BY_PATH, "--profile", "full"), BY_TIME], ids=["all rows", "by time"])
 def test_no_fault_makes_a_wrong_figure_of_other_rows_and_by_time(
     words: tuple[str, ...], programs: tuple[Path, Path], pytestconfig: pytest.Config
@@ -168,7 +168,7 @@ def test_no_fault_makes_a_wrong_figure_of_other_rows_and_by_time(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.7)
 @pytest.mark.parametrize("structure", ["mono", "micro"])
 def test_no_fault_makes_a_wrong_figure_on_trio(
     structure: str, programs: tuple[Path, Path], pytestconfig: pytest.Config

@@ -140,7 +140,7 @@ def test_a_queue_is_there_while_it_is_used(start: Callable[..., Running]) -> Non
     assert queues(everybody(running)) == []
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.03)
 @pytest.mark.parametrize("row", PEERS)
 def test_peers_leave_by_themselves_when_their_run_is_gone(
     row: str, plain_probe: Path, start: Callable[..., Running]
@@ -168,7 +168,7 @@ def test_a_queue_that_is_refused_is_an_error_that_names_the_call(probe: Path, tm
     assert (error["call"], error["errno"]) == ("mq_open", "EMFILE")
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.29)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_workloads_compile_where_a_capability_is_missing(compiler: str) -> None:
     """One at a time and all at once: a stub stands for each missing call, so that its row is unsupported."""

@@ -124,7 +124,7 @@ def test_a_signal_leaves_no_file_of_any_workload(number: int, probe: Path, watch
     end_each(number, probe, one_each(probe), watched)
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_signal_leaves_no_file_of_any_row(number: int, probe: Path, watched: Watched) -> None:
     """The same of every row: large files take longer to make, and more processes longer to end."""

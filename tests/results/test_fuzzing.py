@@ -31,7 +31,7 @@ def test_broken_results_are_read_or_refused(pytestconfig: pytest.Config) -> None
     held(range(first, first + 10))
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.27)
 def test_many_broken_results_are_read_or_refused(pytestconfig: pytest.Config) -> None:
     first = pytestconfig.option.slow_seed * 1000 + 10
     held(range(first, first + 200))

@@ -20,7 +20,7 @@ from tests.stats.test_compare import false_alarms, misses
 ROWS = [f"w/{i}" for i in range(4000)]
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("n", [16, 40, 250, 1500])
 def test_stationary_samples_have_no_warmup_in_many_runs(n: int) -> None:
     trials = 20_000 if n < 1000 else 5000
@@ -30,7 +30,7 @@ def test_stationary_samples_have_no_warmup_in_many_runs(n: int) -> None:
     assert rate_found > 0.001
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("units", [2, 3, 5, 8])
 def test_welch_rejects_equal_sides_in_five_of_a_hundred_at_most(units: int) -> None:
     rng = np.random.default_rng(units)
@@ -40,7 +40,7 @@ def test_welch_rejects_equal_sides_in_five_of_a_hundred_at_most(units: int) -> N
         assert np.mean(p < 0.05) <= upper_bound(0.05, trials)
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.7)
 def test_ab_holds_its_error_rate_under_drift_in_many_rows() -> None:
     judged = ab(*sides(np.random.default_rng(1), 8, drift=0.01, of=lambda rng, shape: heavy(rng, shape), rows=ROWS))
     rejected, missed = rate(judged, 1.0)
@@ -48,7 +48,7 @@ def test_ab_holds_its_error_rate_under_drift_in_many_rows() -> None:
     assert missed <= upper_bound(0.05, len(ROWS))
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.4)
 def test_single_sessions_hold_their_error_rate_in_many_rows() -> None:
     a, b, *earlier = sessions("s", 5, np.random.default_rng(2), between=0.02, rows=ROWS, runs=3)
     judged = compare([a], [b], history=history_of(earlier))
@@ -56,7 +56,7 @@ def test_single_sessions_hold_their_error_rate_in_many_rows() -> None:
     assert misses(judged, 1.0) <= upper_bound(0.05, len(ROWS))
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.04)
 def test_bootstrap_beside_t_takes_false_alarms_away() -> None:
     """20 exponential differences, where t alone is wrong in 7.5 %. Expected: fewer where both must agree."""
     rng = np.random.default_rng(3)

@@ -62,7 +62,7 @@ def test_pause_between_the_sides_lets_the_mood_change(count: int) -> None:
     assert found(made) <= upper_bound(0.05, len(made))
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize(
     "turns", ["AABB", "AABBB", "AABAABBB", "AAABBBAAABBB", "AABBBBAA", "BBBBBAAAAABBBBB", "A" * 5 + "B" * 15]
 )

@@ -122,7 +122,7 @@ def records(lines: Iterator[bytes]) -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.12)
 def test_rows_are_measured_under_the_other_kernel(
     wrapper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

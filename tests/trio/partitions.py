@@ -8,9 +8,9 @@ from tests.turns import in_turn
 PARTITIONS = ("hybrid", "micro", "one-server", "micro+together=vfs,fs", "mono+apart=fs", "mono+apart=vfs")
 
 
-MONO_AND_IN_TURN = in_turn(("mono", *PARTITIONS), 0.5, always=["mono"])
+MONO_AND_IN_TURN = in_turn(("mono", *PARTITIONS), 0.2, always=["mono"])
 #: Of a boot and little more.
-BRIEFLY_IN_TURN = in_turn(("mono", *PARTITIONS), 0.1, always=["mono", "micro"])
+BRIEFLY_IN_TURN = in_turn(("mono", *PARTITIONS), 0.05, always=["mono", "micro"])
 
 #: By structure, the questions of usertests that are answered wrongly: none. It only gets shorter: a question here that
 #: is answered rightly fails tests/trio/test_structures.py until it is taken out.

@@ -89,7 +89,7 @@ def test_a_shell_and_its_tools_do_what_they_do_on_linux(kernel: Kernel) -> None:
     assert ended.status == 0
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.08)
 def test_what_is_expected_of_a_shell_is_linuxs(linux_kernel: Kernel) -> None:
     """Expected: same.txt is what Linux does with this busybox. Broken: Trio is held to what somebody typed."""
     ended = boot(linux_kernel, initramfs(("same",), SAME), seconds=SECONDS)

@@ -50,7 +50,7 @@ def test_what_is_refused_is_what_does_not_build_and_all_else_does() -> None:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=0.6)
 def test_an_operation_pays_where_its_service_is_cut_out(kernel: Kernel, tmp_path: Path) -> None:
     """Five kernels. Expected: getppid pays for pm alone, read for vfs alone, each more than its own call; both cut out
     are their own prices together; with pm and vfs in one process neither is cheaper. Broken: prices of other services,

@@ -18,7 +18,7 @@ PLAIN = {"syscall/open-close": 0.05, "syscall/stat": 0.05, "fs/rename": 0.05, "s
 MIXED = "proc/fork-exit"
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.4)
 def test_prices_of_units_explain_operations(sources: Path, guest_cache: Path, tmp_path: Path) -> None:
     """Expected: parts and rest are the difference to the instruction, and the rest is small where all events have a
     price; two stored sessions say the same, and a report has each operation. Broken: a count or a price of something

@@ -177,7 +177,7 @@ def test_each_row_has_the_counters_of_one_operation(
         ), row
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.13)
 def test_counters_that_are_not_compiled_in_cost_nothing(kernel: Kernel, program: Program, tmp_path: Path) -> None:
     """Expected: a null call shorter by what the counting takes, and no counts. Broken: a branch that asks is left."""
     words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={tmp_path}", "SWITCHES=-DTRIO_NO_COUNTERS")

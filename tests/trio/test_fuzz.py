@@ -55,7 +55,7 @@ def test_random_sequences_keep_what_they_promise(
     assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
-@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.5, always=["micro"]), indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.18, always=["micro"]), indirect=True)
 def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
     """Expected and broken: as above."""
     seed = pytestconfig.option.slow_seed
@@ -85,7 +85,7 @@ def test_many_random_sequences_keep_what_they_promise(
     held(kernel, user_programs, *command, seconds=900.0)
 
 
-@pytest.mark.slow(minutes=4)
+@pytest.mark.slow(minutes=2.2)
 def test_a_kernel_that_checks_itself_has_nothing_to_complain_of(checked: Kernel, user_programs: Path) -> None:
     """Expected: usertests, random calls and sequences violate no invariant, meet no undefined behaviour and no errno
     that its interface does not list, and every page comes back. Broken: a panic, or a line `checked:` on the

@@ -17,7 +17,7 @@ TICK, LOOK = 10_000, 4_000
 CALLS = 40
 
 
-@pytest.mark.slow(minutes=2)
+@pytest.mark.slow(minutes=0.8)
 def test_no_call_keeps_the_processor_for_long(kernel: Kernel, user_programs: Path) -> None:
     """Expected: beside each call with its largest arguments another process waits for a tick, and little more; the
     counts are the same on every host. Broken: the calls that do not look, with their gaps."""

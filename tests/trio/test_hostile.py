@@ -30,7 +30,7 @@ def test_what_is_not_a_programs_is_refused(kernel: Kernel, program: Program) -> 
     assert PANIC not in ended.console
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.11)
 @pytest.mark.parametrize("kernel", ("mono", *PARTITIONS), indirect=True)
 @pytest.mark.parametrize("memory", [32, 64])
 def test_who_takes_everything_gets_an_error_and_all_comes_back(kernel: Kernel, program: Program, memory: int) -> None:

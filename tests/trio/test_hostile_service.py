@@ -166,7 +166,7 @@ def others_are_well(seen: Seen, lost: tuple[str, ...]) -> None:
         assert not {"hung for good", "WRONG"} & set(seen.rounds[which].values()), seen.ended
 
 
-@pytest.mark.parametrize("service", in_turn(MICRO, 0.2, always=["fs", "vm"]))
+@pytest.mark.parametrize("service", in_turn(MICRO, 0.08, always=["fs", "vm"]))
 def test_what_a_service_has_no_right_to_is_refused(
     hostile: Hostile, services: Mapping[str, Service], service: str
 ) -> None:
@@ -197,7 +197,7 @@ def expected_rights(services: Mapping[str, Service], service: str) -> dict[str, 
     return rights
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("harm", [*FAULTS, *LOOPS])
 @pytest.mark.parametrize("service", ["vfs", "pm", "net"])
 def test_a_service_that_faults_or_loops_is_ended_and_its_clients_get_errors(
@@ -208,7 +208,7 @@ def test_a_service_that_faults_or_loops_is_ended_and_its_clients_get_errors(
     ended_and_errors(hostile, "micro", service, harm)
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("harm", [*FAULTS, *LOOPS])
 @pytest.mark.parametrize("service", ["fs", "ram_block", "serial", "framebuffer", "clock"])
 def test_a_service_without_state_that_faults_or_loops_begins_anew(hostile: Hostile, service: str, harm: str) -> None:
@@ -223,7 +223,7 @@ def test_a_service_without_state_that_faults_or_loops_begins_anew(hostile: Hosti
     assert str(seen.ended).count(f"trio: {service} has begun anew") == ends, seen.ended
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("harm", LOOPS)
 def test_with_heartbeats_rs_ends_a_service_that_does_not_answer(hostile: Hostile, harm: str) -> None:
     seen = hostility.run(hostile("micro+with=heartbeats", "ram_block", Orders(FATAL, harm)))
@@ -233,7 +233,7 @@ def test_with_heartbeats_rs_ends_a_service_that_does_not_answer(hostile: Hostile
     assert "it does not answer" not in str(seen.ended), "the clock's ticks were first"
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.12)
 @pytest.mark.parametrize("harm", ["null", "stack overflow", "loops"])
 def test_services_in_one_process_end_together(hostile: Hostile, harm: str) -> None:
     ended_and_errors(hostile, "micro+together=vfs,fs", VFS_AND_FS, harm)
@@ -251,7 +251,7 @@ def ended_and_errors(hostile: Hostile, structure: str, domain: str, harm: str) -
     assert f"trio: {domain} ends: " in str(seen.ended)
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.05)
 @pytest.mark.parametrize("harm", ["parks", "parks hard", "rubbish", "alarms", "notifies", "memory"])
 @pytest.mark.parametrize("service", ["fs", "clock", "serial", "net"])
 def test_a_service_that_never_answers_or_floods_keeps_its_own_clients_alone(
@@ -263,7 +263,7 @@ def test_a_service_that_never_answers_or_floods_keeps_its_own_clients_alone(
     others_are_well(seen, (*LOST[service], *slowed))
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.05)
 @pytest.mark.parametrize(("structure", "domain"), [("micro", "vm"), ("one-server", ALL)])
 @pytest.mark.parametrize("harm", ["null", "panics"])
 def test_without_memory_the_first_process_ends_and_the_machine_with_it(
@@ -278,7 +278,7 @@ def test_without_memory_the_first_process_ends_and_the_machine_with_it(
     assert seen.ended.debug_exit == (128 + 7) % 128, seen.ended
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.19)
 @pytest.mark.parametrize("harm", ["task of nothing", "grant of ended"])
 def test_tasks_that_pm_makes_and_ends_are_no_harm_to_the_kernel(hostile: Hostile, harm: str) -> None:
     """Expected: a task without registers ends, a grant ends with its task. Broken: the kernel's panic, as both did."""
@@ -293,7 +293,7 @@ def day() -> int:
     return int(datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d"))
 
 
-@pytest.mark.parametrize("service", in_turn(MICRO, 0.2, always=["fs", "vm"]))
+@pytest.mark.parametrize("service", in_turn(MICRO, 0.07, always=["fs", "vm"]))
 def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
     """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
     seed = day()
@@ -302,7 +302,7 @@ def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str
     assert not hostility.findings(seen, service), (seed, seen.ended)
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.29)
 @pytest.mark.parametrize(
     ("structure", "domain"), [("one-server", ALL), ("micro+together=vfs,fs", VFS_AND_FS), ("mono+apart=fs", "fs")]
 )
@@ -314,7 +314,7 @@ def test_random_messages_of_other_partitions_do_no_harm_to_the_kernel(
     assert not hostility.findings(seen, domain), (seed, seen.ended)
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.06)
 @pytest.mark.parametrize(
     ("structure", "service"),
     [

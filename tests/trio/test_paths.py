@@ -28,7 +28,7 @@ SHARES = {
 }
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.13)
 def test_each_operation_is_shorter_than_on_linux(kernel: Kernel, linux_kernel: Kernel, tmp_path: Path) -> None:
     """Expected: Trio's path length within the share above. Broken: a path that has grown."""
     assert trio.add("mono").kernel.read_bytes() == kernel.file.read_bytes()

@@ -13,7 +13,7 @@ from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program
 from tests.trio.test_devices import DISK, SECONDS, numbered
 
-pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.4)]
+pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.19)]
 
 SCRIPT = """
 date -u +%Y

@@ -55,7 +55,7 @@ RINGS_OF_PROCESSES = {
         }
     ): 4,
 }
-STRUCTURES = in_turn(("mono", "hybrid", "micro"), 1)
+STRUCTURES = in_turn(("mono", "hybrid", "micro"), 0.28)
 
 
 def rings_of(structure: str) -> dict[frozenset[str], int]:

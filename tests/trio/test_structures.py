@@ -196,7 +196,7 @@ a child ended with 3
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.3, always=["micro"]), indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.02, always=["micro"]), indirect=True)
 def test_a_shell_runs_in_every_structure(kernel: Kernel) -> None:
     """Expected: what it prints, its status, and the machine is off. Broken: a call that one structure answers
     otherwise, or never."""

@@ -78,7 +78,7 @@ def test_every_switch_has_its_effect_here() -> None:
     assert set(EFFECTS) == set(structures.SWITCHES) - {"heartbeats"}
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.25)
 @pytest.mark.parametrize("switch", EFFECTS)
 def test_a_switch_does_what_it_says(sources: Path, guest_cache: Path, tmp_path: Path, switch: str) -> None:
     """Expected: the kernel's own counters of one operation move as the claim has it. Broken: a switch that is compiled
@@ -115,7 +115,7 @@ def test_every_question_is_answered_with_switches(
     assert failed_questions(kernel, user_programs) == (PRESENT if at_once else set())
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=1.4)
 def test_a_page_that_is_lost_in_the_middle_of_a_copy_is_copied_again(user_programs: Path, tmp_path: Path) -> None:
     """Expected: a server goes on with a page of its own and copies once more; a kernel that checks itself takes every
     third page away. Broken: it writes to a page that may be another program's by then, or what it copied is lost."""

@@ -161,7 +161,7 @@ APART = {"bytes.in": 2000, "bytes.out": 10000}
 OTHERS_APART = 30
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.02)
 def test_the_kernels_counters_count_each_unit_once_an_iteration(kernel: Kernel) -> None:
     """Expected: N iterations more are N traps, calls, faults or mappings more, and two switches of address spaces where
     a turn is handed over and back. Broken: counters or units are of something else."""
@@ -199,7 +199,7 @@ UNITS: dict[str, dict[str, int]] = {
 NOWHERE = {"trio/notify", "trio/grant", "trio/irq"}
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.1)
 @pytest.mark.parametrize("structure", ["hybrid", "micro", "one-server"])
 def test_a_unit_between_two_domains_is_a_message_there_and_back(kernel: Kernel, tmp_path: Path, structure: str) -> None:
     """Expected: of trio/call one message to the server's loop and one back, as the kernel counts it and as the emulator

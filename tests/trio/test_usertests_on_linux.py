@@ -118,7 +118,7 @@ def test_names_and_prefixes_choose_tests(user_programs: Path, room: Path) -> Non
     assert run(user_programs / "usertests", room, "no-such-test").returncode == 2
 
 
-@pytest.mark.slow(minutes=0.5)
+@pytest.mark.slow(minutes=0.03)
 @pytest.mark.parametrize("said", [each[3] for each in UNTRUE], ids=[each[3].split()[1][:-1] for each in UNTRUE])
 def test_what_is_not_so_is_reported(untrue: Path, room: Path, said: str) -> None:
     """Expected: a line that names the test, what was wanted and what came; status 1. Broken: a wrong kernel passes."""

@@ -24,7 +24,7 @@ def run(kernel: Kernel, programs: Path, *command: str, seconds: float, path: boo
     return boot(kernel, initramfs(command, files), Machine(path=path), seconds=seconds)
 
 
-@pytest.mark.slow(minutes=1)
+@pytest.mark.slow(minutes=0.6)
 @pytest.mark.parametrize("user", [(), ("-o",)], ids=["root", "ordinary"])
 def test_trio_passes(kernel: Kernel, user_programs: Path, user: tuple[str, ...]) -> None:
     """Expected: what Linux does, and as many free pages after each test as before. Broken: the line that says FAIL."""
