@@ -13,7 +13,6 @@ from __future__ import annotations
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,20 +79,19 @@ def minutes(item: pytest.Item) -> float:
 def together(weights: dict[str, float], most: float) -> list[list[str]]:
     """The tests of a file, since they share its fixtures; of a function, if the file weighs more than `most`; single
     ones, if the function does too."""
-    found: list[list[str]] = []
+    totals: defaultdict[str, float] = defaultdict(float)
+    for name, weight in weights.items():
+        for part in {*_parts(name)}:
+            totals[part] += weight
+    bundles: defaultdict[str, list[str]] = defaultdict(list)
+    for name in sorted(weights):
+        bundles[next((part for part in _parts(name) if totals[part] <= most), name)].append(name)
+    return list(bundles.values())
 
-    def divide(names: Iterable[str], *keys: Callable[[str], str]) -> None:
-        groups: defaultdict[str, list[str]] = defaultdict(list)
-        for name in sorted(names):
-            groups[keys[0](name)].append(name)
-        for names_of in groups.values():
-            if len(keys) == 1 or sum(weights[name] for name in names_of) <= most:
-                found.append(names_of)
-            else:
-                divide(names_of, *keys[1:])
 
-    divide(weights, lambda name: name.partition("::")[0], lambda name: name.partition("[")[0], str)
-    return found
+def _parts(name: str) -> tuple[str, str]:
+    """The file and the function of a test."""
+    return name.partition("::")[0], name.partition("[")[0]
 
 
 def deal(weights: dict[str, float], hands: int) -> list[set[str]]:

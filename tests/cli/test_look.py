@@ -298,8 +298,8 @@ def test_json_has_the_same_columns_and_is_an_array_even_when_empty(store: Store)
 @pytest.mark.parametrize("per", ["row", "run", "sample"])
 def test_a_parquet_file_has_the_values_of_json_with_their_types(store: Store, tmp_path: Path, per: str) -> None:
     """Expected: the same lines from both. Broken: a number that became text, a value that was cut to 32 bits."""
-    # the locked one wants a younger NumPy than the oldest that serves (tests/packaging/test_oldest.py)
-    parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+    from pyarrow import parquet
+
     fill(store, label="set")
     with store.create(make.session(label="set")) as file:
         file.add(make.workload("mem/read-bw", unit="B/s"))

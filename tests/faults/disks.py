@@ -11,7 +11,7 @@ from pathlib import Path
 from kernometer.faults.minixfs import Image
 from kernometer.faults.promises import Judgement, Promises, events, judge
 from tests.faults.recording import MOUNTED, inside
-from tests.trio.boot import Kernel, Machine, Outcome, boot
+from tests.trio.boot import Kernel, Machine, Outcome, boot, virtio_disk
 
 SECTOR = 512
 SECONDS = 120.0
@@ -105,12 +105,8 @@ def used_again(kernel: Kernel, raw: bytes, promises: Promises, folder: Path, bad
 
 
 def _booted(kernel: Kernel, path: Path, bad_sector: int | None) -> Outcome:
-    drive = f"raw,node-name=disk,file.driver=file,file.filename={path}"
-    if bad_sector is not None:
-        drive = f"raw,node-name=disk,file.driver=blkdebug,file.image.driver=file,file.image.filename={path}"
-        drive += f",file.inject-error.0.event=read_aio,file.inject-error.0.sector={bad_sector}"
-    more = ("-blockdev", drive, "-device", "virtio-blk-pci,drive=disk")
-    return boot(kernel, inside(kernel, _SCRIPT), Machine(more=more), seconds=SECONDS)
+    machine = Machine(more=virtio_disk(path, bad_sector))
+    return boot(kernel, inside(kernel, _SCRIPT), machine, seconds=SECONDS)
 
 
 def sectors(image: Image) -> dict[str, list[int]]:

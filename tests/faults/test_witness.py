@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.witness import HUNG, KINDS, PANIC, SURVIVED, Bug, Witness
 
-pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.3)]
+pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.1)]
 
 
 @pytest.fixture(scope="module")

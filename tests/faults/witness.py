@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -22,15 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from kernometer.guests import lwip
+from kernometer.guests import lwip, trio
 from kernometer.stats.shares import wilson
-from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
 from tests.trio.minixfs import fsck, make
 
 TRIO = Path(__file__).parents[2] / "trio"
 STRUCTURES = ("micro", "hybrid", "mono")
 COUNT, SEED = 100, 1
-BUILD_SECONDS, BOOT_SECONDS = 600, 30.0
+BOOT_SECONDS = 30.0
 
 #: How often, at least, the shell's work enters functions of drivers that are not part of their start: a power of four.
 ENTERED = {
@@ -71,7 +70,7 @@ echo line $i >&2; sleep 0.01; date >/dev/null; done
 sync; tar cf t.tar f*; mkdir x; tar xf t.tar -C x; sync; rm f3 f7 t.tar; mv x/f5 x/g; echo more >>x/f4; sync; cd /; done
 umount /mnt; umount /ram; mount -t minix /dev/vda /mnt; mount -t minix /dev/ram0 /ram
 find /mnt /ram -type f | sort | xargs md5sum; umount /mnt; umount /ram; echo all"""
-SURVIVED, NOT_STRUCK, PANIC, HUNG = "survived", "not struck", "panic", "hung"
+SURVIVED, NOT_STRUCK, PANIC, HUNG, ERROR = "survived", "not struck", "panic", "hung", "error"
 
 
 @dataclass(frozen=True)
@@ -103,6 +102,7 @@ class Witness:
         self.folder = folder
         self.sources = folder / "trio"
         shutil.copytree(TRIO, self.sources, ignore=shutil.ignore_patterns("build", "__pycache__"))
+        self.network = lwip.sources(lambda text: print(text, file=sys.stderr))
         self.usual: dict[str, bytes] = {}
 
     def outcome(self, structure: str, bug: Bug) -> str:
@@ -122,22 +122,19 @@ class Witness:
             return PANIC
         if status is None:
             return HUNG
-        if " ends: " not in console:
-            return NOT_STRUCK
-        return SURVIVED if (status, printed) == (0, self.usual[structure]) else "error"
+        if (status, printed) != (0, self.usual[structure]):
+            return ERROR
+        return SURVIVED if " ends: " in console else NOT_STRUCK
 
     def _run(self, structure: str) -> tuple[int | None, bytes, str]:
         """The shell's exit status (fsck's, if that has none), output, and the console."""
         built = self.folder / "built"
-        words = ("make", "-s", "-j2", "-C", str(self.sources), f"BUILD={built}", f"STRUCTURE={structure}")
-        lines = lwip.make_words(lwip.sources(lambda text: print(text, file=sys.stderr)))
-        subprocess.run((*words, *lines), check=True, capture_output=True, timeout=BUILD_SECONDS)
+        trio.build(self.sources, built, structure, self.network)
         disk = self.folder / "disk"
         make(disk, 16384, 1024, 512)
-        drive = ("-blockdev", f"raw,node-name=disk,file.driver=file,file.filename={disk}")
         inside = initramfs(("sh", "-c", WORK), {"image": disk.read_bytes()})
-        machine = Machine(more=(*drive, "-device", "virtio-blk-pci,drive=disk"))
-        ended = boot(Kernel.trio(built / f"trio-{structure}.elf"), inside, machine, seconds=BOOT_SECONDS)
+        kernel = Kernel.trio(built / trio.file_name(structure))
+        ended = boot(kernel, inside, Machine(more=virtio_disk(disk)), seconds=BOOT_SECONDS)
         status = ended.status if ended.status != 0 else fsck(disk).returncode
         return status, ended.bulk, ended.console.decode(errors="replace")
 

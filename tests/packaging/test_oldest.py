@@ -14,8 +14,13 @@ from tests.packaging.test_wheel import run
 
 #: What reckons, reads, draws and prints; the rest of the program is the standard library's.
 TESTS = ("tests/results", "tests/stats", "tests/report", "tests/cli/test_frame.py", "tests/cli/test_look.py")
-#: The schema is written by the locked msgspec; the test runner of click before 8.2 has one stream for both.
-BUT = ("test_the_published_schema_is_the_models", "test_an_empty_list_says_what_to_do_apart_from_the_output")
+#: The schema is written by the locked msgspec; the test runner of click before 8.2 has one stream for both; the locked
+#: pyarrow wants a younger NumPy.
+BUT = (
+    "test_the_published_schema_is_the_models",
+    "test_an_empty_list_says_what_to_do_apart_from_the_output",
+    "test_a_parquet_file_has_the_values_of_json_with_their_types",
+)
 
 
 @pytest.mark.slow(minutes=0.4)

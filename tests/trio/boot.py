@@ -165,6 +165,15 @@ def devices(kernel: Kernel, machine: Machine, kinds: Iterable[str] = ()) -> Mapp
     return displays.together(displays.provide(kernel.guest, machine.qemu), given).files
 
 
+def virtio_disk(image: Path, bad_sector: int | None = None) -> tuple[str, ...]:
+    """Words for QEMU: the image as the guest's virtio disk, of which a sector cannot be read where one is given."""
+    drive = f"raw,node-name=disk,file.driver=file,file.filename={image}"
+    if bad_sector is not None:
+        drive = f"raw,node-name=disk,file.driver=blkdebug,file.image.driver=file,file.image.filename={image}"
+        drive += f",file.inject-error.0.event=read_aio,file.inject-error.0.sector={bad_sector}"
+    return ("-blockdev", drive, "-device", "virtio-blk-pci,drive=disk")
+
+
 def boot(
     kernel: Kernel,
     inside: Inside,

@@ -9,7 +9,7 @@ import pytest
 
 from kernometer.guests.architecture import MachineType
 from tests.guests.test_real_display import Monitor
-from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
 from tests.trio.conftest import Program
 from tests.trio.live import MONITOR, live
 from tests.trio.minixfs import make
@@ -32,12 +32,8 @@ def on_disk(
     board: MachineType = "microvm",
 ) -> bytes:
     """What the command says with the image as its virtio disk, of which a sector cannot be read where one is given."""
-    drive = f"raw,node-name=disk,file.driver=file,file.filename={image}"
-    if bad_sector is not None:
-        drive = f"raw,node-name=disk,file.driver=blkdebug,file.image.driver=file,file.image.filename={image}"
-        drive += f",file.inject-error.0.event=read_aio,file.inject-error.0.sector={bad_sector}"
-    more = ("-blockdev", drive, "-device", "virtio-blk-pci,drive=disk")
-    ended = boot(kernel, initramfs(command, files), Machine(type=board, more=more), seconds=SECONDS)
+    machine = Machine(type=board, more=virtio_disk(image, bad_sector))
+    ended = boot(kernel, initramfs(command, files), machine, seconds=SECONDS)
     assert ended.status == 0, ended
     return ended.bulk
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.faults.minixfs import Image
-from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
+from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs, virtio_disk
 from tests.trio.conftest import Program
 from tests.trio.minixfs import make
 from tests.trio.test_minixfs import sound
@@ -56,8 +56,7 @@ def reincarnated(
     updates = UPDATES if files else 0
     script += f"reincarnated {driver} {updates} {STOPS} {' '.join(f'/{each}' for each in files)}; cd /; umount /mnt"
     files |= {"bin/reincarnated": program("reincarnated"), "image": image.read_bytes()}
-    drive = ("-blockdev", f"raw,node-name=disk,file.driver=file,file.filename={image}")
-    more = (*drive, "-device", "virtio-blk-pci,drive=disk") if disk == VIRTIO_BLK else ()
+    more = virtio_disk(image) if disk == VIRTIO_BLK else ()
     ended = boot(kernel, initramfs(("sh", "-c", script), files), Machine(more=more, path=path), seconds=SECONDS)
     assert ended.status == 0, ended
     return ended.bulk.decode().splitlines(), ended.console.decode(errors="replace")
@@ -115,8 +114,7 @@ def in_guest(kernel: Kernel, user_programs: Path, tmp_path: Path) -> Callable[[s
         make(image, 4096, 4096, 512)
         files = {"bin/rs": (user_programs / "rs").read_bytes(), "image": image.read_bytes()}
         begin = f"mkdir /mnt; {'cat /image >/dev/ram0; ' if disk == RAM_BLOCK else ''}mount -t minix {disk} /mnt; "
-        more = ("-blockdev", f"raw,node-name=disk,file.driver=file,file.filename={image}")
-        machine = Machine(more=(*more, "-device", "virtio-blk-pci,drive=disk"))
+        machine = Machine(more=virtio_disk(image))
         return boot(kernel, initramfs(("sh", "-c", begin + script), files), machine, seconds=SECONDS)
 
     return run
