@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from kernometer.errors import MissingError
 from kernometer.guests import lwip, suites, trio
 from tests.trio.boot import Kernel, Machine, boot, initramfs
+from tests.trio.conftest import Program
 from tests.trio.partitions import MONO_AND_IN_TURN
 
 ROWS = ("ipc/tcp-lat", "ipc/udp-lat", "ipc/tcp-connect", "ipc/tcp-bw")
+#: What net_witness.c calls three of them.
+WITNESSED = {"ipc/tcp-lat": "tcp", "ipc/udp-lat": "udp", "ipc/tcp-connect": "connect"}
+#: The probe's own functions around the calls of one operation, in instructions; the witness's are some 30.
+PROBES_OWN = 200
+#: Ticks, and lwIP's timer, in a mean over a hundred operations, in instructions.
+TICKS = 30
 #: Each end is a process; nc's server ends with its connection.
 TALK = """
 nc -l -p 5555 >/tmp/heard & sleep 1
@@ -47,6 +55,33 @@ def test_the_rows_that_need_a_network_are_measured(kernel: Kernel) -> None:
     assert samples.keys() == set(ROWS), ended
     for row in ("ipc/tcp-lat", "ipc/udp-lat"):
         assert len(set(samples[row][1:])) == 1, samples[row]
+
+
+def instructions(kernel: Kernel, program: Program) -> dict[str, tuple[float, int]]:
+    """Of one operation of each witnessed row: by the probe, by the witness."""
+    ended = boot(kernel, initramfs(("probe", "--by", "path", *WITNESSED)), Machine(path=True), seconds=180.0)
+    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
+    runs = {each["workload"]: each for each in records if each["type"] == "run"}
+    found = {}
+    for row, word in WITNESSED.items():
+        told = boot(
+            kernel, initramfs(("net_witness", word), {"bin/net_witness": program("net_witness")}), Machine(path=True)
+        )
+        found[row] = (median(runs[row]["samples"]) - median(runs[row]["loop_cost"]), int(told.bulk))
+    return found
+
+
+@pytest.mark.guest
+@pytest.mark.usefixtures("network", "sources")
+def test_a_second_witness_counts_as_much(program: Program) -> None:
+    """Expected: net_witness.c's figures are the probe's but for the two programs' own instructions, and the same price
+    of structure. Broken: the probe counts something of its own, or leaves something of the kernel's out."""
+    mono, micro = (instructions(Kernel.trio(trio.built(name)), program) for name in ("mono", "micro"))
+    for row in WITNESSED:
+        for probe, witness in (mono[row], micro[row]):
+            assert 0 < probe - witness < PROBES_OWN, (row, mono[row], micro[row])
+        by_probe, by_witness = (more - less for more, less in zip(micro[row], mono[row], strict=True))
+        assert abs(by_probe - by_witness) < TICKS, (row, mono[row], micro[row])
 
 
 def test_trio_is_built_without_a_network_where_there_are_no_sources(

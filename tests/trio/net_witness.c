@@ -1,0 +1,142 @@
+/* net_witness.c: the second witness of the network's rows. `net_witness udp|tcp|connect` prints what one round trip, or
+ * one connection, takes by the processor's cycle counter: of twice as many operations less that of once as many. It
+ * shares no line with the probe, no marker and no plugin. */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+#define OPERATIONS 100
+
+static struct sockaddr_in address = { .sin_family = AF_INET };
+static int listener, type;
+
+static void check(int worked)
+{
+	if (!worked) {
+		perror("net_witness");
+		exit(1);
+	}
+}
+
+static int bound(void)
+{
+	socklen_t length = sizeof address;
+	int fd = socket(AF_INET, type, 0);
+
+	address.sin_port = 0;
+	check(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+	check(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+	return fd;
+}
+
+static void connect_to(int fd)
+{
+	int one = 1;
+
+	check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+	check(type == SOCK_DGRAM || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+}
+
+static void pair(int end[2])
+{
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	end[0] = bound();
+	if (type == SOCK_DGRAM) {
+		end[1] = bound();
+		connect_to(end[0]);
+		socklen_t length = sizeof address;
+		check(getsockname(end[0], (struct sockaddr *)&address, &length) == 0);
+		connect_to(end[1]);
+	} else {
+		int one = 1;
+
+		check(listen(listener = end[0], 1) == 0);
+		connect_to(end[0] = socket(AF_INET, type, 0));
+		check((end[1] = accept(listener, NULL, NULL)) >= 0);
+		check(setsockopt(end[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+	}
+}
+
+static void send_byte(int fd)
+{
+	char byte = 'w';
+
+	check(write(fd, &byte, 1) == 1);
+}
+
+static int receive_byte(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) == 1;
+}
+
+/* The client waits for a byte and closes by a reset, for which the server waits. */
+static void connection(void)
+{
+	struct linger hard = { .l_onoff = 1 };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	check(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && receive_byte(fd));
+	check(setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0 && close(fd) == 0);
+}
+
+static void serve_connections(void)
+{
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		check(fd >= 0);
+		send_byte(fd);
+		receive_byte(fd);
+		close(fd);
+	}
+}
+
+static unsigned long cycles(int operations, int fd)
+{
+	unsigned long from = __rdtsc();
+
+	while (operations--)
+		if (fd < 0) {
+			connection();
+		} else {
+			send_byte(fd);
+			check(receive_byte(fd));
+		}
+	return __rdtsc() - from;
+}
+
+int main(int argc, char **argv)
+{
+	int connects = argc > 1 && strcmp(argv[1], "connect") == 0, end[2] = { -1, -1 };
+
+	type = argc > 1 && strcmp(argv[1], "udp") == 0 ? SOCK_DGRAM : SOCK_STREAM;
+	if (connects) {
+		address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		check(listen(listener = bound(), 1) == 0);
+	} else {
+		pair(end);
+	}
+	pid_t child = fork();
+	check(child >= 0);
+	if (child == 0) {
+		if (connects)
+			serve_connections();
+		while (receive_byte(end[1]))
+			send_byte(end[1]);
+		_exit(1);
+	}
+	cycles(10, end[0]);
+	unsigned long once = cycles(OPERATIONS, end[0]), twice = cycles(2 * OPERATIONS, end[0]);
+	kill(child, 9);
+	check(waitpid(child, NULL, 0) == child);
+	printf("%ld\n", (long)(twice - once) / OPERATIONS);
+	return 0;
+}
