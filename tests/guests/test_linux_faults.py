@@ -93,6 +93,16 @@ def test_an_endless_loop_leaves_a_guest_that_computes_and_prints_nothing(linux: 
     assert seen.ended == "quiet"
 
 
+def test_a_run_that_is_to_end_does_so(linux: Linux) -> None:
+    """Broken: Ctrl-C waits for a guest that hangs."""
+    linux.stopping.set()
+    try:
+        with pytest.raises(TargetError, match="not done"):
+            struck(linux, "infinite-loop")
+    finally:
+        linux.stopping.clear()
+
+
 def test_an_overflowing_stack_meets_the_page_that_guards_it(linux: Linux) -> None:
     seen = struck(linux, "stack-overflow")
     assert "stack guard page was hit" in seen.console
