@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kernometer.cache import sha256
+from kernometer.campaign.cells import Outcome
 from kernometer.cli import kernometer, lists
-from kernometer.cli.columns import stored
+from kernometer.cli.columns import measured, stored
 from kernometer.errors import KernometerError, ResultError, TargetError, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.qemu import Machine
@@ -175,7 +176,8 @@ def test_by_time_every_target_has_its_sessions_in_turn(tmp_path: Path) -> None:
 
 
 def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
-    """Sessions of a campaign over many machines. Expected: a column each. Broken: the times of two are one system."""
+    """Sessions of a campaign over many machines. Expected: a column each, both aside where their target is. Broken: the
+    times of two are one system; `--aside` takes the name of a column only, which nobody knows before."""
     store = Store(tmp_path)
     for number, host in enumerate(("a" * 32, "b" * 32)):
         made = of_costs(
@@ -186,6 +188,11 @@ def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
         store.take(f"{made.session.id}.ndjson", b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
     columns = stored(store, ["label:k"], [])
     assert [column.name for column in columns] == ["local on host aaaaaaaa", "local on host bbbbbbbb"]
+    for aside, expected in ((["local"], [True, True]), (["local on host bbbbbbbb"], [False, True])):
+        assert [column.aside for column in stored(store, ["label:k"], aside)] == expected
+    outcomes = [Outcome("local", machine) for machine in ("a", "b")] + [Outcome("wrap:env", "a")]
+    assert [one.name for one in outcomes] == ["local on a", "local on b", "wrap:env on a"]
+    assert [column.aside for column in measured(outcomes, ["local"])] == [True, True, False]
 
 
 @pytest.mark.parametrize(

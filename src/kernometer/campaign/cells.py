@@ -29,11 +29,16 @@ Finished = Mapping[tuple[str, str], tuple[Path, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one target."""
+    """The outcome of one target, by time on one machine."""
 
     target: str
+    machine: str = ""  #: as the cell's
     paths: tuple[Path, ...] = ()  #: its sessions, the oldest first, also one that was cut off
     error: KernometerError | None = None  #: why it failed
+
+    @property
+    def name(self) -> str:
+        return _name(self.target, self.machine)
 
     @property
     def why(self) -> str:
@@ -52,7 +57,11 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return f"{self.target} on {self.machine}" if self.machine else self.target
+        return _name(self.target, self.machine)
+
+
+def _name(target: str, machine: str) -> str:
+    return f"{target} on {machine}" if machine else target
 
 
 class Places(Protocol):
@@ -82,8 +91,8 @@ def measure_cells(
     for target in targets:
         for machine in machines:
             host = places.host(target, machine) if plan.by == "time" else ""
-            name = Cell(target, plan, machine).name
-            outcomes[name] = Outcome(name, (finished or {}).get((target, host), ()))
+            one = Outcome(target, machine, (finished or {}).get((target, host), ()))
+            outcomes[one.name] = one
     rounds = rounds if plan.by == "time" else 1  # counts do not vary
     planned = ((number, cell) for number in range(rounds) for cell in _round(plan, targets, machines, number))
     waiting = deque(cell for number, cell in planned if len(outcomes[cell.name].paths) <= number)

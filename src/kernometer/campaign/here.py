@@ -139,4 +139,4 @@ def measured_here(
                 raise
     except KernometerError as caught:
         error = caught
-    return Outcome(target.name, (path,) if path is not None and path.exists() else (), error)
+    return Outcome(target.name, paths=(path,) if path is not None and path.exists() else (), error=error)

@@ -121,7 +121,7 @@ class Workers:
                 elif now - seen[cell.machine] > ALONE_SECONDS:
                     waiting.remove(cell)
                     on = f" on {cell.machine}" if cell.machine else ""
-                    yield cell, Outcome(cell.name, error=TargetError(f"no worker is left{on}"))
+                    yield cell, Outcome(cell.target, cell.machine, error=TargetError(f"no worker is left{on}"))
             for one in [*running]:
                 if one.future.status == "finished":
                     running.remove(one)
@@ -130,7 +130,7 @@ class Workers:
                     running.remove(one)
                     why = self._lost(one, late=now > one.until)
                     if why:
-                        yield one.cell, Outcome(one.cell.name, error=TargetError(why))
+                        yield one.cell, Outcome(one.cell.target, one.cell.machine, error=TargetError(why))
                     else:
                         waiting.appendleft(one.cell)
             time.sleep(POLL_SECONDS)
@@ -167,7 +167,7 @@ class Workers:
                     self.listen(record)
         except KernometerError as caught:
             error = caught
-        return Outcome(cell.name, paths, error)
+        return Outcome(cell.target, cell.machine, paths, error)
 
     def _place(self, machine: str, busy: Sequence[str]) -> str:
         """A worker with room for a cell, on this machine ("": on any), the least busy one; "" if there is none.

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 
 def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
-    """One column per target, in the order given. Raises ResultError if a file cannot be read."""
+    """One column per target (by time one a target and machine), in the order given. `aside` names targets, which stand
+    aside on every machine, or columns. Raises ResultError if a file cannot be read."""
     return [
         Column(
-            outcome.target,
+            outcome.name,
             tuple(read_file(path) for path in outcome.paths),
             outcome.why,
-            outcome.target in aside,
+            bool({outcome.name, outcome.target}.intersection(aside)),
         )
         for outcome in outcomes
     ]
@@ -31,7 +32,7 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
     """All sessions of one label, target and host are one column, by time; a session without a label is a column of its
     own. A session that was cut off is left out if a later one is complete and has its rows: it was measured again.
 
-    Raises ResultError if a name has no result, UsageError if `aside` names no column.
+    `aside` as for `measured`. Raises ResultError if a name has no result, UsageError if `aside` names no column.
     """
     groups: dict[str, dict[str, Result]] = {}
     for result in (one for name in dict.fromkeys(names) for one in store.load_set(name)):
@@ -46,11 +47,12 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
             name = f"{target} on host {result.session.host_id[:8]}" if len(hosts[target]) > 1 else target
             columns.setdefault((label, name), []).append(result)
     named = _named([*columns])
-    unknown = [spec for spec in aside if spec not in named.values()]
+    known = {key: {named[key], of[0].session.target} for key, of in columns.items()}
+    unknown = [spec for spec in aside if not any(spec in names for names in known.values())]
     if unknown:
         raise UsageError(f"{unknown[0]!r} is none of the systems.", f"They are {', '.join(named.values())}.")
     kept = {key: _without_again(of) for key, of in columns.items()}
-    made = [Column(named[key], tuple(of), _why(of), named[key] in aside) for key, of in kept.items()]
+    made = [Column(named[key], tuple(of), _why(of), bool(known[key].intersection(aside))) for key, of in kept.items()]
     return sorted(made, key=lambda column: column.aside)
 
 

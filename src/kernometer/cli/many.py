@@ -271,7 +271,7 @@ def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
         error = outcome.error
         if error is None:
             continue
-        env.say(printable(f"{outcome.target}: {outcome.why}", 2 * LINE))
+        env.say(printable(f"{outcome.name}: {outcome.why}", 2 * LINE))
         if error.next_step:
             env.say(f"  next: {printable(error.next_step, LINE)}")
         if isinstance(error, TargetError):
