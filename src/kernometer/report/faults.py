@@ -174,7 +174,7 @@ def _sentence(of: Campaign) -> str:
     sentences = [
         f"{len(struck)} of {len(of.records)} faults struck.",
         f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
-        f"Of the machines that hung or died {synced} had lost synced data on the virtio disk.",
+        f"Of the machines that hung or died {synced} had lost synced data on a disk that could still be read.",
     ]
     for what, times in (("A service that ended began anew after", pauses), ("The longest operation then took", again)):
         if times:
