@@ -11,7 +11,18 @@ from msgspec.structs import replace
 
 from kernometer.faults.draw import Fault
 from kernometer.faults.kinds import KINDS
-from kernometer.faults.linux import DATA, Ended, Observation, Place, faults, found, module_words, oopsed, usual
+from kernometer.faults.linux import (
+    DATA,
+    Ended,
+    Observation,
+    Place,
+    faults,
+    files_in,
+    found,
+    module_words,
+    oopsed,
+    usual,
+)
 from kernometer.faults.outcomes import outcome
 from kernometer.faults.worker import content
 
@@ -89,6 +100,22 @@ def seen(*more: dict[str, Any], without: str = "", ended: Ended = "finished", co
 )
 def test_the_worst_of_what_was_seen_is_the_outcome(what: Observation, expected: str) -> None:
     assert outcome(found(what), usual(found(seen()))) == expected
+
+
+@pytest.mark.parametrize(
+    ("ends", "known"),
+    [
+        (({"event": "files", "status": 0}, {"event": "finished"}), True),
+        (({"event": "files", "status": 0},), True),
+        (({"event": "files", "status": None}, {"event": "finished"}), False),
+        (({"event": "finished"},), True),
+        ((), False),
+    ],
+)
+def test_files_that_were_not_all_sent_are_unknown(ends: tuple[dict[str, Any], ...], *, known: bool) -> None:
+    """Expected: a directory that a dead task has locked hides what is in it. Broken: what was not sent is lost."""
+    sent = [{"event": "file", "path": f"/volume/{name}", "content": "Kg=="} for name in ("a", "w1/afterwards")]
+    assert files_in((*sent, *ends)) == ({"/a": b"*"} if known else None)
 
 
 def test_only_what_the_kernel_itself_finds_is_an_oops() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
@@ -21,6 +22,8 @@ DRIVERS, FILE_SYSTEMS = SUBJECTS[:3], SUBJECTS[3:]
 DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: Where the worker's disk is mounted.
 WORK = "/volume"
+#: The names of run.sh's own files there.
+AFTERWARDS = "/afterwards"
 #: How a run ended: by its script's last line; by a panic; by an emulator that computed long without any output; by an
 #: emulator that ended for another reason.
 Ended = Literal["finished", "panic", "quiet", "stopped"]
@@ -71,6 +74,16 @@ def faults(places: Sequence[Place], kinds: Sequence[Kind], count: int, seed: int
 def module_words(fault: Fault) -> tuple[str, ...]:
     """The module's parameters."""
     return (f"symbol={fault.function}", f"kind={fault.kind}", f"n={fault.operation}", f"seed={fault.value}")
+
+
+def files_in(events: Sequence[Mapping[str, Any]]) -> dict[str, bytes] | None:
+    """The files that run.sh sent, by path; None if it did not come to their end: where a step of its sends them, that
+    step's, else its own."""
+    ends = [one.get("status") for one in events if one.get("event") == "files"]
+    if ends != [0] and (ends or all(one.get("event") != "finished" for one in events)):
+        return None
+    files = [(str(one["path"]).removeprefix(WORK), str(one["content"])) for one in events if one.get("event") == "file"]
+    return {path: base64.b64decode(content) for path, content in files if not path.endswith(AFTERWARDS)}
 
 
 def found(seen: Observation) -> Found:

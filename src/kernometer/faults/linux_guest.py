@@ -6,7 +6,6 @@ serial driver does not hide them. docs/faults-linux.md.
 
 from __future__ import annotations
 
-import base64
 import re
 import subprocess
 import threading
@@ -23,7 +22,7 @@ from kernometer.cache import sha256, source_folder
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated
 from kernometer.faults.draw import Fault
-from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, module_words
+from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, files_in, module_words
 from kernometer.guests import disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
@@ -53,8 +52,6 @@ _SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
 #: Milliseconds of the guest's time between two operations of the worker's.
 PACE = "2"
 _NO_FAULT = "kind=none"
-#: The names of run.sh's own files on the disk.
-AFTERWARDS = "/afterwards"
 _PANIC = re.compile(rb"Kernel panic - not syncing")
 
 
@@ -125,12 +122,12 @@ class Linux:
             struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
             drive = _DRIVE.get(subject)
             if drive is None:
-                return Observation(_without_files(events), struck, console, ended, files=_files_in(events))
+                return Observation(_without_files(events), struck, console, ended, files=files_in(events))
             fsck = emulated.fsck(folder / drive, drive)
             with self._folder() as again:
                 (folder / drive).replace(again / drive)
                 read, _ = self._run(again, subject, worker=())
-            return Observation(events, struck, console, ended, fsck, _files_in(read))
+            return Observation(events, struck, console, ended, fsck, files_in(read))
 
     def _files(self) -> dict[str, bytes]:
         """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
@@ -230,13 +227,3 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _without_files(events: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     return tuple(one for one in events if one.get("event") != "file")
-
-
-def _files_in(events: Sequence[dict[str, Any]]) -> dict[str, bytes] | None:
-    """The files that run.sh sent, by path; None if it did not come to their end."""
-    if not any(
-        one.get("event") == "finished" or (one.get("status") == 0 and one["event"] == "files") for one in events
-    ):
-        return None
-    files = [(str(one["path"]).removeprefix(WORK), str(one["content"])) for one in events if one.get("event") == "file"]
-    return {path: base64.b64decode(content) for path, content in files if not path.endswith(AFTERWARDS)}
