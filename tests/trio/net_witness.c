@@ -24,13 +24,21 @@ static void check(int worked)
 	}
 }
 
+static int new_socket(void)
+{
+	int fd = socket(AF_INET, type, 0);
+
+	check(fd >= 0);
+	return fd;
+}
+
 static int bound(void)
 {
 	socklen_t length = sizeof address;
-	int fd = socket(AF_INET, type, 0);
+	int fd = new_socket();
 
 	address.sin_port = 0;
-	check(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+	check(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
 	check(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
 	return fd;
 }
@@ -57,7 +65,7 @@ static void pair(int end[2])
 		int one = 1;
 
 		check(listen(listener = end[0], 1) == 0);
-		connect_to(end[0] = socket(AF_INET, type, 0));
+		connect_to(end[0] = new_socket());
 		check((end[1] = accept(listener, NULL, NULL)) >= 0);
 		check(setsockopt(end[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
 	}
@@ -81,9 +89,9 @@ static int receive_byte(int fd)
 static void connection(void)
 {
 	struct linger hard = { .l_onoff = 1 };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = new_socket();
 
-	check(fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && receive_byte(fd));
+	check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && receive_byte(fd));
 	check(setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0 && close(fd) == 0);
 }
 
