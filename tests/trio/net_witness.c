@@ -32,42 +32,50 @@ static int new_socket(void)
 	return fd;
 }
 
-static int bound(void)
+/* `address` becomes that of the socket. */
+static void address_of(int fd)
 {
 	socklen_t length = sizeof address;
+
+	check(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+}
+
+static int bound(void)
+{
 	int fd = new_socket();
 
 	address.sin_port = 0;
 	check(bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
-	check(getsockname(fd, (struct sockaddr *)&address, &length) == 0);
+	address_of(fd);
 	return fd;
 }
 
 static void connect_to(int fd)
 {
+	check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void send_at_once(int fd)
+{
 	int one = 1;
 
-	check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0);
-	check(type == SOCK_DGRAM || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+	check(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
 }
 
 static void pair(int end[2])
 {
-	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	end[0] = bound();
 	if (type == SOCK_DGRAM) {
 		end[1] = bound();
 		connect_to(end[0]);
-		socklen_t length = sizeof address;
-		check(getsockname(end[0], (struct sockaddr *)&address, &length) == 0);
+		address_of(end[0]);
 		connect_to(end[1]);
 	} else {
-		int one = 1;
-
 		check(listen(listener = end[0], 1) == 0);
 		connect_to(end[0] = new_socket());
 		check((end[1] = accept(listener, NULL, NULL)) >= 0);
-		check(setsockopt(end[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) == 0);
+		send_at_once(end[0]);
+		send_at_once(end[1]);
 	}
 }
 
@@ -91,7 +99,8 @@ static void connection(void)
 	struct linger hard = { .l_onoff = 1 };
 	int fd = new_socket();
 
-	check(connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && receive_byte(fd));
+	connect_to(fd);
+	check(receive_byte(fd));
 	check(setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard) == 0 && close(fd) == 0);
 }
 
@@ -126,12 +135,11 @@ int main(int argc, char **argv)
 	int connects = argc > 1 && strcmp(argv[1], "connect") == 0, end[2] = { -1, -1 };
 
 	type = argc > 1 && strcmp(argv[1], "udp") == 0 ? SOCK_DGRAM : SOCK_STREAM;
-	if (connects) {
-		address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (connects)
 		check(listen(listener = bound(), 1) == 0);
-	} else {
+	else
 		pair(end);
-	}
 	pid_t child = fork();
 	check(child >= 0);
 	if (child == 0) {

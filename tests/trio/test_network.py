@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import pytest
 
@@ -34,6 +36,15 @@ wget -q -O - http://127.0.0.1:8081/page || echo nobody there
 """
 
 
+def runs_of(kernel: Kernel, rows: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The probe's record of each row, by path; all rows must have one."""
+    ended = boot(kernel, initramfs(("probe", "--by", "path", *rows)), Machine(path=True), seconds=180.0)
+    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
+    runs = {each["workload"]: each for each in records if each["type"] == "run"}
+    assert runs.keys() == set(rows), ended
+    return runs
+
+
 @pytest.mark.guest
 @pytest.mark.usefixtures("network")
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
@@ -49,19 +60,14 @@ def test_busyboxs_programs_talk_to_each_other(kernel: Kernel) -> None:
 def test_the_rows_that_need_a_network_are_measured(kernel: Kernel) -> None:
     """Expected: each row's samples, and of the messages all but the first alike. Broken: a row is unsupported, or its
     count depends on a clock or on what was before."""
-    ended = boot(kernel, initramfs(("probe", "--by", "path", *ROWS)), Machine(path=True), seconds=180.0)
-    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
-    samples = {each["workload"]: each["samples"] for each in records if each["type"] == "run"}
-    assert samples.keys() == set(ROWS), ended
+    runs = runs_of(kernel, ROWS)
     for row in ("ipc/tcp-lat", "ipc/udp-lat"):
-        assert len(set(samples[row][1:])) == 1, samples[row]
+        assert len(set(runs[row]["samples"][1:])) == 1, runs[row]
 
 
 def instructions(kernel: Kernel, program: Program) -> dict[str, tuple[float, int]]:
     """Of one operation of each witnessed row: by the probe, by the witness."""
-    ended = boot(kernel, initramfs(("probe", "--by", "path", *WITNESSED)), Machine(path=True), seconds=180.0)
-    records = [json.loads(line) for line in ended.bulk.decode().splitlines() if line.startswith("{")]
-    runs = {each["workload"]: each for each in records if each["type"] == "run"}
+    runs = runs_of(kernel, WITNESSED)
     found = {}
     for row, word in WITNESSED.items():
         told = boot(

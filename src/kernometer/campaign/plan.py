@@ -15,9 +15,9 @@ from kernometer.results.model import By, Workload
 from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Profiled, Program, Target
 from kernometer.targets.local import lister
 
-#: The most seconds of a session of each profile, if its rows permit: quick must end within a minute, full within ten,
-#: on two cores. The rest is for compiling the probe, for as much of `make run`'s set-up as fits, and for rows that take
-#: longer than their share (for example with one iteration of seconds).
+#: The most seconds of a session of each profile, if its rows permit: quick must end within a minute, full within ten on
+#: two cores. The rest is for compiling the probe, and for rows that take longer than their share (for example with one
+#: iteration of seconds).
 BUDGETS = {"quick": 40.0, "full": 480.0}
 #: The most seconds per row, so that few rows do not use the whole budget.
 ROW_SECONDS = 3.0
