@@ -6,6 +6,7 @@ import pytest
 
 from kernometer.explain.machines import STANDARD, factors, study
 from kernometer.report.machines import document, view
+from kernometer.report.units import NOTHING
 from kernometer.results.model import Result
 from tests.stats.simulate import header, of_costs, path_result
 
@@ -80,6 +81,20 @@ def test_a_missing_cell_and_a_row_without_a_figure_are_named() -> None:
     assert (found.missing, found.left_out, found.whole.units) == ((), (B,), 1)
     assert any("says nothing about whether hardware" in note for note in view(found).notes)
     assert document(found)["all"]["shares"]["kernel"]["value"] > 0.9
+
+
+def test_on_one_machine_by_time_the_kernels_part_stands_beside_the_rest() -> None:
+    """Expected: no share of a machine or of both. Broken: the machine has 0 %, as if that had been seen."""
+    made = [host("1", "6.1", 100, "a" * 9), host("2", "6.12", 200, "a" * 9)]
+    assert study(made) is None
+    found = study([*made, host("3", "6.12", 220, "a" * 9, "wrap:kernel")])
+    assert found is not None and found.whole is not None
+    assert {*found.whole.shares} == {"kernel", "rest"}
+    assert 0 < found.whole.shares["rest"].value < 0.1
+    shown = view(found)
+    assert shown.title.endswith("2 kernels on 1 machine")
+    assert shown.rows[-1][1][3:5] == (NOTHING, NOTHING)
+    assert any("On one machine" in note for note in shown.notes)
 
 
 @pytest.mark.parametrize("targets", [("a", "b"), ("a", "a+cpu=Nehalem"), ("a",)])

@@ -60,7 +60,10 @@ def factors(of: Result) -> tuple[str, str]:
 
 
 def study(results: Iterable[Result]) -> Study | None:
-    """Of sessions that are all by time or all by path. None without two kernels and two machines."""
+    """Of sessions that are all by time or all by path. None without two kernels and two machines.
+
+    One machine is enough where a kernel has two sessions by time: then the rest is known beside the kernel's part.
+    """
     ordered = sorted(results, key=lambda one: one.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
     hosts: dict[str, str] = {}  #: by id: its first name, from wherever it was measured
@@ -70,7 +73,9 @@ def study(results: Iterable[Result]) -> Study | None:
             machine = hosts.setdefault(one.session.host_id, machine)
         cells.setdefault((kernel, machine), []).append(one)
     kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
-    if len(kernels) < 2 or len(machines) < 2 or len({one.session.by for one in ordered}) > 1:
+    by = {one.session.by for one in ordered}
+    repeated = by == {"time"} and any(len(of) > 1 for of in cells.values())
+    if len(kernels) < 2 or len(by) > 1 or not (len(machines) > 1 or repeated):
         return None
     costs = {cell: _costs(of) for cell, of in cells.items()}
     rows = in_registry_order(ordered, dict.fromkeys(row for of in costs.values() for row in of))
@@ -86,7 +91,7 @@ def study(results: Iterable[Result]) -> Study | None:
     return Study(
         kernels,
         machines,
-        ordered[0].session.by == "path",
+        by == {"path"},
         {family: split(of) for family, of in families.items()},
         split([*workloads.values()]) if workloads else None,
         tuple(cell for cell in whole if cell not in cells),

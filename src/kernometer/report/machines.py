@@ -12,7 +12,7 @@ from rich.text import Text
 from kernometer.explain.machines import Study, study
 from kernometer.report.absolute import family
 from kernometer.report.subjects import name
-from kernometer.report.units import NOTHING
+from kernometer.report.units import NOTHING, counted
 from kernometer.stats.series import Series
 from kernometer.stats.variance import PARTS, Share, Split
 from kernometer.text import printable
@@ -37,7 +37,7 @@ class StudyView:
 
 
 def of_columns(of: Series) -> Study | None:
-    """Of the sessions of a matrix; None without two kernels on two machines."""
+    """Of the sessions of a matrix; None where `study` has none."""
     return study(one for column in of.columns for one in column.results)
 
 
@@ -46,7 +46,7 @@ def view(of: Study) -> StudyView:
     if of.whole is not None:
         rows.append((ALL, of.whole))
     return StudyView(
-        f"Kernels by machines: {len(of.kernels)} kernels on {len(of.machines)} machines",
+        f"Kernels by machines: {len(of.kernels)} kernels on {counted(len(of.machines), 'machine')}",
         HEADS,
         tuple((title, _cells(found)) for title, found in rows),
         tuple(printable(text, LINE) for text in _notes(of)),
@@ -75,7 +75,9 @@ def _notes(of: Study) -> list[str]:
             "Spread: one standard deviation, as a factor. Shares of its square, with 95 % intervals for other"
             " operations on these kernels and machines."
         )
-        if "rest" not in of.whole.shares and not of.by_path:
+        if len(of.machines) == 1:
+            found.append("On one machine neither its own part nor the interaction can be told.")
+        elif "rest" not in of.whole.shares and not of.by_path:
             found.append("With one session a cell the differences of sessions are part of the interaction.")
     if of.by_path:
         found.append("A count knows no cache and no clock: it says nothing about whether hardware decides more.")

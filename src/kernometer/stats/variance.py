@@ -39,14 +39,15 @@ class Split:
 
     units: int  #: operations; the points of a curve are one
     deviation: float  #: the root of the whole variance, so that exp(deviation) is a factor
-    shares: Mapping[str, Share]  #: by part; the rest is absent where no cell has two sessions
+    shares: Mapping[str, Share]  #: by part, without those that `parts` cannot tell
 
 
 def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
-    """The variance of one row by PARTS, shape (4,). `cells`: costs by kernel, machine and session, at least 2 x 2 x 1.
+    """The variance of one row by PARTS, shape (4,). `cells`: costs by kernel, machine and session, at least 2 x 1 x 1.
 
     What the noise of sessions adds to each effect is subtracted, so that a part may come out below 0. The last is NaN
-    where no cell has two sessions: then the noise is within the interaction.
+    where no cell has two sessions: then the noise is within the interaction. With one machine its part and the
+    interaction are NaN.
     """
     import numpy as np
 
@@ -60,7 +61,7 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
     of_kernel = means.mean(axis=1) - means.mean()
     of_machine = means.mean(axis=0) - means.mean()
     both = means - means.mean() - of_kernel[:, None] - of_machine[None, :]
-    return np.array(
+    found = np.array(
         (
             np.mean(of_kernel**2) - (kernels - 1) * noise,
             np.mean(of_machine**2) - (machines - 1) * noise,
@@ -68,6 +69,9 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
             rest,
         )
     )
+    if machines == 1:
+        found[1:3] = np.nan
+    return found
 
 
 def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
