@@ -148,6 +148,7 @@ def test_what_differs_besides_the_system_is_told_once() -> None:
         (["before", "after"], ["before", "after"]),
         (["one"], ["one"]),
         (["a-", "a-b"], ["a-", "a-b"]),
+        (["wrap:taskset -c 1", "wrap:taskset -c 1 ./uml"], ["taskset -c 1", "taskset -c 1 ./uml"]),
         (["x\x1b-1", "x\x1b-2"], ["1", "2"]),
     ],
 )
@@ -158,7 +159,9 @@ def test_heads_are_what_tells_systems_apart(names: list[str], expected: list[str
 def test_heads_break_after_separators_and_fit() -> None:
     assert lines("6.1+mitigations=off", 8, 4) == ["6.1+", "mitigati", "ons=off"]
     assert lines("6.12", 7, 4) == ["6.12"]
-    assert lines("x" * 40, 7, 3) == ["x" * 7, "x" * 7, "x" * 6 + "…"]
+    assert lines("x" * 40, 7, 3) == ["x" * 7, "x" * 6 + "…", "x" * 5]
+    ends = [lines(f"taskset -c 1 examples/uml-and-gvisor/{name}", 7, 4)[-1] for name in ("uml", "gvisor")]
+    assert ends == ["uml", "gvisor"]
     assert lines("", 7, 3) == [""]
 
 

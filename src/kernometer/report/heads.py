@@ -14,16 +14,23 @@ _PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without their common beginning up to a separator: qemu:linux-6.1, qemu:linux-6.12 become 6.1, 6.12."""
+    """Names without their common beginning up to a separator: qemu:linux-6.1, qemu:linux-6.12 become 6.1, 6.12.
+
+    Where one name is the beginning of all others, as a wrapper that each runs in, its words stay together.
+    """
     safe = [printable(name, NAME) for name in names]
     same = next((n for n, letters in enumerate(zip(*safe, strict=False)) if len(set(letters)) > 1), min(map(len, safe)))
-    shared = _ENDS.match(safe[0][:same]) if len(safe) > 1 else None
+    beginning = safe[0][:same]
+    shared = _ENDS.match(beginning.partition(" ")[0] if beginning in safe else beginning) if len(safe) > 1 else None
     short = [name[shared.end() :] for name in safe] if shared else safe
     return short if all(short) else safe
 
 
 def lines(name: str, width: int, most: int) -> list[str]:
-    """A name in at most `most` lines of `width` characters, broken after separators if possible."""
+    """A name in at most `most` (2 or more) lines of `width` characters, broken after separators if possible.
+
+    Of a name that needs more the last line stays: columns often differ in their ends.
+    """
     found = [""]
     for part in _PARTS.findall(name):
         rest = part
@@ -35,5 +42,5 @@ def lines(name: str, width: int, most: int) -> list[str]:
             found.append("")
         found[-1] += rest
     if len(found) > most:
-        found = [*found[: most - 1], found[most - 1][: width - 1] + "…"]
+        found = [*found[: most - 2], found[most - 2][: width - 1] + "…", found[-1]]
     return found
