@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,18 +77,20 @@ def recorder(trace: str) -> tuple[str, ...]:
     raise MissingError("There is neither strace nor perf here.", "Debian, Ubuntu: apt-get install strace.")
 
 
-def record(
-    words: Sequence[str], folder: Path, seconds: float, by: Callable[[str], tuple[str, ...]] = recorder
-) -> Recording:
-    """Runs the command in `folder` under a recorder, whose words `by` tells.
+def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
+    """Runs the command in `folder` under a recorder. perf and the command are on one processor, as perf may lose calls
+    of a command on another.
 
     Raises MissingError without a recorder, TargetError if it cannot trace, or exceeds a limit.
     """
     with tempfile.TemporaryDirectory(prefix="kernometer-trace-") as made:
         trace = Path(made) / "trace"
         trace.touch()
-        recording = (*by(str(trace)), *words)
+        recording = (*recorder(str(trace)), *words)
         with _started(recording, folder) as (process, said):
+            if Path(recording[0]).name == "perf":
+                with suppress(ProcessLookupError):
+                    os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
             _finished(process, recording[0], seconds, trace)
             said.seek(max(0, said.seek(0, os.SEEK_END) - LAST_OUTPUT))
             text = said.read().decode("utf-8", "replace")
