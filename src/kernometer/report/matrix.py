@@ -6,6 +6,7 @@ repeats the cell's sign and figure.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,13 +53,14 @@ def build(
     study: StudyView | None = None,
 ) -> Page:
     count = len(of.heads) + 1
-    lasting = [change for change in of.longer if change.verdict == Verdict.SLOWER.value]
-    if of.first == of.last:  # no series: all were compared with one
+    if of.first == of.last or of.last not in of.heads:  # all were compared with one, or with the last
         lead = f"{count - 1} systems, each compared with {of.baseline}."
     else:
+        at = of.heads.index(of.last)
+        kinds = Counter(row.cells[at].kind for row in of.rows)
         lead = (
-            f"On {of.last} {len(lasting)} of {len(of.rows)} operations cost more than on {of.baseline}, and "
-            f"{sum(change.verdict == Verdict.FASTER.value for change in of.shorter)} cost less."
+            f"On {of.last} {kinds[Verdict.SLOWER.value]} of {len(of.rows)} operations cost more than on {of.baseline}, "
+            f"and {kinds[Verdict.FASTER.value]} cost less."
         )
     return Page(
         title=f"{count} systems, {len(of.rows)} operations",
