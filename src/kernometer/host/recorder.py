@@ -86,11 +86,9 @@ def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
     with tempfile.TemporaryDirectory(prefix="kernometer-trace-") as made:
         trace = Path(made) / "trace"
         trace.touch()
-        recording = (*recorder(str(trace)), *words)
-        with _started(recording, folder) as (process, said):
-            if Path(recording[0]).name == "perf":
-                with suppress(ProcessLookupError):
-                    os.sched_setaffinity(process.pid, {min(os.sched_getaffinity(0))})
+        recording = recorder(str(trace))
+        alone = ("taskset", "-c", str(min(os.sched_getaffinity(0)))) if Path(recording[0]).name == "perf" else ()
+        with _started((*alone, *recording, *words), folder) as (process, said):
             _finished(process, recording[0], seconds, trace)
             said.seek(max(0, said.seek(0, os.SEEK_END) - LAST_OUTPUT))
             text = said.read().decode("utf-8", "replace")
