@@ -136,9 +136,11 @@ def calls_of(root: Path, interface: str) -> frozenset[str]:
 
 
 def allowed_symbols(root: Path, service: Service) -> frozenset[str]:
-    """What its objects may leave to others."""
-    stubs = {f"{interface}_{call}" for interface in service.calls for call in calls_of(root, interface)}
-    return port_functions(root) | COMPILERS_OWN | stubs | {f"kernel_{call}" for call in service.kernel}
+    """What its objects may leave to others: of the kernel and the memory service only the calls that it has by name."""
+    calls = {interface: calls_of(root, interface) for interface in service.calls}
+    calls |= {"kernel": frozenset(service.kernel)}
+    calls |= {idl_parse.PAGER: frozenset(service.vm)} if idl_parse.PAGER in calls else {}
+    return port_functions(root) | COMPILERS_OWN | {f"{name}_{call}" for name, found in calls.items() for call in found}
 
 
 def undefined(objects: Iterable[Path]) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from idl_parse import PAGER, PAGER_CALL
 from tests.trio import rules
 from tests.trio.boot import Kernel
 
@@ -19,6 +20,8 @@ def test_a_service_uses_what_the_configuration_allows_it_and_shows_its_table_of_
         # a kernel without heartbeats asks nobody
         asking = {"server_ask", "server_stop"} if service.name == "rs" else set()
         used = {f"kernel_{each}" for each in service.kernel if each not in asking}
+        # whoever copies may have a fault asked for it
+        used |= {f"{PAGER}_{each}" for each in service.vm if each != PAGER_CALL}
         assert used <= rules.undefined(made), f"{service.name}: unused rights"
         for interface in service.calls:
             stubs = {f"{interface}_{each}" for each in rules.calls_of(ROOT, interface)}
