@@ -60,11 +60,23 @@ def test_baseline_is_taken_off_where_the_definition_says_so_and_shown_always(les
     assert row.cost == pytest.approx(cost)
 
 
-def test_row_is_the_geometric_mean_of_its_runs() -> None:
-    row = of(*(exact_run(cost, run=i) for i, cost in enumerate((50, 200, 100))))
-    assert row.cost == pytest.approx(100)
+@pytest.mark.parametrize(
+    ("costs", "middle"),
+    [((50, 800, 100), 100), ((50, 800, 100, 200), 150), ((10, 20, 30, 40, 5_000), 30)],
+    ids=["three", "four", "five"],
+)
+def test_row_is_the_median_of_its_runs(costs: tuple[float, ...], middle: float) -> None:
+    """Expected: one wild run moves nothing. Broken: a mean of the runs, arithmetic or geometric, or a lower median."""
+    assert of(*(exact_run(cost, run=i) for i, cost in enumerate(costs))).cost == pytest.approx(middle)
+
+
+def test_interval_of_few_runs_is_that_of_the_geometric_mean() -> None:
+    """Expected: below five runs a t interval of the logarithms, around (50 · 800 · 100)^(1/3)."""
+    row = of(*(exact_run(cost, run=i) for i, cost in enumerate((50, 800, 100))))
     assert row.low is not None and row.high is not None
-    assert row.low * row.high == pytest.approx(100**2)
+    assert math.sqrt(row.low * row.high) == pytest.approx(math.cbrt(50 * 800 * 100))
+    spread = np.std(np.log([50, 800, 100]), ddof=1) / math.sqrt(3)
+    assert math.log(row.high / row.low) / 2 == pytest.approx(4.302653 * spread)
 
 
 @pytest.mark.parametrize(
