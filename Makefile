@@ -25,7 +25,7 @@ run: setup ## measures this machine, then Linux and Trio by path: tables, an ans
 	.venv/bin/kernometer structures --also @last --report build/report.html || [ $$? -ne 130 ] || exit 130; \
 	exit $$measured
 
-test: setup-test ## every test that is not slow, and the day's twentieth of the slow ones (KM_TEST_SEED=N: that one)
+test: setup-test ## every test that is not slow, and a twentieth of the slow ones, by the commit's day (KM_TEST_SEED=N: that one)
 	@$(PYTEST) --slow-share 20
 
 test-all: setup-test ## every test

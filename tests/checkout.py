@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+SECONDS_OF_A_DAY = 86_400
 
 
 def names() -> list[str]:
@@ -24,6 +25,18 @@ def copy_to(folder: Path) -> None:
     for name in names():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
+
+
+def day_of_commit(root: Path = ROOT) -> int | None:
+    """The UTC day of the commit that is checked out, counted from 1970; None without git or its folder here, as in what
+    was unpacked from an archive. The day of the clock would make one commit's tests differ."""
+    # named, so that a repository around this folder, or another owner of it, is not asked
+    words = ("git", f"--git-dir={root / '.git'}", "log", "-1", "--format=%ct")
+    try:
+        found = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return int(found.stdout) // SECONDS_OF_A_DAY
 
 
 @contextmanager

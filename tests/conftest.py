@@ -1,8 +1,9 @@
-"""What all tests share: which slow tests run today, and in which process each test runs.
+"""What all tests share: which slow tests are this commit's, what seeds random inputs, in which process each test runs.
 
 Slow tests are dealt into as many hands as `--slow-share` says, of nearly equal length by their own stated minutes; one
-hand is played, by the seed (the UTC day unless given). So as many consecutive days run every slow test once. Those of a
-file are in one hand, where they are not too long for it.
+hand is played, by the seed (the UTC day of the commit unless given). So a commit's tests are the same whenever they
+run, and the commits of as many consecutive days run every slow test once. Those of a file are in one hand, where they
+are not too long for it. The same seed makes the inputs of fuzzers and of hypothesis.
 
 With `-n`, the tests of a file stay together, since they share its fixtures; those that measure this machine do, since
 they would disturb each other. What takes longest begins first.
@@ -11,12 +12,13 @@ they would disturb each other. What takes longest begins first.
 from __future__ import annotations
 
 import signal
-import time
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.checkout import day_of_commit
 
 #: Files and folders of tests that take times on this machine.
 MEASURING = (
@@ -39,19 +41,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--slow-seed",
         type=int,
-        default=int(time.time()) // 86400,
         metavar="SEED",
-        help="which of the N shares (default: by the UTC day)",
+        help="which of the N shares, and the seed of random inputs (default: the UTC day of the commit; 0 without one)",
     )
 
 
-def pytest_configure() -> None:
-    """A job in the background ignores Ctrl-C, one under nohup its terminal's end; so would every program that a test
-    ends that way."""
+@pytest.hookimpl(tryfirst=True)  # hypothesis reads its seed in this hook
+def pytest_configure(config: pytest.Config) -> None:
+    """Chooses the seed. A job in the background ignores Ctrl-C, one under nohup its terminal's end; so would every
+    program that a test ends that way."""
+    if config.option.slow_seed is None:
+        config.option.slow_seed = day_of_commit() or 0
+    if config.getoption("--hypothesis-seed", None) is None:
+        config.option.hypothesis_seed = str(config.option.slow_seed)  # an option that is 0 would not be read
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def commits_seed(pytestconfig: pytest.Config) -> int:
+    """Of random inputs: others for each day's commits, the same for one commit."""
+    return int(pytestconfig.option.slow_seed)
 
 
 @pytest.fixture(autouse=True)
@@ -62,11 +74,12 @@ def _no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     share, seed = config.option.slow_share, config.option.slow_seed
+    again = f"seed {seed} (by the commit's day; again: make test KM_TEST_SEED={seed})"
     if share == 0:
-        return "slow tests: none (make test: a share of them; make test-all: all)"
+        return f"slow tests: none (make test: a share of them; make test-all: all), {again}"
     if share == 1:
-        return "slow tests: all"
-    return f"slow tests: share {seed % share} of {share}, seed {seed} (again: make test KM_TEST_SEED={seed})"
+        return f"slow tests: all, {again}"
+    return f"slow tests: share {seed % share} of {share}, {again}"
 
 
 def minutes(item: pytest.Item) -> float:
@@ -132,14 +145,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselects the slow tests that are not today's, and puts the groups with most of them first.
+    """Deselects the slow tests that are not in this share, and puts the groups with most of them first.
 
     One that is named on the command line is always run.
     """
     share: int = config.option.slow_share
     slow = {item.nodeid: minutes(item) for item in items if item.get_closest_marker("slow") is not None}
-    today = deal(slow, share)[config.option.slow_seed % share] if share else set()
-    left_out = {name for name in slow if name not in today and not is_named(name, config.args)}
+    played = deal(slow, share)[config.option.slow_seed % share] if share else set()
+    left_out = {name for name in slow if name not in played and not is_named(name, config.args)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]

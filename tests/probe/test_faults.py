@@ -153,28 +153,26 @@ def held(calls: list[Call], clean: list[Call]) -> Verdict:
 
 
 @pytest.mark.parametrize("who", ["runs", "all"])
-def test_no_fault_makes_a_wrong_figure(who: str, programs: tuple[Path, Path], pytestconfig: pytest.Config) -> None:
+def test_no_fault_makes_a_wrong_figure(who: str, programs: tuple[Path, Path], commits_seed: int) -> None:
     measure = on_this_machine(programs, BY_PATH)
-    held(measure(pytestconfig.option.slow_seed * 1000, 2, who), measure(0, 3, "nobody"))
+    held(measure(commits_seed * 1000, 2, who), measure(0, 3, "nobody"))
 
 
 @pytest.mark.slow(minutes=0.8)
 @pytest.mark.parametrize("words", [(*BY_PATH, "--profile", "full"), BY_TIME], ids=["all rows", "by time"])
 def test_no_fault_makes_a_wrong_figure_of_other_rows_and_by_time(
-    words: tuple[str, ...], programs: tuple[Path, Path], pytestconfig: pytest.Config
+    words: tuple[str, ...], programs: tuple[Path, Path], commits_seed: int
 ) -> None:
     measure = on_this_machine(programs, words)
-    held(measure(pytestconfig.option.slow_seed * 1000, 8, "runs"), measure(0, 3, "nobody"))
+    held(measure(commits_seed * 1000, 8, "runs"), measure(0, 3, "nobody"))
 
 
 @pytest.mark.guest
 @pytest.mark.slow(minutes=0.7)
 @pytest.mark.parametrize("structure", ["mono", "micro"])
-def test_no_fault_makes_a_wrong_figure_on_trio(
-    structure: str, programs: tuple[Path, Path], pytestconfig: pytest.Config
-) -> None:
+def test_no_fault_makes_a_wrong_figure_on_trio(structure: str, programs: tuple[Path, Path], commits_seed: int) -> None:
     measure = on_trio(programs, BY_PATH, Kernel.trio(trio.built(structure)))
-    held(measure(pytestconfig.option.slow_seed * 1000, 4, "runs"), measure(0, 3, "nobody"))
+    held(measure(commits_seed * 1000, 4, "runs"), measure(0, 3, "nobody"))
 
 
 RECORD = (

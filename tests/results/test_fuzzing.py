@@ -1,4 +1,4 @@
-"""Broken results for those who read them: a share of `make campaign-reader`, other inputs each day."""
+"""Broken results for those who read them: a share of `make campaign-reader`, others for each day's commits."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def held(seeds: range) -> None:
     assert {"read whole", "read with damage", "refused", "published table refused"} <= outcomes
 
 
-def test_broken_results_are_read_or_refused(pytestconfig: pytest.Config) -> None:
+def test_broken_results_are_read_or_refused(commits_seed: int) -> None:
     """Expected: a Result, a Publication, or a documented error. Broken: the seed, and the input's number."""
-    first = pytestconfig.option.slow_seed * 1000
+    first = commits_seed * 1000
     held(range(first, first + 10))
 
 
 @pytest.mark.slow(minutes=0.27)
-def test_many_broken_results_are_read_or_refused(pytestconfig: pytest.Config) -> None:
-    first = pytestconfig.option.slow_seed * 1000 + 10
+def test_many_broken_results_are_read_or_refused(commits_seed: int) -> None:
+    first = commits_seed * 1000 + 10
     held(range(first, first + 200))
 
 

@@ -1,4 +1,4 @@
-"""Random messages of hostile services: a part of `make campaign` (campaign.py), and of tests with the day's seed.
+"""Random messages of hostile services: a part of `make campaign` (campaign.py), and of tests with the commit's seed.
 
 Each boot has one hostile service; its seed makes its messages again. What it says within its rights harms programs:
 a boot of pm, vm or vfs often ends before all messages are made, so each has as many boots as it takes.

@@ -36,9 +36,9 @@ def checked(request: pytest.FixtureRequest, sources: Path, tmp_path_factory: pyt
 
 
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
-def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
-    """Expected: all calls answered, no page lost; other calls each day. Broken: the kernel's last words."""
-    command = fuzzing.calls(pytestconfig.option.slow_seed, 40_000)
+def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
+    """Expected: all calls answered, no page lost. Broken: the kernel's last words."""
+    command = fuzzing.calls(commits_seed, 40_000)
     figures = held(kernel, user_programs, *command, seconds=300.0).figures
     assert figures["calls"] == 40_000
     assert figures["free_pages"] > 0
@@ -46,20 +46,17 @@ def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, pytestconf
 
 
 @pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
-def test_random_sequences_keep_what_they_promise(
-    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
-) -> None:
-    """Expected: what is written is read, no process, descriptor or page is left; other sequences each day. Broken: a
-    sequence's number, name and condition; or a machine that hangs."""
-    command = fuzzing.sequences(pytestconfig.option.slow_seed, 6 * ROUND)
+def test_random_sequences_keep_what_they_promise(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
+    """Expected: what is written is read, no process, descriptor or page is left. Broken: a sequence's number, name and
+    condition; or a machine that hangs."""
+    command = fuzzing.sequences(commits_seed, 6 * ROUND)
     assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
 @pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.18, always=["micro"]), indirect=True)
-def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config) -> None:
+def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
     """Expected and broken: as above."""
-    seed = pytestconfig.option.slow_seed
-    for command in (fuzzing.calls(seed, 5_000), fuzzing.sequences(seed, ROUND)):
+    for command in (fuzzing.calls(commits_seed, 5_000), fuzzing.sequences(commits_seed, ROUND)):
         held(kernel, user_programs, *command, seconds=300.0)
 
 
@@ -77,11 +74,9 @@ def test_processes_that_are_killed_anywhere_end(
 
 
 @pytest.mark.slow(minutes=1)
-def test_many_random_sequences_keep_what_they_promise(
-    kernel: Kernel, user_programs: Path, pytestconfig: pytest.Config
-) -> None:
+def test_many_random_sequences_keep_what_they_promise(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
     """Expected and broken: as above."""
-    command = fuzzing.sequences(1000 + pytestconfig.option.slow_seed, 30 * ROUND)
+    command = fuzzing.sequences(1000 + commits_seed, 30 * ROUND)
     held(kernel, user_programs, *command, seconds=900.0)
 
 
@@ -96,7 +91,7 @@ def test_a_kernel_that_checks_itself_has_nothing_to_complain_of(checked: Kernel,
 
 
 def test_a_machine_that_hangs_is_told_by_its_silence(kernel: Kernel, user_programs: Path) -> None:
-    """Expected: ended long before its time, and its last word is told. Broken: the day's tests wait for it."""
+    """Expected: ended long before its time, and its last word is told. Broken: all other tests wait for it."""
     command = ("sh", "-c", "echo the last >&2; while true; do true; done")
     ended = fuzzing.run(kernel, user_programs, *command, seconds=600.0, silence=10.0)
     assert ended.qemu_status is None

@@ -6,7 +6,6 @@ after. In hybrid a service is a thread of the kernel's, in its address space: th
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -288,18 +287,12 @@ def test_tasks_that_pm_makes_and_ends_are_no_harm_to_the_kernel(hostile: Hostile
     assert set(seen.attacks.values()) <= {harm, "EFAULT"}, seen.ended
 
 
-def day() -> int:
-    """The seed of today."""
-    return int(datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d"))
-
-
 @pytest.mark.parametrize("service", in_turn(MICRO, 0.07, always=["fs", "vm"]))
-def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str) -> None:
-    """Expected: no panic, whatever the day's seed; by a driver or a file system nothing else either. Broken: a seed."""
-    seed = day()
-    seen = attacked(hostile, service, Orders(RANDOM, seed=seed, count=20_000), 30.0)
+def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str, commits_seed: int) -> None:
+    """Expected: no panic, whatever the seed; by a driver or a file system nothing else either. Broken: a seed."""
+    seen = attacked(hostile, service, Orders(RANDOM, seed=commits_seed, count=20_000), 30.0)
     assert seen.made > 0, seen.ended
-    assert not hostility.findings(seen, service), (seed, seen.ended)
+    assert not hostility.findings(seen, service), (commits_seed, seen.ended)
 
 
 @pytest.mark.slow(minutes=0.29)
@@ -307,11 +300,10 @@ def test_random_messages_do_no_harm_to_the_kernel(hostile: Hostile, service: str
     ("structure", "domain"), [("one-server", ALL), ("micro+together=vfs,fs", VFS_AND_FS), ("mono+apart=fs", "fs")]
 )
 def test_random_messages_of_other_partitions_do_no_harm_to_the_kernel(
-    hostile: Hostile, structure: str, domain: str
+    hostile: Hostile, structure: str, domain: str, commits_seed: int
 ) -> None:
-    seed = day()
-    seen = hostility.run(hostile(structure, domain, Orders(RANDOM, seed=seed, count=100_000)), seconds=30.0)
-    assert not hostility.findings(seen, domain), (seed, seen.ended)
+    seen = hostility.run(hostile(structure, domain, Orders(RANDOM, seed=commits_seed, count=100_000)), seconds=30.0)
+    assert not hostility.findings(seen, domain), (commits_seed, seen.ended)
 
 
 @pytest.mark.slow(minutes=0.06)
@@ -327,13 +319,12 @@ def test_random_messages_of_other_partitions_do_no_harm_to_the_kernel(
     ],
 )
 def test_a_service_that_lies_is_believed_by_its_own_clients_alone(
-    hostile: Hostile, structure: str, service: str
+    hostile: Hostile, structure: str, service: str, commits_seed: int
 ) -> None:
     """Expected: a third of its answers are others than it had, and what does not need it goes on. Broken: a service
     above, or the kernel, that takes a number for a place."""
-    seed = day()
-    seen = hostility.run(hostile(structure, service, Orders(LIES, seed=seed)), seconds=60.0)
-    assert PANIC not in str(seen.ended), (seed, seen.ended)
-    assert seen.is_alive, (seed, seen.ended)
+    seen = hostility.run(hostile(structure, service, Orders(LIES, seed=commits_seed)), seconds=60.0)
+    assert PANIC not in str(seen.ended), (commits_seed, seen.ended)
+    assert seen.is_alive, (commits_seed, seen.ended)
     wrong = {name for which in ("between", "after") for name, word in seen.rounds[which].items() if word != "ok"}
-    assert wrong <= set(LOST[service]), (seed, seen.ended)
+    assert wrong <= set(LOST[service]), (commits_seed, seen.ended)
