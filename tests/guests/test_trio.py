@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import disks, displays, initramfs, linux, plugin, programs, store, trio, variant
+from kernometer.guests import disks, displays, initramfs, linux, lwip, plugin, programs, store, trio, variant
 from kernometer.guests.qemu import Machine, QemuVersion, argv
 from kernometer.targets import qemu
 from tests.measuring.real import kernometer
@@ -36,6 +36,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "kernel").mkdir()
     (folder / "kernel/word").write_text("first")
     monkeypatch.setattr(trio, "source_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr(lwip, "sources", lambda _: None)  # not fetched for each test
     return folder
 
 
@@ -48,6 +49,27 @@ def test_it_is_kept_as_trio_mono_with_what_it_is_made_of() -> None:
     assert guest.image.startswith("trio 0.7 COUNTERS=0 sha256:")
     assert set(guest.manifest.built_in) == {"bochs", "brd", "minix"}
     assert store.find("trio-mono") == guest
+
+
+def test_lwip_that_does_not_build_costs_the_network_alone(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: a kernel of our own sources, and one line with the cause's place. Broken: no kernel, forty lines."""
+    noise = "".join(f"\t@echo '  CC {number}'\n" for number in range(40))
+    wrong = "\t@[ -z '$(LWIP)' ] || { echo \"net.o: undefined reference to 'malloc'\"; echo later; exit 1; }\n"
+    (sources / "Makefile").write_text(MAKEFILE.replace("\tmkdir", f"{noise}{wrong}\tmkdir"))
+    monkeypatch.setattr(lwip, "sources", lambda _: tmp_path / "lwip")
+    said: list[str] = []
+    assert trio.add("mono", said.append).kernel.read_bytes().startswith(b"first")
+    assert said[:2] == ["trio-mono: compiling …"] * 2
+    [told] = said[2:]
+    log = Path(told.rpartition(" is in ")[2].removesuffix("."))
+    assert told.startswith("trio: without network, since it does not build with lwIP: Trio does not build: make ended ")
+    assert "  CC 39" in log.read_text()
+    (sources / "Makefile").write_text(MAKEFILE.replace("\tmkdir", f"{noise}{wrong.replace('LWIP', 'BUILD')}\tmkdir"))
+    with pytest.raises(BuildError, match=r"make ended with status 2; its whole output is in .*\.$") as caught:
+        trio.add("mono")
+    assert caught.value.last_output == "net.o: undefined reference to 'malloc'"
 
 
 def test_it_is_built_again_when_its_sources_change_and_not_before(sources: Path) -> None:

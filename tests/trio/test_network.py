@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from kernometer.errors import MissingError
-from kernometer.guests import lwip, suites, trio
+from kernometer.guests import apt, lwip, sourcelist, suites, trio
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program
 from tests.trio.partitions import MONO_AND_IN_TURN
@@ -88,6 +89,22 @@ def test_a_second_witness_counts_as_much(program: Program) -> None:
             assert 0 < probe - witness < PROBES_OWN, (row, mono[row], micro[row])
         by_probe, by_witness = (more - less for more, less in zip(micro[row], mono[row], strict=True))
         assert abs(by_probe - by_witness) < TICKS, (row, mono[row], micro[row])
+
+
+@pytest.mark.slow(minutes=0.6)
+@pytest.mark.parametrize("release", ["bookworm", "trixie"])
+def test_trio_is_built_with_the_lwip_of_each_debian(release: str, sources: Path, tmp_path: Path) -> None:
+    """Expected: a network by each release's lwIP. Broken: 2.2.1, in Debian 13, asks for malloc()."""
+    own = apt.Apt.private("system")
+    own.update(apt.LISTS_HOURS)
+    further = chain.from_iterable(suites.beyond(sourcelist.system(), own.origins(), "earlier", "later"))
+    there = [each for each in (*sourcelist.system(), *further) if each.suite == release and "main" in each.components]
+    if not there:
+        pytest.skip(f"the mirror has no {release}")
+    folder = apt.source("lwip", tmp_path, there[0])
+    trio.build(sources, tmp_path / "build", "mono", folder)
+    assert (tmp_path / "build/mono/lwip/tcp.o").is_file()
+    assert (tmp_path / "build" / trio.file_name("mono")).is_file()
 
 
 def test_trio_is_built_without_a_network_where_there_are_no_sources(

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from kernometer.cache import cache_folder
 from kernometer.errors import BuildError
 from kernometer.text import printable
+
+#: A line in which a compiler, a linker or another program says what is wrong; one of make's says that it has left off.
+_WRONG = re.compile(r"error:|undefined reference|No space left", re.IGNORECASE)
+_OF_MAKE = re.compile(r"  [A-Z]{2} |make(\[\d+\])?: |Makefile:|[^ ]+/ld: .* in function |.*: In function ")
 
 
 def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: float, next_step: str = "") -> None:
     """Runs the commands in `folder` one after another, `seconds` for all of them. Python writes no bytecode there.
 
-    Raises BuildError, with `what` and the last output, for a command that fails or is not done by then. Its children
-    end with it.
+    Raises BuildError, with `what` and what is wrong, for a command that fails or is not done by then; a file has its
+    whole output. Its children end with it.
     """
     until = time.monotonic() + seconds
     for command in commands:
@@ -26,8 +32,25 @@ def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: flo
         except subprocess.TimeoutExpired as error:
             raise BuildError(f"{what} was not built after {seconds:.0f} s.", "Try again.") from error
         if status != 0:
-            last = printable(said.decode(errors="replace")[-4000:], keep="\n")
-            raise BuildError(f"{what} does not build: {command[0]} ended with status {status}.", next_step, last)
+            text = f"{what} does not build: {command[0]} ended with status {status}{_kept(what, said)}."
+            raise BuildError(text, next_step, _named(printable(said.decode(errors="replace"), keep="\n").splitlines()))
+
+
+def _kept(what: str, said: bytes) -> str:
+    """Where the whole output is, as the end of a sentence; one file for each `what`."""
+    log = cache_folder() / "logs" / f"{what.replace(' ', '-')}.log"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(said)
+    except OSError:
+        return ""
+    return f"; its whole output is in {log}"
+
+
+def _named(lines: Sequence[str]) -> str:
+    """The line that says what is wrong, or the last two of the command's own."""
+    wrong = [line for line in lines if _WRONG.search(line)][:1]
+    return "\n".join(wrong or [line for line in lines if line.strip() and not _OF_MAKE.match(line)][-2:])
 
 
 def _run(command: Sequence[str], folder: Path, seconds: float) -> tuple[int, bytes]:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
-from kernometer.errors import TargetError, UsageError
+from kernometer.errors import BuildError, TargetError, UsageError
 from kernometer.guests import building, elf, linux, lwip, programs, store
 from kernometer.guests.suites import Say
 
@@ -127,13 +127,29 @@ def built(structure: str, say: Say = linux.silently) -> Path:
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     name = file_name(structure)
+
+    def kernel(network: Path | None) -> Path:
+        def make(folder: Path) -> None:
+            say(f"trio-{structure}: compiling …")
+            build(sources, folder, structure, network)
+
+        return _kept(name, (_digest(sources), structure, _name(network), *map(_version, ("gcc", "ld"))), make)
+
+    return _with_what_builds(kernel, say)
+
+
+def _with_what_builds(make: Callable[[Path | None], Path], say: Say) -> Path:
+    """What `make` makes with lwIP's sources, the only ones that are not Trio's own; without, where there are none or
+    where they do not build, as `say` tells."""
     network = lwip.sources(say)
-
-    def make(folder: Path) -> None:
-        say(f"trio-{structure}: compiling …")
-        build(sources, folder, structure, network)
-
-    return _kept(name, (_digest(sources), structure, _name(network), *map(_version, ("gcc", "ld"))), make)
+    try:
+        return make(network)
+    except BuildError as error:
+        if network is None:
+            raise
+        made = make(None)  # where it fails too, the network is not why
+        say(f"trio: without network, since it does not build with lwIP: {error.text}")
+        return made
 
 
 def _name(network: Path | None) -> str:
@@ -146,18 +162,20 @@ def objects(say: Say = linux.silently) -> dict[str, Path]:
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     of = tomllib.loads((sources / "config" / "services.toml").read_text())
-    network = lwip.sources(say)
 
-    def make(folder: Path) -> Path:
-        say("trio: compiling its services …")
-        build(sources, folder / "build", "mono", network)
-        (folder / "objects").mkdir()
-        for name, service in of.items():
-            shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
-        return folder / "objects"
+    def services(network: Path | None) -> Path:
+        def make(folder: Path) -> Path:
+            say("trio: compiling its services …")
+            build(sources, folder / "build", "mono", network)
+            (folder / "objects").mkdir()
+            for name, service in of.items():
+                shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
+            return folder / "objects"
 
-    key = sha256("\0".join((_digest(sources), "objects", _name(network), *map(_version, ("gcc", "ld")))).encode())[:24]
-    made = kept(cache_folder() / "trio" / key, make)
+        made_of = (_digest(sources), "objects", _name(network), *map(_version, ("gcc", "ld")))
+        return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], make)
+
+    made = _with_what_builds(services, say)
     return {name: made / f"{name}.o" for name in of}
 
 
@@ -180,7 +198,7 @@ def probe() -> Path:
     values = (f"CC={compiler}", f"CFLAGS={' '.join(flag for flag in flags if flag != '-static')}", f"PROBE={engine}")
 
     def make(folder: Path) -> None:
-        _make(user, folder, *values, str(folder / PROBE))
+        _make(user, folder, "WERROR=", *values, str(folder / PROBE))
 
     return _kept(PROBE, (digest, *values[:2], *map(_version, (compiler, "ld"))), make)
 
@@ -193,8 +211,8 @@ def file_name(structure: str) -> str:
 def build(sources: Path, folder: Path, structure: str, network: Path | None = None) -> None:
     """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
 
-    Writes nothing to the sources. Raises BuildError."""
-    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", *lwip.make_words(network))
+    Writes nothing to the sources. A compiler's warning is no error. Raises BuildError."""
+    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", "WERROR=", *lwip.make_words(network))
     _make(sources, folder, *words)
 
 

@@ -3,6 +3,7 @@
 #ifndef TRIO_NET_LWIPOPTS_H
 #define TRIO_NET_LWIPOPTS_H
 
+#include "lwip/init.h"
 #include <stddef.h>
 
 #define NO_SYS 1
@@ -16,13 +17,21 @@
 /* memory.c */
 void *net_allocate(size_t size);
 void net_free(void *p);
-#define MEM_LIBC_MALLOC 1
 #define MEMP_MEM_MALLOC 1
 #define MEM_ALIGNMENT 16
+/* There is a calloc() of lwIP's that nobody calls. Up to 2.2.0 only a C library's functions are replaced by others. */
+#define NET_CALLOC(count, size) net_allocate((count) * (size))
+#if LWIP_VERSION >= 0x02020100
+#define MEM_CUSTOM_ALLOCATOR 1
+#define MEM_CUSTOM_MALLOC net_allocate
+#define MEM_CUSTOM_FREE net_free
+#define MEM_CUSTOM_CALLOC NET_CALLOC
+#else
+#define MEM_LIBC_MALLOC 1
 #define mem_clib_malloc net_allocate
 #define mem_clib_free net_free
-/* There is a calloc() of lwIP's that nobody calls. */
-#define mem_clib_calloc(count, size) net_allocate((count) * (size))
+#define mem_clib_calloc NET_CALLOC
+#endif
 
 #define LWIP_ARP 0
 #define LWIP_ETHERNET 0
