@@ -145,11 +145,11 @@ def sessions(
     return made
 
 
-def path_result(name: str, counts: dict[str, int], **changes: Any) -> Result:
-    """A session by path: every sample of a row is its count and the bracket of 7."""
+def path_result(name: str, counts: Mapping[str, int | Sequence[int]], **changes: Any) -> Result:
+    """A session by path: every sample of a row is its count, or one of its counts, and the bracket of 7."""
     runs = [
         run(
-            [count + 7] * 11,
+            [count + 7] * 11 if isinstance(count, int) else [one + 7 for one in count],
             row=row,
             workload=row,
             batch=1,

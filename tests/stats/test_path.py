@@ -19,7 +19,7 @@ OTHER = "linux 6.12 sha256:2"
 
 def floors(floor: float | None) -> tuple[Layout, ...]:
     """The one row's floor as measured on both builds; None: nobody measured it."""
-    spread = RowSpread(1.0, 1.0 + (floor or 0.0), 3)
+    spread = RowSpread(1.0, 1.0 + (floor or 0.0), 9)
     images = ("linux 6.1 sha256:1", OTHER)
     probe = probe_of(path_result("x", {}))
     known = tuple(Layout(image, "", "", probe, ("1", "2", "3"), {ROW: spread}) for image in images)

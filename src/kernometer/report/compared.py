@@ -178,11 +178,11 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
     return ComparedRow(
         row=name(row.row),
         anchor=anchor(row.row),
-        a=single(row.a),
-        b=single(row.b),
+        a=single(row.a, kernel=row.kernel_ratio is not None),
+        b=single(row.b, kernel=row.kernel_ratio is not None),
         ratio=row.ratio,
         ratio_text="–" if row.ratio is None else ratio_text(row.ratio),
-        interval=ratio_interval(row) or ("exact" if row.exact else ""),
+        interval=ratio_interval(row) or ("of means" if row.by_mean else "exact" if row.exact else ""),
         floor=format_percent(row.floor) if row.exact and row.floor is not None else "",
         verdict=row.verdict,
         verdicts=(_tally(row.verdict, 1),),
@@ -190,6 +190,7 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
         why=tuple(map(sentence, own_notes(row, footnotes))),
         footnotes=tuple(number for number, note in enumerate(footnotes, 1) if note in row.notes),
         bar=None if row.verdict is Verdict.FAILED else axis.bar(span(row.ratio, row.low, row.high)),
+        parts=() if row.kernel_ratio is None else (f"kernel part {ratio_text(row.kernel_ratio)}",),
     )
 
 

@@ -48,19 +48,27 @@ def _table(rows: list[tuple[str, RowSpread]]) -> Table:
         table.add_column(head, justify="right", no_wrap=True)
     for row, spread in rows:
         counts = (f"{spread.least:,.0f}", f"{spread.most:,.0f}")
-        table.add_row(printable(row, NAME), format_percent(spread.floor), *counts)
+        table.add_row(
+            printable(row, NAME) + (" (means)" if spread.levels else ""), format_percent(spread.floor), *counts
+        )
     return table
 
 
 def document(layout: Layout) -> dict[str, Any]:
-    """One kernel for --json; `floor` is relative, counts are instructions."""
+    """One kernel for --json; `floor` is relative, counts are instructions (of rows with levels: means)."""
     return {
         "image": layout.image,
         "command_line": layout.command_line,
         "board": layout.board,
         "machines": list(layout.machines),
         "rows": {
-            row: {"floor": spread.floor, "least": spread.least, "most": spread.most, "machines": spread.machines}
+            row: {
+                "floor": spread.floor,
+                "least": spread.least,
+                "most": spread.most,
+                "machines": spread.machines,
+                "levels": spread.levels,
+            }
             for row, spread in _sorted(layout)
         },
     }

@@ -18,11 +18,11 @@ from kernometer.report.functions import difference_document
 from kernometer.report.machines import document as study_document
 from kernometer.report.machines import of_columns as study_of
 from kernometer.stats.counters import counted
-from kernometer.stats.model import RowComparison
+from kernometer.stats.model import RowComparison, RowFigure
 from kernometer.stats.series import Change, Column, Series
 
 #: The fields of a comparison's row.
-_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "smallest", "sessions_missing", "notes")
+_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "by_mean", "smallest", "sessions_missing", "notes")
 
 
 def document(of: Series) -> str:
@@ -41,6 +41,7 @@ def document(of: Series) -> str:
                 "family": family(row)[0],
                 "unit": figure.unit if (figure := of.figures.get(row)) else "",
                 "value": figure.value if figure else None,
+                **_parts(figure),
                 "cells": {column.name: _cell(of.cell(row, column.name)) for column in others},
                 "counters": counted(row, {column.name: column.results for column in of.columns}),
             }
@@ -75,8 +76,13 @@ def _cell(row: RowComparison | None) -> dict[str, Any] | None:
     """None if the row was not measured on both."""
     if row is None:
         return None
-    value = {"value": row.b.value if row.b is not None else None}
+    value = {"value": row.b.value if row.b is not None else None, **_parts(row.b)}
     return {"verdict": row.verdict.value, **value, **{key: getattr(row, key) for key in _CELL}}
+
+
+def _parts(figure: RowFigure | None) -> dict[str, Any]:
+    """By path: levels, their mean, and the kernel's part."""
+    return {key: getattr(figure, key, None) for key in ("levels", "mean", "kernel")}
 
 
 def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def print_matrix(console: Console, view: MatrixView) -> None:
     for table in _tables(view, console.width):
         console.print()
         console.print(table)
-    console.print(Text(LEGEND.format(view.baseline, view.delta), "dim"))
+    console.print(Text(f"{LEGEND.format(view.baseline, view.delta)} {view.means}".rstrip(), "dim"))
     for text in _failures(view):
         console.print(Text(printable(text, LINE)))
     for title, changes in (("Longer, and when", view.longer), ("Shorter, and when", view.shorter)):

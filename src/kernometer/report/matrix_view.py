@@ -25,6 +25,9 @@ from kernometer.stats.series import Change, Column, Series, Step, change_size
 EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
 #: Kinds of events that a step names.
 KINDS = 5
+#: Follows the sign where iterations have levels, and means are compared.
+OF_MEANS = "m"
+OF_MEANS_LEGEND = f"{OF_MEANS}: of means, as iterations have levels."
 SIGNS = {Verdict.EQUIVALENT: "=", Verdict.UNDECIDED: "?", Verdict.FAILED: "×", Verdict.NOT_THERE: "–"}
 #: Verdicts whose notes stand at each cell, even if many cells share them.
 TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
@@ -109,6 +112,12 @@ class MatrixView:
     failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
     warnings: tuple[str, ...]  #: what differs besides the system
     remarks: tuple[str, ...]
+
+    @property
+    def means(self) -> str:
+        """The legend of ratios of means; "" without one."""
+        of_means = any(cell.sign.endswith(OF_MEANS) for row in self.rows for cell in row.cells)
+        return OF_MEANS_LEGEND if of_means else ""
 
     @property
     def rows(self) -> tuple[MatrixRow, ...]:
@@ -204,11 +213,15 @@ def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
     parts = (exact_text(row), missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_notes(row, shared))
     note = "; ".join(filter(None, parts))
     words = row.verdict.value if row.ratio is None else f"{ratio} {row.verdict.value}"
-    return Cell(row.verdict.value, SIGNS.get(row.verdict, ratio), words, sentence(note), row.ratio)
+    sign = SIGNS.get(row.verdict, ratio) + (OF_MEANS if row.by_mean else "")
+    return Cell(row.verdict.value, sign, words, sentence(note), row.ratio)
 
 
 def _figure(figure: RowFigure | None) -> str:
-    return NOTHING if figure is None or figure.value is None else format_value(figure.value, figure.unit)
+    if figure is None or figure.value is None:
+        return NOTHING
+    levels = f"\n{len(figure.levels)} levels" if figure.levels else ""
+    return f"{format_value(figure.value, figure.unit)}{levels}"
 
 
 def _changed(
@@ -261,7 +274,7 @@ def _more(row: RowComparison) -> str:
     """The difference of the two figures in the row's own unit."""
     if row.a is None or row.b is None or row.a.value is None or row.b.value is None:
         return ""
-    more = row.b.value - row.a.value
+    more = row.costs[1] - row.costs[0] if row.by_mean and row.costs else row.b.value - row.a.value
     return f"{'+' if more > 0 else '−'}{format_value(abs(more), row.b.unit)}"
 
 

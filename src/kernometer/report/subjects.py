@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kernometer.report.curves import definitions
-from kernometer.report.units import exact_text, format_half_width, format_interval, format_value
+from kernometer.report.units import exact_text, format_half_width, format_interval, format_value, parts_of
 from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, Tag
 from kernometer.report.warnings import WORDS, folded, noisy
 from kernometer.results.model import Counting, Result, Run, Workload
@@ -136,8 +136,11 @@ def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
     )
 
 
-def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) -> Figure:
-    """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`."""
+def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), *, kernel: bool = False) -> Figure:
+    """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`.
+
+    `kernel`: with the kernel's part in any case.
+    """
     if figure is None:
         return NOTHING
     codes = dict.fromkeys(flag.code for flag in figure.flags)
@@ -155,7 +158,9 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset()) 
     exact = exact_text(figure)
     accuracy = exact or format_half_width(figure.value, figure.value_low, figure.value_high)
     text = format_value(figure.value, figure.unit, half_width)
-    return Figure(figure.value, text, exact or interval, accuracy, runs, tags, overhead)
+    return Figure(
+        figure.value, text, exact or interval, accuracy, runs, tags, overhead, parts_of(figure, kernel=kernel)
+    )
 
 
 def figure_of(subject: Subject, row: str) -> Figure:

@@ -133,11 +133,20 @@ def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width:
     if isinstance(line, AbsoluteRow):
         [figure] = line.figures
         value = figure.text if figure.raw is not None else figure.text.replace(" ", "\n")
-        yield line.row, value, figure.accuracy, *common, str(figure.runs), _letters([figure])
+        numbers, words = ("\n".join(lines) for lines in zip((value, figure.accuracy), *figure.parts, strict=True))
+        yield line.row, numbers, words, *common, str(figure.runs), _letters([figure])
         return
     figures = [row.figures[0] for row in line.rows]
     runs = sorted({figure.runs for figure in figures})
-    yield line.name, "", "", *common, "–".join(map(str, dict.fromkeys((runs[0], runs[-1])))), _letters(figures)
+    levels = sum(figure.levels for figure in figures)
+    yield (
+        line.name,
+        "",
+        f"levels at {levels}" if levels else "",
+        *common,
+        "–".join(map(str, dict.fromkeys((runs[0], runs[-1])))),
+        _letters(figures),
+    )
     plot = spark([figure.raw for figure in figures], heights, max(8, min(WIDEST, width - 2)))
     together = f"  {plot}  {line.span}"
     for text in [together] if len(together) <= width else [f"  {line.span}", f"  {plot}"]:
@@ -227,6 +236,11 @@ def _legend(figures: Collection[Figure], directions: Collection[str]) -> str:
     kinds = []
     if any(figure.accuracy.startswith("exact") for figure in figures):
         kinds.append("exact: all counts equal")
+    words = {word for figure in figures for _number, word in figure.parts}
+    if any(figure.levels for figure in figures):
+        kinds.append("levels: kinds of iteration, each in so many of them; the first figure is the lower median")
+    if "kernel part" in words:
+        kinds.append("kernel part: of the figure, what runs in the kernel, where a tenth or more does not")
     if any("floor" in figure.accuracy for figure in figures):
         kinds.append("floor: how far other states of the guest move the count")
     if any(figure.accuracy.startswith("±") for figure in figures):

@@ -20,6 +20,10 @@ _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
 }
 _FEWEST, _USUAL, _MOST = 2, 3, 5
 NOTHING = "–"
+#: A number, and what it is.
+Part = tuple[str, str]
+#: Levels of a row that are shown; of more the first ones and the last.
+MOST_LEVELS = 4
 #: Half widths beyond ten times the figure are not shown: then nothing is known.
 _WILDEST = 10.0
 
@@ -119,6 +123,28 @@ def _number(value: float, exponent: int, place: int) -> str:
 
 
 def exact_text(count: RowFigure | RowComparison) -> str:
-    """ "exact" with the known floor, for an exact count or a ratio of two; "" for any other."""
+    """ "exact" with the known floor, for an exact count or a ratio of two, or how many levels; "" for any other."""
     floor = "" if count.floor is None else f" (floor {format_percent(count.floor)})"
-    return f"exact{floor}" if count.exact else ""
+    if isinstance(count, RowComparison):
+        word = "of means" if count.by_mean else "exact"
+    else:
+        word = f"{len(count.levels)} levels" if count.levels else "exact"
+    return f"{word}{floor}" if count.exact else ""
+
+
+def parts_of(figure: RowFigure, *, kernel: bool = False) -> tuple[Part, ...]:
+    """What stands beside a count: its levels with their shares, their mean, and the kernel's part (`kernel`: however
+    large)."""
+
+    def number(value: float) -> str:
+        return format_value(value, figure.unit).removesuffix(" instr")
+
+    shown = [(number(level.cost), f"in {100 * level.share:.0f} %") for level in figure.levels]
+    if len(shown) > MOST_LEVELS:
+        shown[MOST_LEVELS - 1 : -1] = [("…", "")]
+    if figure.levels and figure.mean is not None:
+        shown.append((number(figure.mean), "mean"))
+    part = figure.kernel if kernel else figure.kernel_part
+    if part is not None:
+        shown.append((number(part), "kernel part"))
+    return tuple(shown)

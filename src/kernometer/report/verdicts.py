@@ -10,7 +10,7 @@ from rich.text import Text
 
 from kernometer.report.table import broken
 from kernometer.report.units import NOTHING
-from kernometer.report.view import ComparedRow, ComparisonView
+from kernometer.report.view import ComparedRow, ComparisonView, Figure
 from kernometer.stats.model import Verdict
 
 if TYPE_CHECKING:
@@ -90,16 +90,20 @@ def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: boo
     gap = "\n" if stacked else " "
     found: list[list[str | Text]] = [["row", *(row.row for row in lines)]]
     if stacked:
-        found.append(["A, B", *(f"{row.a.text}\n{row.b.text}" for row in lines)])
+        found.append(["A, B", *(f"{_figure(row.a)}\n{_figure(row.b)}" for row in lines)])
     else:
-        found += [["A", *(row.a.text for row in lines)], ["B", *(row.b.text for row in lines)]]
+        found += [["A", *(_figure(row.a) for row in lines)], ["B", *(_figure(row.b) for row in lines)]]
     ratios = (f"{row.ratio_text}{gap}{row.interval}".strip() for row in lines)
     if view.decided:
-        ratios = ("\n".join((ratio, *row.note)) for ratio, row in zip(ratios, lines, strict=True))
+        ratios = ("\n".join((ratio, *row.parts, *row.note)) for ratio, row in zip(ratios, lines, strict=True))
     found.append(["ratio" if view.by_path or not view.decided else "ratio [95 %]", *ratios])
     if view.by_path:
         found.append(["floor", *(row.floor for row in lines)])
     return [*found, ["verdict", *map(_verdict, lines)]] if view.decided else found
+
+
+def _figure(figure: Figure) -> str:
+    return "\n".join((figure.text, *(f"{number} {what}" for number, what in figure.parts)))
 
 
 def _width(column: Sequence[str | Text]) -> int:

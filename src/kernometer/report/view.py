@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kernometer.report.axis import Axis, Bar
 from kernometer.report.boundaries_view import BoundariesView
 from kernometer.report.structures_view import StructuresView
+from kernometer.report.units import Part
 from kernometer.stats.model import Verdict
 
 
@@ -66,6 +67,11 @@ class Figure:
     runs: int = 0
     tags: tuple[Tag, ...] = ()
     overhead: str = ""  #: the overhead that was measured with the row, if any
+    parts: tuple[Part, ...] = ()  #: by path: levels, and the kernel's part
+
+    @property
+    def levels(self) -> bool:
+        return any(what == "mean" for _number, what in self.parts)
 
 
 NOTHING = Figure(None, "–")
@@ -98,6 +104,7 @@ class ComparedRow:
     why: tuple[str, ...]  #: reasons of failed and absent rows, and other notes of this row alone
     footnotes: tuple[int, ...] = ()  #: numbers, from 1, of notes shared with other rows
     bar: Bar | None = None
+    parts: tuple[str, ...] = ()  #: by path: the ratio of the kernel's parts
 
 
 @dataclass(frozen=True, slots=True)

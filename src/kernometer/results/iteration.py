@@ -36,10 +36,18 @@ def baseline_of(run: Run) -> int:
 def net_cost(run: Run, *, less_baseline: bool) -> float:
     """Instructions of an operation by one run: the lower median, which is a measured count, net of the bracket and, if
     `less_baseline`, of the baseline."""
-    net = (median_low(run.samples) - bracket_of(run)) / run.batch
-    if less_baseline and run.baseline is not None:
-        net -= baseline_of(run) / run.baseline.batch
-    return net / run.ops
+    return _net(run, [median_low(run.samples)], less_baseline)[0]
+
+
+def net_costs(run: Run, *, less_baseline: bool) -> list[float]:
+    """The same of each of its iterations."""
+    return _net(run, run.samples, less_baseline)
+
+
+def _net(run: Run, samples: Sequence[float], less_baseline: bool) -> list[float]:
+    bracket = bracket_of(run)
+    base = baseline_of(run) / run.baseline.batch if less_baseline and run.baseline is not None else 0.0
+    return [((sample - bracket) / run.batch - base) / run.ops for sample in samples]
 
 
 def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration | None:

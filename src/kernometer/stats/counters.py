@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from statistics import median_low
 
+from kernometer.results.iteration import bracket_of
 from kernometer.results.model import Result
 
 
@@ -29,6 +30,21 @@ def by_emulator(row: str, results: Iterable[Result]) -> dict[str, float]:
                     for kind, count in vector.counts.items()
                 }
     return {}
+
+
+#: Instructions between a region's marker and its reading of the clock, at most.
+MARKER = 10
+
+
+def user_part(row: str, result: Result) -> float | None:
+    """Instructions of one operation in user mode, by the emulator's plugin, net of the bracket; None without counts."""
+    run = next((run for run in result.runs if run.row == row), None)
+    vector = next((vector for vector in result.events if vector.row == row and "user" in vector.counts), None)
+    if run is None or vector is None or not vector.regions:
+        return None
+    empty = vector.empty.get("user", 0) / max(1, vector.empty_regions)
+    bracket = min(empty, bracket_of(run) + MARKER)  # another process may have run within an empty region
+    return (vector.counts["user"] / vector.regions - bracket) / run.ops
 
 
 def counted(row: str, systems: Mapping[str, Iterable[Result]]) -> dict[str, dict[str, dict[str, float]]]:

@@ -9,10 +9,13 @@ from itertools import compress
 from statistics import median, median_low
 
 from kernometer.errors import ResultError
+from kernometer.results.iteration import net_costs
 from kernometer.results.model import By, Counting, Result, Run, Workload
 from kernometer.stats.core import Core, core_of
 from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
+from kernometer.stats.counters import user_part
 from kernometer.stats.flags import flags
+from kernometer.stats.levels import levels, middle_mean
 from kernometer.stats.model import Flag, FlagCode, RowFigure
 
 #: The setting of the directory for temporary files, and the one condition of a row that is not a setting.
@@ -95,7 +98,16 @@ def _figure(
         flags=(*flags(good, costs, by, unit, counted), *remarks) if costs else tuple(remarks),
         counting=_times_as_long(counted, good),
     )
-    return _with_cost(empty, costs, by, good[0].bytes) if costs else empty
+    if not costs:
+        return empty
+    made = _with_cost(empty, costs, by, good[0].bytes)
+    if unit != "instructions":
+        return made
+    each = [cost for run in good for cost in net_costs(run, less_baseline=less_baseline)]
+    made = replace(made, levels=levels(each), mean=middle_mean(each))
+    user = None if less_baseline else user_part(row, result)  # a baseline's events are not stored
+    whole = made.mean if made.levels else made.cost
+    return made if user is None or whole is None else replace(made, kernel=max(0.0, whole - max(0.0, user)))
 
 
 def _settled(

@@ -33,6 +33,8 @@ class FlagCode(Enum):
     PROBE = "probe"  #: a remark of the workload
 
 
+#: A figure by path whose user part is a larger share is shown with the kernel's part: a libc may decide it.
+USER_PART = 0.1
 #: Verdicts that say which side costs more.
 DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
@@ -62,6 +64,14 @@ class RunFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class Level:
+    """One kind of iteration of a row by path."""
+
+    cost: float  #: instructions per operation: the lower median of these iterations, net
+    share: float  #: of the row's iterations
+
+
+@dataclass(frozen=True, slots=True)
 class RowFigure:
     """One row of one result.
 
@@ -88,10 +98,22 @@ class RowFigure:
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
     floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known
+    levels: tuple[Level, ...] = ()  #: by path: if the iterations are of several kinds, each, the cheapest first
+    mean: float | None = None  #: by path: instructions per operation, the mean of the middle iterations
+    #: By path: the kernel's part of the figure (of `mean`, if there are levels); None: not counted apart.
+    kernel: float | None = None
     revision: int = 1  #: of the row's definition: figures of different revisions are not compared
     #: What the figure depends on besides the kernel, name to value: settings, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
     counting: float | None = None  #: how many times as long a sample took in the counting run; None: no such run
+
+    @property
+    def kernel_part(self) -> float | None:
+        """`kernel`, if the user's part is over USER_PART."""
+        whole = self.mean if self.levels else self.cost
+        if self.kernel is None or not whole or whole - self.kernel <= USER_PART * whole:
+            return None
+        return self.kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +132,28 @@ class RowComparison:
     units_b: int = 0
     floor: float | None = None  #: by path, for two builds: the layout floor used for the verdict, relative
     exact: bool = False  #: by path: the counts of each side are all equal, and the ratio has no error
+    by_mean: bool = False  #: by path: a side's iterations have levels, and the ratio is that of the means
     smallest: float | None = None  #: smallest relative difference these runs could have seen (0.05: 5 %)
     minutes_missing: float | None = None  #: of further measuring until delta could be seen (ab)
     sessions_missing: int | None = None  #: further sessions a side (compare)
     a: RowFigure | None = None
     b: RowFigure | None = None
     notes: tuple[str, ...] = ()  #: why undecided or failed, and other notes
+
+    @property
+    def kernel_ratio(self) -> float | None:
+        """The ratio of the kernel's parts, where the user's part of a side is large; None elsewhere."""
+        parts = [one.kernel_part for one in (self.a, self.b) if one is not None]
+        kernels = [one.kernel for one in (self.a, self.b) if one is not None and one.kernel]
+        return kernels[1] / kernels[0] if len(kernels) == 2 and any(part is not None for part in parts) else None
+
+    @property
+    def costs(self) -> tuple[float, float] | None:
+        """What `ratio` compares; None without it."""
+        if self.a is None or self.b is None:
+            return None
+        a, b = (self.a.mean, self.b.mean) if self.by_mean else (self.a.cost, self.b.cost)
+        return None if a is None or b is None else (a, b)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,22 @@ from kernometer.stats.differences import differences
 from kernometer.stats.figures import with_values
 from kernometer.stats.floors import Floors, Layout, floors_for, probe_of
 from kernometer.stats.history import Grain
+from kernometer.stats.levels import alike as alike_levels
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.sides import Side, bare, one_sided_remark, rows_of, without_ratio
 
 #: The layout floor of a row without a measured one. Of the 102 rows of the quick profile 94 stay within it on five
 #: rotated machines (docs/path.md): it does not replace measuring the rows that allocate and schedule most.
 DEFAULT_LAYOUT_FLOOR = 0.01
+#: The same of the means of rows whose iterations have levels, as layout moves the levels' shares too: of 16 such rows
+#: of two kernels 15 stay within it on five machines, and 7 within 1 %.
+DEFAULT_MEANS_FLOOR = 0.10
 
 EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
 SAME_LAYOUT = "counts of two builds whose data lie at the same addresses: each difference is the code's"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
+MEANS = "the iterations have levels, so the means are compared"
 
 
 def kernel(result: Result) -> tuple[str, ...] | None:
@@ -43,7 +48,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     alike = not one and _same_layout(a, b)
     found = floors_for((*a.results, *b.results), floors)
     tried = rows_of(a, b)
-    floor = Floors(dict.fromkeys(tried, 0.0)) if alike else found
+    floor = Floors(dict.fromkeys(tried, 0.0), found.means) if alike else found
     rule = _Floored(delta, floor, _told_apart(a, b) if one else None)
     rows = tuple(_row(row, a, b, rule, delta) for row in tried)
     same, differ = differences(a.results, b.results)
@@ -98,24 +103,32 @@ def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowCompari
     if without is not None:
         found, notes = without
         return replace(comparison, verdict=found, notes=notes)
-    figures_a, figures_b = a.figures_of(row), b.figures_of(row)
-    count_a, count_b = _count(figures_a), _count(figures_b)
-    spread_a, spread_b = _own_spread(figures_a), _own_spread(figures_b)
-    ratio = count_b / count_a
+    of_a, of_b = (_together(side.figures_of(row)) for side in (a, b))
     comparison = replace(
         comparison,
-        ratio=ratio,
-        exact=spread_a == spread_b == 0,
-        a=with_values(replace(figures_a[0], cost=count_a, low=None, high=None, exact=spread_a == 0), 0.0),
-        b=with_values(replace(figures_b[0], cost=count_b, low=None, high=None, exact=spread_b == 0), 0.0),
+        exact=of_a.exact and of_b.exact,
+        by_mean=bool(of_a.levels or of_b.levels),
+        a=of_a,
+        b=of_b,
     )
-    if figures_a[0].unit == "count":
+    if of_a.unit == "count":
         rule = _Floored(delta, Floors({row: 0.0}))  # no instructions: where code lies does not matter
-    return rule.judge(comparison, ratio, max(spread_a, spread_b))
+    costs = comparison.costs
+    if costs is None:
+        return comparison
+    comparison = replace(comparison, ratio=costs[1] / costs[0])
+    spread = max(_own_spread(side.figures_of(row), by_mean=comparison.by_mean) for side in (a, b))
+    return rule.judge(comparison, costs[1] / costs[0], spread, unlike=not alike_levels(of_a.levels, of_b.levels, delta))
 
 
-def _count(figures: list[RowFigure]) -> float:
-    return median_low([figure.cost for figure in figures if figure.cost is not None])
+def _together(figures: Sequence[RowFigure]) -> RowFigure:
+    """The figure of one side's sessions: the lower medians of what they counted."""
+    cost = median_low([figure.cost for figure in figures if figure.cost is not None])
+    mean = median_low([figure.mean for figure in figures if figure.mean is not None] or [cost])
+    levels = next((figure.levels for figure in figures if figure.levels), ())
+    exact = _own_spread(figures, by_mean=False) == 0
+    made = replace(figures[0], cost=cost, low=None, high=None, exact=exact, mean=mean, levels=levels)
+    return with_values(made, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +139,26 @@ class _Floored:
     floors: Floors
     one: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
 
-    def judge(self, row: RowComparison, ratio: float, spread: float) -> RowComparison:
+    def judge(self, row: RowComparison, ratio: float, spread: float, *, unlike: bool) -> RowComparison:
+        """`unlike`: the levels of the two sides are not the same ones, so that equal means are not enough."""
         if self.one is not None and ratio == 1:
             return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
-        stated = self.floors.rows.get(row.row)
-        floor = max(DEFAULT_LAYOUT_FLOOR if stated is None else stated, spread)
-        notes = (
-            () if stated is not None else (f"layout floor not measured, taken as {100 * DEFAULT_LAYOUT_FLOOR:.3g} %",)
+        known, default = (
+            (self.floors.means, DEFAULT_MEANS_FLOOR) if row.by_mean else (self.floors.rows, DEFAULT_LAYOUT_FLOOR)
         )
+        stated = known.get(row.row)
+        floor = max(default if stated is None else stated, spread)
+        notes = () if stated is not None else (f"layout floor not measured, taken as {100 * default:.3g} %",)
         if self.one is not None:
             notes = (f"the same kernel counts differently{f': {self.one}' if self.one else ''}", *notes)
+        if row.by_mean:
+            notes = (MEANS, *notes)
         row = replace(row, notes=(*notes, *row.notes), floor=floor)
         away, half = abs(math.log(ratio)), math.log1p(floor)
-        if ratio == 1 or away + half <= math.log1p(self.delta):
+        within = ratio == 1 or away + half <= math.log1p(self.delta)
+        if within and unlike:
+            return replace(row, smallest=floor, notes=("equal means of unlike levels", *row.notes))
+        if within:
             return replace(row, verdict=Verdict.EQUIVALENT)
         if away <= half:
             return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
@@ -147,7 +167,10 @@ class _Floored:
         return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
 
 
-def _own_spread(figures: list[RowFigure]) -> float:
+def _own_spread(figures: Sequence[RowFigure], *, by_mean: bool) -> float:
     """The relative spread of one side's counts, over its sessions and the runs within them."""
-    costs = [run.cost for figure in figures for run in figure.runs if run.cost > 0]
+    if by_mean:
+        costs = [figure.mean for figure in figures if figure.mean]
+    else:
+        costs = [run.cost for figure in figures for run in figure.runs if run.cost > 0]
     return max(costs) / min(costs) - 1 if costs else 0.0

@@ -187,10 +187,10 @@ def change_size(change: Change) -> float:
 def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]:
     """The events that one operation has more of on B than on A, by sums over all regions."""
     before, after = (by_emulator(row.row, side.results) for side in (a, b))
-    if not before or not after or row.a is None or row.b is None or row.a.cost is None or row.b.cost is None:
+    if not before or not after or row.costs is None:
         return {}
     more = {kind: after[kind] - before[kind] for kind in after if kind in before}
-    seen = row.b.cost - row.a.cost
+    seen = row.costs[1] - row.costs[0]
     if abs(more.get("instructions", 0.0) - seen) > EVENT_DOUBT * abs(seen):
         return {}
     return {kind: one for kind, one in more.items() if kind not in NOT_EVENTS and abs(one) >= EVENT_CHANGE}
