@@ -42,7 +42,7 @@ _MEANINGS = {
     Status.BUILD: "The probe does not build.",
     Status.RESULT: "A result file or the store cannot be read or written.",
     Status.MISSING: "Something must be installed first.",
-    Status.GATE: "Done, and the gate failed: a row is slower, failed, or missing on one side.",
+    Status.GATE: "Done, and the gate failed: a row is slower, failed, or missing on one side (--strict: or undecided).",
     Status.INTERRUPTED: "Interrupted; what was measured is kept.",
 }
 

@@ -15,13 +15,14 @@ from kernometer.cache import sha256
 from kernometer.campaign.cells import Outcome
 from kernometer.cli import kernometer, lists
 from kernometer.cli.columns import measured, stored
-from kernometer.errors import KernometerError, ResultError, TargetError, UsageError
+from kernometer.errors import KernometerError, ResultError, Status, TargetError, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.qemu import Machine
 from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
 from kernometer.results.model import FORMAT, AnyRecord, End, Session
 from kernometer.results.store import Store
+from kernometer.stats.floors import REACH
 from kernometer.targets import booting
 from tests.measuring.real import kernometer as called
 from tests.results import make
@@ -250,14 +251,28 @@ def test_dry_runs_print_what_would_be_started(store: Store) -> None:
 
 def test_floors_are_measured_kept_as_sessions_and_shown(store: Store) -> None:
     done = call(store, "floors", "--on", "qemu:linux-9.8", "--rotations", "3", ONLY)
-    assert "syscall/getppid  0.50 %    400   402" in done.output
+    assert "syscall/getppid  1.4 %    400   402" in done.output
     assert "3 machines" in done.output
     kept = store.summaries(label="layout")
     assert sorted(one.target for one in kept) == [
         "qemu:linux-9.8", "qemu:linux-9.8+seed=2+memory=1920+history=1", "qemu:linux-9.8+seed=3+memory=2176+history=2",
     ]  # fmt: skip  # in order
     (layout,) = json.loads(call(store, "floors", "--json").stdout)
-    assert layout["rows"][ROW] == {"floor": 402 / 400 - 1, "least": 400, "most": 402, "machines": 3}
+    assert layout["rows"][ROW] == {
+        "floor": pytest.approx((402 / 400) ** REACH[3] - 1), "least": 400, "most": 402, "machines": 3, "levels": False,
+    }  # fmt: skip  # as the document
+
+
+def test_a_gate_by_path_measures_a_failing_row_again_in_other_layouts(store: Store) -> None:
+    """Expected: 7 after four more machines of each, kept for the floors. Broken: a place in memory fails it."""
+    done = call(store, "ab", "--by", "path", "--gate", "--json", "qemu:linux-9.8", "qemu:linux-9.9", ONLY)
+    assert done.exit_code == Status.GATE
+    assert f"The gate fails on {ROW}: measured again, on 4 machines with other layouts." in done.stderr
+    assert "measured again on 4 machines with other layouts: " in done.stderr
+    (found,) = json.loads(done.stdout)
+    (row,) = found["gate"]["rows"]
+    assert (row["outcome"], row["before"]) == ("worse", "worse")
+    assert len(store.summaries(label="layout")) == 8
 
 
 def test_a_store_without_floors_says_how_to_measure_them(store: Store) -> None:

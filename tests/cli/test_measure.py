@@ -170,3 +170,22 @@ def test_counts_have_one_seed_and_times_a_new_one_each(tmp_path: Path) -> None:
     words = ("run", "--dry-run", ROW)
     assert kernometer(tmp_path, *words).stdout != kernometer(tmp_path, *words).stdout
     assert "--seed 5 " in kernometer(tmp_path, *words, "--seed", "5").stdout
+
+
+def test_a_gate_measures_a_failing_row_again_before_it_fails(tmp_path: Path) -> None:
+    """Expected: 7 after a second look, which the lines and the JSON tell. Broken: one look decides."""
+    words = ("--blocks", "8", "--seconds", "0.005", "local:-O2", "local:-O0", "cpu/hanoi")
+    done = kernometer(tmp_path, "ab", "--gate", "--json", *words, status=7)
+    assert "The gate fails on cpu/hanoi: measured again, in 8 new blocks." in done.stderr
+    assert "new blocks: ratio" in done.stderr
+    (found,) = json.loads(done.stdout)
+    (row,) = found["gate"]["rows"]
+    assert (found["gate"]["passed"], row["outcome"], row["before"], row["fails"]) == (False, "worse", "worse", True)
+    assert len({Store(tmp_path).load(name).session.experiment for name in ("@1", "@3")}) == 2
+
+
+def test_an_allowance_without_a_row_is_refused_before_measuring(tmp_path: Path) -> None:
+    """Broken: a misspelt pattern allows nothing, and nobody knows."""
+    done = kernometer(tmp_path, "ab", "--gate", "--allow", "sycall/*", "local", "local", ROW, status=2)
+    assert "--allow 'sycall/*' names no row that is compared." in done.stderr
+    assert not list(tmp_path.rglob("*.ndjson"))

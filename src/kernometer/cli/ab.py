@@ -116,6 +116,7 @@ def command(
     from kernometer.campaign.alternate import measure_pair
     from kernometer.cli.layouts import known_layouts
     from kernometer.cli.progress import progress
+    from kernometer.cli.second import Again
     from kernometer.cli.show_comparisons import show_comparisons
     from kernometer.stats.alternate import ab
     from kernometer.targets.parse import target_of
@@ -174,18 +175,23 @@ def command(
         if dry_run:
             print_commands(env, plan, targets)
             return
+        if gate is not None and plan.rows:
+            gate.check_allowed((*plan.rows, *plan.unsupported))
         tell_notes(env, by, *targets)
         rounds = blocks if by == "time" else 1  # counts do not vary: one block is enough
         with progress(env, 2 * rounds * plan.units, silence=plan.silence) as listen:
             paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
-    results = (env.store().read(paths[0]), env.store().read(paths[1]))
-    names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
-    floors = known_layouts(env.store()) if by == "path" else ()
-    comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
-    systems = {name: [result] for name, result in zip(names, results, strict=True)}
-    show_comparisons(env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters)
+        results = (env.store().read(paths[0]), env.store().read(paths[1]))
+        names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
+        floors = known_layouts(env.store()) if by == "path" else ()
+        comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
+        systems = {name: [result] for name, result in zip(names, results, strict=True)}
+        found = gates.judged(gate, systems, (comparison,), Again(env, plan, targets, label, rounds))
+    show_comparisons(
+        env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters, gates=found
+    )
     if gate is not None:
-        raise click.exceptions.Exit(gates.judge(env, gate, systems, (comparison,)))
+        raise click.exceptions.Exit(gates.tell(env, gate, found))
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)
 
 

@@ -74,9 +74,12 @@ def command(
         return
     sets = {name: store.load_set(name) for name in (first, *others)}
     comparisons, history = judged(store, sets, delta, different_machines=different_machines)
-    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points)
+    found = gates.judged(gate, sets, comparisons)
+    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points, gates=found)
     if gate is not None:
-        raise click.exceptions.Exit(gates.judge(env, gate, sets, comparisons))
+        if any(one.again for one in found):
+            env.say("Not measured again, since these sessions are stored: kernometer ab --gate does that.")
+        raise click.exceptions.Exit(gates.tell(env, gate, found))
 
 
 def judged(

@@ -19,6 +19,7 @@ from kernometer.cli.planning import plan_for, print_commands, program_for, tell_
 from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
+    from kernometer.campaign.cells import Outcome
     from kernometer.campaign.plan import Plan
     from kernometer.stats.floors import Layout
     from kernometer.targets.qemu import QemuTarget
@@ -35,7 +36,8 @@ sessions are stored under the label as ordinary sessions by path; compare, ab,
 report and matrix find them there."""
 
 LABEL = "layout"
-#: With so many, two builds that differ by layout alone differ on 5 of 100 rows: docs/statistics.md, "Layout floors".
+#: Fewer make a floor wider than it need be; from nine on it is as far as the counts moved: docs/statistics.md,
+#: "Layout floors".
 ROTATIONS = 5
 #: How many rows whose count moved the table shows.
 SHOWN = 20
@@ -83,7 +85,8 @@ def command(
                 print_commands(env, plan, rotated)
                 return
             tell_notes(env, "path", *guests)
-            failed = _measure(env, plan, rotated, label, jobs or len(os.sched_getaffinity(0)))
+            outcomes = measured(env, plan, rotated, label, jobs)
+            failed = any(one.error is not None or _rows_failed(one) for one in outcomes)
         elif words or dry_run:
             raise UsageError("The guest to measure is missing.", "Name it: --on qemu:linux-6.1.")
     found = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
@@ -104,19 +107,25 @@ def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
     return found
 
 
-def _measure(env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str, jobs: int) -> bool:
-    """Whether a session or a row of one failed."""
+def measured(
+    env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str = LABEL, jobs: int | None = None
+) -> list[Outcome]:
+    """A session of each, after what failed was printed."""
     from kernometer.campaign.cells import measure_cells
     from kernometer.campaign.here import Here
     from kernometer.cli.progress import progress
-    from kernometer.results.store import read_file
 
     with progress(env, len(targets) * plan.units, silence=plan.silence) as listen:
-        here = Here(targets, env.store(), label, listen, jobs)
+        here = Here(targets, env.store(), label, listen, jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, [target.name for target in targets], here, label)
     tell_errors(env, outcomes)
-    rows = any(read_file(path).failures for outcome in outcomes for path in outcome.paths)
-    return rows or any(outcome.error is not None for outcome in outcomes)
+    return outcomes
+
+
+def _rows_failed(outcome: Outcome) -> bool:
+    from kernometer.results.store import read_file
+
+    return any(read_file(path).failures for path in outcome.paths)
 
 
 def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,14 @@ from kernometer.cli.options import writable
 from kernometer.errors import Status, UsageError
 
 if TYPE_CHECKING:
+    from kernometer.cli.second import Again
     from kernometer.results.model import Result
-    from kernometer.stats.gate import Allowance
+    from kernometer.stats.gate import Allowance, Gate
     from kernometer.stats.model import Comparison
+
+
+#: How many rows an error names.
+SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +31,22 @@ class Wanted:
     """The options of one call."""
 
     allowed: tuple[Allowance, ...]
+    strict: bool
     markdown: Path | None
     junit: Path | None
+
+    def check_allowed(self, rows: Iterable[str]) -> None:
+        """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
+        from kernometer.stats.order import named
+
+        known = tuple(rows)
+        for one in self.allowed:
+            if not any(named(row, one.rows) for row in known):
+                more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
+                raise UsageError(
+                    f"--allow {one.rows!r} names no row that is compared.",
+                    f"They are {', '.join(known[:SHOWN])}{more}.",
+                )
 
 
 def _file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -37,6 +56,7 @@ def _file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., 
 
 OPTIONS = (
     click.option("--gate", is_flag=True, help="Leave with status 7 if a row is slower, failed, or on one side only."),
+    click.option("--strict", is_flag=True, help="With --gate: undecided rows fail too."),
     click.option(
         "--allow",
         metavar="ROW[=N%]",
@@ -53,11 +73,17 @@ def gated(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(
-        *args: Any, gate: bool, allow: tuple[str, ...], markdown: Path | None, junit: Path | None, **given: Any
+        *args: Any,
+        gate: bool,
+        strict: bool,
+        allow: tuple[str, ...],
+        markdown: Path | None,
+        junit: Path | None,
+        **given: Any,
     ) -> None:
-        if not gate and (allow or markdown or junit):
-            raise UsageError("--allow, --markdown and --junit belong to a gate.", "Add --gate.")
-        wanted = Wanted(tuple(map(_allowance, allow)), markdown, junit) if gate else None
+        if not gate and (strict or allow or markdown or junit):
+            raise UsageError("--strict, --allow, --markdown and --junit belong to a gate.", "Add --gate.")
+        wanted = Wanted(tuple(map(_allowance, allow)), strict, markdown, junit) if gate else None
         return command(*args, gate=wanted, **given)
 
     return functools.reduce(lambda made, option: option(made), reversed(OPTIONS), wrapper)
@@ -79,27 +105,44 @@ def _allowance(word: str) -> Allowance:
     return Allowance(rows, share)
 
 
-def judge(
-    env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], comparisons: Sequence[Comparison]
-) -> Status:
-    """Prints each gate (beside --json on the error stream), and writes the summaries.
+def judged(
+    wanted: Wanted | None,
+    systems: Mapping[str, Sequence[Result]],
+    comparisons: Sequence[Comparison],
+    again: Again | None = None,
+) -> list[Gate]:
+    """The gate of each comparison; () without --gate. `again`: measures the rows that fail a second time.
 
-    `systems`: the results by name, as for show_comparisons. Raises ResultError if a summary cannot be written.
+    `systems`: the results by name, as for show_comparisons. Raises UsageError for an allowance that allows nothing.
     """
-    from rich.text import Text
-
     from kernometer.explain.functions import differences
-    from kernometer.report import gate as report
     from kernometer.report.functions import sentence_of
-    from kernometer.report.whole import whole_file
-    from kernometer.stats.gate import gate
+    from kernometer.stats.gate import gate, looked_again
 
-    gates = []
+    if wanted is None:
+        return []
+    found = []
     for one in comparisons:
         sides = systems[one.a], systems[one.b]
         changed = differences(*sides, (row.row for row in one.rows if row.ratio not in (None, 1)))
         lines_of = {row: (sentence_of(each),) for row, each in changed.items()}
-        gates.append(gate(one, *sides, wanted.allowed, lines_of))
+        first = gate(one, *sides, wanted.allowed, lines_of, strict=wanted.strict)
+        seconds = again.look(first) if again is not None else {}
+        found.append(looked_again(first, seconds, wanted.allowed))
+    wanted.check_allowed(dict.fromkeys(row.of.row for each in found for row in each.rows))
+    return found
+
+
+def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
+    """Prints each gate (beside --json on the error stream), and writes the summaries.
+
+    Raises ResultError if a summary cannot be written.
+    """
+    from rich.text import Text
+
+    from kernometer.report import gate as report
+    from kernometer.report.whole import whole_file
+
     for line in (line for one in gates for line in report.lines(one)):
         if env.json:
             env.say(line)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernometer.report.structures_view import StructuresView
     from kernometer.results.model import Result
     from kernometer.results.store import Store
+    from kernometer.stats.gate import Gate
     from kernometer.stats.history import History
     from kernometer.stats.model import Comparison
 
@@ -63,8 +64,10 @@ def show_comparisons(
     whole: bool = False,
     points: bool = False,
     counters: bool = False,
+    gates: Sequence[Gate] = (),
 ) -> None:
-    """Prints them all, with --json as one JSON array. Then writes the report, if a file is named.
+    """Prints them all, with --json as one JSON array. Then writes the report, if a file is named. `gates`: of each
+    comparison, for the array; none without --gate.
 
     `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
@@ -76,13 +79,16 @@ def show_comparisons(
     by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
     if env.json:
         from kernometer.report.functions import difference_document
+        from kernometer.report.gate import document
         from kernometer.stats.counters import counted
 
+        gate_of = {id(one.comparison): document(one) for one in gates}
         made = [
             msgspec.to_builtins(one)
             | {"curves": comparison_document(one, workloads)}
             | {"counters": {row.row: told for row in one.rows if (told := counted(row.row, systems))}}
             | {"functions": {row: difference_document(found) for row, found in by_function[one.b].items()}}
+            | ({"gate": gate_of[id(one)]} if gates else {})
             for one in comparisons
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from xml.etree import ElementTree as ET
 
 from kernometer.report.subjects import single
-from kernometer.report.units import format_percent, ratio_interval, ratio_text
+from kernometer.report.units import format_factor, format_percent, ratio_interval, ratio_text
 from kernometer.stats.gate import FAILING, Gate, GateRow, Outcome
 from kernometer.stats.model import RowComparison
 from kernometer.text import printable
 
 #: Rows that a summary lists for each outcome; characters of one text.
 MOST, TEXT = 100, 300
+#: Undecided rows that the terminal lists.
+MOST_UNDECIDED = 5
 _SHOWN = (Outcome.WORSE, Outcome.LOST, Outcome.ALLOWED, Outcome.UNDECIDED, Outcome.BETTER)
 
 
@@ -20,18 +23,51 @@ def sentence(gate: Gate) -> str:
     """The first line: whether it passed, and how many rows of each kind there are."""
     counts = ", ".join(f"{len(gate.of(each))} {each.value}" for each in Outcome if gate.of(each))
     why = f" ({gate.empty})" if gate.empty else ""
-    return printable(
-        f"Gate {'passed' if gate.passed else 'failed'}: {gate.comparison.b} against {gate.comparison.a}: {counts}{why}"
-    )
+    passed = "passed" if gate.passed else "failed"
+    if gate.passed and gate.of(Outcome.UNDECIDED):
+        passed = "passed what it could tell"
+    if gate.strict:
+        passed += " (strict)"
+    return printable(f"Gate {passed}: {gate.comparison.b} against {gate.comparison.a}: {counts}{why}")
 
 
 def lines(gate: Gate) -> list[str]:
-    """The sentence, then each row that fails or is allowed, with its explanation."""
+    """The sentence, then each row that fails, is undecided or allowed, or was measured again, with its explanation."""
     found = [sentence(gate)]
-    for row in gate.of(*FAILING, Outcome.ALLOWED):
+    for row in _told(gate):
         found.append(f"  {row.outcome.value}: {_shown(row.of.row)}: {_text(row)}")
         found += [f"    {_shown(line)}" for line in row.explanation]
+    undecided = len(gate.of(Outcome.UNDECIDED))
+    if undecided > MOST_UNDECIDED:
+        found.append(f"  and {undecided - MOST_UNDECIDED} more undecided rows")
     return found
+
+
+def _told(gate: Gate) -> list[GateRow]:
+    listed = gate.of(*FAILING, Outcome.ALLOWED)
+    listed += tuple(row for row in gate.of(Outcome.SAME, Outcome.BETTER) if row.first is not None)
+    undecided = sorted(gate.of(Outcome.UNDECIDED), key=lambda row: (row.first is None, -(row.of.ratio or 0.0)))
+    return [*listed, *undecided[:MOST_UNDECIDED]]
+
+
+def document(gate: Gate) -> dict[str, Any]:
+    """The same for --json, every row."""
+    return {
+        "passed": gate.passed,
+        "strict": gate.strict,
+        "empty": gate.empty,
+        "counts": {each.value: len(gate.of(each)) for each in Outcome},
+        "rows": [
+            {
+                "row": row.of.row,
+                "outcome": row.outcome.value,
+                "fails": row.outcome in gate.failing,
+                "before": row.first.value if row.first else None,
+                "explanation": row.explanation,
+            }
+            for row in gate.rows
+        ],
+    }
 
 
 def markdown(gates: Sequence[Gate]) -> bytes:
@@ -63,9 +99,9 @@ def junit(gates: Sequence[Gate]) -> bytes:
     root = ET.Element("testsuites", name="kernometer")
     for gate in gates:
         name = _shown(f"{gate.comparison.b} against {gate.comparison.a}")
-        counts = {"tests": gate.rows, "failures": gate.of(*FAILING)}
+        counts = {"tests": gate.rows, "failures": gate.of(*gate.failing)}
         numbers = {what: str(len(rows) + bool(gate.empty)) for what, rows in counts.items()}
-        skipped = str(len(gate.of(Outcome.UNDECIDED)))
+        skipped = "0" if gate.strict else str(len(gate.of(Outcome.UNDECIDED)))
         suite = ET.SubElement(root, "testsuite", numbers, name=name, errors="0", skipped=skipped)
         if gate.empty:
             case = ET.SubElement(suite, "testcase", classname="gate", name="decided")
@@ -73,7 +109,7 @@ def junit(gates: Sequence[Gate]) -> bytes:
         for row in gate.rows:
             family = _shown(row.of.row.partition("/")[0])
             case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.of.row))
-            if row.outcome in FAILING:
+            if row.outcome in gate.failing:
                 failure = ET.SubElement(case, "failure", message=_text(row), type=row.outcome.value)
                 failure.text = "\n".join(map(_shown, row.explanation))
             elif row.outcome is Outcome.UNDECIDED:
@@ -87,8 +123,11 @@ def _text(row: GateRow) -> str:
     of = row.of
     if of.ratio is None:
         return _shown("; ".join(of.notes) or "no figure")
-    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(of)}"
-    return told if row.outcome is not Outcome.UNDECIDED else _shown("; ".join((told, *of.notes)))
+    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(of)}{' of means' if of.by_mean else ''}"
+    if row.outcome is not Outcome.UNDECIDED:
+        return told
+    sees = () if of.smallest is None else (f"a difference below {format_factor(of.smallest)} would not show",)
+    return _shown("; ".join((told, *sees, *of.notes)))
 
 
 def _ratio(of: RowComparison) -> str:

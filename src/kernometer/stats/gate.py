@@ -1,10 +1,13 @@
-"""Whether a comparison passes as a gate: no row costs more, and none is lost. docs/gate.md."""
+"""Whether a comparison passes as a gate: no row costs more, and none is lost. docs/gate.md.
+
+A row that fails is measured again, and what the second look finds decides: `again`, `looked_again`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from kernometer.results.model import Result
@@ -44,6 +47,16 @@ class GateRow:
     outcome: Outcome
     of: RowComparison  #: if only one side was asked for it, a row that is not there
     explanation: tuple[str, ...] = ()  #: where the difference comes from, line by line
+    first: Outcome | None = None  #: what it was before it was measured again
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What a second look at a row found."""
+
+    outcome: Outcome
+    ratio: float | None
+    told: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +66,27 @@ class Gate:
     comparison: Comparison
     rows: tuple[GateRow, ...]
     empty: str  #: why nothing was decided, which fails too; "" if something was
+    strict: bool = False  #: undecided rows fail
 
     @property
     def passed(self) -> bool:
-        return not self.empty and not any(row.outcome in FAILING for row in self.rows)
+        return not self.empty and not self.of(*self.failing)
+
+    @property
+    def failing(self) -> tuple[Outcome, ...]:
+        """The outcomes that make it fail."""
+        return (*FAILING, Outcome.UNDECIDED) if self.strict else FAILING
+
+    def allowing(self, outcome: Outcome, row: str, more: float, allowed: Sequence[Allowance]) -> Outcome:
+        """The outcome of a row that costs at most so much more, once what the user allows is taken into account."""
+        covered = outcome in self.failing and any(each.covers(row, more) for each in allowed)
+        return Outcome.ALLOWED if covered else outcome
+
+    @property
+    def again(self) -> tuple[GateRow, ...]:
+        """The rows to measure again: those that fail, unless a side does not have them; the largest ratio first."""
+        failing = [row for row in self.of(*self.failing) if row.of.verdict is not Verdict.NOT_THERE]
+        return tuple(sorted(failing, key=lambda row: -(row.of.ratio or math.inf)))
 
     def of(self, *outcomes: Outcome) -> tuple[GateRow, ...]:
         return tuple(row for row in self.rows if row.outcome in outcomes)
@@ -68,6 +98,8 @@ def gate(
     b: Sequence[Result],
     allowed: Sequence[Allowance] = (),
     explanations: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    strict: bool = False,
 ) -> Gate:
     """`a` and `b`: the comparison's results. `explanations`: lines by row, for the summaries."""
     asked = tried(a), tried(b)
@@ -77,19 +109,41 @@ def gate(
         for row in here
         if row not in there
     ]
-    rows = []
-    for one in (*comparison.rows, *alone):
-        outcome = _outcome(one, comparison)
-        more = one.ratio - 1 if one.ratio is not None and outcome is Outcome.WORSE else math.inf
-        if outcome in FAILING and any(each.covers(one.row, more) for each in allowed):
-            outcome = Outcome.ALLOWED
-        rows.append(GateRow(outcome, one, (explanations or {}).get(one.row, ())))
     both = any(row.ratio is not None for row in comparison.rows)
     empty = comparison.sentence if comparison.undecidable else "" if both else "no row was measured on both sides"
-    return Gate(comparison, tuple(rows), empty)
+    made = Gate(comparison, (), empty, strict)
+    rows = []
+    for one in (*comparison.rows, *alone):
+        outcome = made.allowing(outcome_of(one, comparison), one.row, _at_most(one), allowed)
+        rows.append(GateRow(outcome, one, (explanations or {}).get(one.row, ())))
+    return replace(made, rows=tuple(rows))
 
 
-def _outcome(row: RowComparison, comparison: Comparison) -> Outcome:
+def looked_again(first: Gate, found: Mapping[str, Second], allowed: Sequence[Allowance] = ()) -> Gate:
+    """The gate with what second looks found, by row, in the place of the first outcomes."""
+    rows = []
+    for row in first.rows:
+        second = found.get(row.of.row)
+        if second is not None:
+            more = math.inf if second.ratio is None else second.ratio - 1
+            outcome = first.allowing(second.outcome, row.of.row, more, allowed)
+            row = replace(row, outcome=outcome, explanation=(second.told, *row.explanation), first=row.outcome)
+        rows.append(row)
+    return replace(first, rows=tuple(rows))
+
+
+def _at_most(row: RowComparison) -> float:
+    """How much more B may cost: the ratio, or, where it is undecided, as far as the interval or the floor reaches."""
+    if row.ratio is None:
+        return math.inf
+    if row.verdict is not Verdict.UNDECIDED:
+        return row.ratio - 1
+    if row.high is not None:
+        return row.high - 1
+    return math.inf if row.floor is None else row.ratio * (1 + row.floor) - 1
+
+
+def outcome_of(row: RowComparison, comparison: Comparison) -> Outcome:
     """By time the verdict. By path what exceeds the row's floor, however little: counts contain no chance."""
     if row.verdict in (Verdict.FAILED, Verdict.NOT_THERE):
         return Outcome.LOST

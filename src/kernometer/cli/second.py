@@ -1,0 +1,82 @@
+"""A second look at the rows that fail a gate: in new blocks, or on machines with other layouts. docs/gate.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kernometer.cli.env import Env
+
+if TYPE_CHECKING:
+    from kernometer.campaign.plan import Plan
+    from kernometer.stats.gate import Gate, Second
+    from kernometer.targets.base import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """How the first look was made, for a second one."""
+
+    env: Env
+    plan: Plan
+    targets: tuple[Target, Target]
+    label: str
+    blocks: int
+
+    def look(self, first: Gate) -> Mapping[str, Second]:
+        """What a second look at the rows that fail finds, by row; without rows that cannot be measured again."""
+        rows = [row.of.row for row in first.again]
+        if not rows or first.empty or self.plan.command:
+            return {}
+        return self._by_path(first, rows) if self.plan.by == "path" else self._by_time(first, rows)
+
+    def _plan_of(self, rows: list[str]) -> Plan:
+        from kernometer.campaign.plan import exactly
+
+        needs = {row: of for row, of in self.plan.needs.items() if row in rows}
+        words = tuple(map(exactly, rows))
+        return replace(self.plan, words=words, rows=tuple(rows), needs=needs, unsupported=(), profiled="")
+
+    def _by_time(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
+        from kernometer.campaign.alternate import measure_pair
+        from kernometer.cli.progress import progress
+        from kernometer.stats.alternate import ab
+        from kernometer.stats.second import blocks, in_new_blocks
+
+        store = self.env.store()
+        plan = replace(self._plan_of(rows), seed=self.plan.seed + 1)  # another order
+        rounds = blocks(self.blocks, len(self.plan.rows), len(rows))
+        self.env.say(f"The gate fails on {_rows(rows)}: measured again, in {rounds} new blocks.")
+        with progress(self.env, 2 * rounds * plan.units, silence=plan.silence) as listen:
+            paths = measure_pair(plan, self.targets, store, self.label, rounds, listen)
+        of = first.comparison
+        a, b = (store.read(path) for path in paths)
+        return in_new_blocks(ab(a, b, of.delta, name_a=of.a, name_b=of.b))
+
+    def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
+        from kernometer.campaign.rotation import on_rotated_machines
+        from kernometer.cli.floors import measured
+        from kernometer.stats.second import MACHINES, MOST_ROWS, on_other_machines
+        from kernometer.targets.qemu import QemuTarget
+
+        rotated: list[QemuTarget] = []
+        for target in self.targets:
+            if not isinstance(target, QemuTarget):
+                self.env.say(f"Not measured again: {target.name} is no guest, which alone has other layouts.")
+                return {}
+            rotated += on_rotated_machines(target, MACHINES + 1)[1:]
+        rows = rows[:MOST_ROWS]
+        self.env.say(f"The gate fails on {_rows(rows)}: measured again, on {MACHINES} machines with other layouts.")
+        store = self.env.store()
+        outcomes = measured(self.env, self._plan_of(rows), rotated)
+        a, b = (
+            [store.read(path) for one in of for path in one.paths] for of in (outcomes[:MACHINES], outcomes[MACHINES:])
+        )
+        judged = {row.row: row for row in first.comparison.rows if row.row in rows}
+        found = {row: on_other_machines(one, a, b, first.comparison.delta) for row, one in judged.items()}
+        return {row: second for row, second in found.items() if second is not None}
+
+
+def _rows(rows: list[str]) -> str:
+    return rows[0] if len(rows) == 1 else f"{len(rows)} rows"
