@@ -1,7 +1,8 @@
 """Broken results, drawn from seeds: real files with bytes, lines and values changed; and what a reader makes of them.
 
-Only a Result, a Publication, or one of the errors that the project documents may come out. `chunk` is one unit of work:
-a seed gives the same inputs everywhere, so that a finding is repeated by its seed.
+Outputs of other suites are among them. Only a Result, a Publication, or one of the errors that the project documents
+may come out. `chunk` is one unit of work: a seed gives the same inputs everywhere, so that a finding is repeated by its
+seed.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from kernometer.errors import KernometerError, ResultError
 from kernometer.results import published
+from kernometer.results.imported import publications
 from kernometer.results.model import Calibration, Counting, Profile, ProfileLine, ProfileStack, Result, Tally
 from kernometer.results.reader import Limits, parse
 from kernometer.targets.stream import Splitter, between_markers
@@ -34,6 +38,8 @@ MORE_BYTES = 256 << 20
 #: Of real records: longer ones have most of their numbers cut off, so that inputs stay small.
 MOST_NUMBERS = 12
 MOST_SESSIONS = 6
+#: Of another suite's output.
+MOST_LINES = 60
 _STORES = (
     "examples/sources/store.tar.xz",
     "examples/debian-kernels/store.tar.xz",
@@ -64,6 +70,7 @@ MORE_KINDS = (
 )
 
 Lines = list[bytes]
+_ENCODER = msgspec.json.Encoder()
 
 
 def _shortened(value: Any) -> Any:
@@ -91,12 +98,26 @@ def _of_store(path: Path) -> Lines:
 
 @cache
 def corpus() -> tuple[Lines, ...]:
-    """Whole files, as lines: one made up of every kind of record, real sessions, published tables."""
+    """Whole files, as lines: ours, and other suites'."""
+    return (*ours(), *_of_suites())
+
+
+def ours() -> tuple[Lines, ...]:
+    """One made up of every kind of record, real sessions, published tables."""
     records = make.records(id="20261121T073012Z-1f3a9c1f3a9c")
     made = make.data([*records[:-1], *MORE_KINDS, records[-1]]).splitlines()
     papers = [path.read_bytes().splitlines() for path in sorted((ROOT / "published").glob("*.ndjson"))[:2]]
     tables = [paper[:8] + paper[-4:] for paper in papers]
     return (made, *(_of_store(ROOT / name) for name in _STORES), *tables)
+
+
+def _of_suites() -> Iterator[Lines]:
+    """Other suites' outputs. JSON on one line, where values can be changed."""
+    for path in sorted(Path(__file__).with_name("outputs").iterdir()):
+        if path.suffix == ".json":
+            yield [json.dumps(_shortened(json.loads(path.read_bytes()))).encode()]
+        elif path.suffix == ".txt":
+            yield path.read_bytes().splitlines()[:MOST_LINES]
 
 
 def _place(r: random.Random, lines: Lines) -> int:
@@ -142,7 +163,7 @@ def _removed(r: random.Random, lines: Lines) -> None:
 
 
 def _spliced(r: random.Random, lines: Lines) -> None:
-    lines[_place(r, lines) :] = r.choice(corpus())[r.randrange(4) :]
+    lines[_place(r, lines) :] = r.choice(corpus())[r.randrange(4) :] or [b""]
 
 
 def _long(r: random.Random, lines: Lines) -> None:
@@ -247,7 +268,19 @@ def read(data: bytes) -> str:
             outcome = "published table read"
         except ResultError:
             outcome = "published table refused"
-    return outcome
+    return outcome if outcome != "refused" else imported(data)
+
+
+def imported(data: bytes) -> str:
+    """The same as another suite's output: whatever is made of it can be stored, and is read again as it was."""
+    try:
+        found = publications(data, "x", command="perf bench sched pipe" if data[:1].isdigit() else "")
+    except KernometerError as error:
+        assert error.next_step
+        return "refused"
+    for one in found:
+        assert published.parse([_ENCODER.encode(record) for record in (one.paper, *one.figures)]) == one
+    return "imported"
 
 
 def stream(data: bytes, r: random.Random) -> str:

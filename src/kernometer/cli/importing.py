@@ -13,6 +13,9 @@ from kernometer.errors import ResultError, UsageError
 from kernometer.results.writer import SUFFIX, Kept
 from kernometer.text import printable
 
+#: Of what was not read: so much is said at once; 'show' has the rest.
+SHOWN = 5
+
 
 @click.command()
 @click.argument("files", metavar="DIRECTORY|FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -28,9 +31,11 @@ def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None
     whole one is kept; two different results with one id are reported, and the one that is here stays.
 
     Of other suites it takes lmbench's results files, UnixBench's reports, the output of perf bench, and the JSON of
-    hyperfine and pyperf. Each file becomes a result with the conditions that it states, and a list of what it lacks.
-    'show', 'compare' and 'figure' take it. Its rows are compared with Kernometer's rows of the same definition; other
-    rows come with a note on the difference (docs/published.md).
+    hyperfine, pyperf, pytest-benchmark and google-benchmark, also compressed by gzip. Each run in a file becomes a
+    result with the conditions that it states, and a list of what it lacks; several are labelled NAME-1, NAME-2, ….
+    What looks like a figure and is not read is named. 'show', 'compare' and 'figure' take a result. Its rows are
+    compared with Kernometer's rows of the same definition; other rows come with a note on the difference
+    (docs/published.md).
 
     \b
     Examples:
@@ -75,16 +80,24 @@ def _merge(env: Env, source: Path) -> int:
 
 
 def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
-    from kernometer.results.imported import MAX_BYTES, publication
+    from kernometer.results.compressed import chunks
+    from kernometer.results.imported import MAX_BYTES, publications
 
     store = env.store()
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = b"".join(chunks(path, MAX_BYTES + 1))
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Give a file that a suite wrote.") from error
-    found = publication(data, str(path), label, command)
-    kept = store.keep(found)
-    ours = sum(bool(one.ours) for one in found.figures)
-    what = f"{found.paper.title}, {len(found.figures)} figures, {ours} with the definition of a row of ours"
-    click.echo(f"{kept.stem}: {what}", file=env.out)
+    runs = publications(data, str(path), label, command)
+    for found in runs:
+        kept, paper = store.keep(found), found.paper
+        ours = sum(bool(one.ours) for one in found.figures)
+        what = f"{paper.title}, {len(found.figures)} figures, {ours} with the definition of a row of ours"
+        which = f"; {paper.label or 'one run of the file'}: {paper.systems[0].name}" if len(runs) > 1 else ""
+        click.echo(f"{kept.stem}: {what}{which}", file=env.out)
+        for note in paper.notes:
+            env.say(f"  {note}")
+        for line in paper.left_out[:SHOWN]:
+            env.say(f"  not read: {line}")
+        if len(paper.left_out) > SHOWN:
+            env.say(f"  and {len(paper.left_out) - SHOWN} more: kernometer show {kept.stem}")

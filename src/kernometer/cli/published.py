@@ -83,6 +83,8 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
     pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
     if not env.json:
         report.print_pairs(env.console(), names, columns[0].publication, pairs)
+        for column in columns if len(columns) == 2 else ():
+            report.print_alone(env.console(), column, pairs)
     return report.pairs_document(names, columns[0].publication.paper, pairs)
 
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from kernometer.report.units import NOTHING, format_value, ratio_text
 from kernometer.results.model import Paper, Publication, Published, Stated
-from kernometer.results.published import PREFIX
-from kernometer.stats.published import Check, Holds, Pair, checks, shown
+from kernometer.results.published import PREFIX, Column
+from kernometer.stats.published import Check, Holds, Pair, checks, name_of, shown
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -150,6 +150,14 @@ def print_pairs(console: Console, names: tuple[str, str], publication: Publicati
     _say(console, *dict.fromkeys(f"{pair.row}: {pair.note}" for pair in pairs if pair.note), style="dim")
     apart = {one.differs: one.row for one in publication.figures if one.differs and measured}
     _say(console, *(f"not compared: {row} differs from {differs}" for differs, row in apart.items()), style="dim")
+
+
+def print_alone(console: Console, column: Column, pairs: Sequence[Pair]) -> None:
+    """The rows of one side that the other has not."""
+    both = {pair.row for pair in pairs}
+    figures = [one for one in column.publication.figures if one.system == column.system and one.better]
+    if rows := [one.row for one in figures if name_of(one) not in both]:
+        _say(console, f"only in {column.name}, {len(rows)} rows: {', '.join(rows)}")
 
 
 def different(paper: Paper) -> str:

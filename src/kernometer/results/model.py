@@ -321,7 +321,7 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     tables: dict[Name, Text] = {}  #: what each table holds, in our words
     units: dict[Name, Scale] = {}  #: for units with an equal one of ours
     notes: tuple[Text, ...] = ()  #: about the whole
-    left_out: tuple[Text, ...] = ()  #: parts of the paper that are not in this file
+    left_out: tuple[Text, ...] = ()  #: parts of the paper, or of the suite's file, that are not in this one
     suite: Name = ""  #: the program whose output was imported; "" for a paper, and then the rest is empty too
     label: Name = ""  #: as in a session
     imported: Amount = 0.0  #: when it was imported; seconds since the epoch, UTC
@@ -346,6 +346,8 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured with them, is the same
     differs: Text = ""  #: how its definition differs from a similar row of the catalogue
     note: Text = ""
+    #: What the figure summarises, in `unit`, if the suite's file holds it: one tuple a process or run.
+    samples: Annotated[tuple[tuple[Signed, ...], ...], Meta(max_length=SAMPLES_PER_RUN)] = ()
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):

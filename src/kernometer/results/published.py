@@ -7,14 +7,17 @@ takes these names in the place of results, in any working directory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from kernometer.cache import source_folder
 from kernometer.errors import ResultError, UsageError
-from kernometer.results.model import FORMAT, Paper, Publication, Published, Stated
+from kernometer.results.model import FORMAT, NAME_CHARACTERS, Paper, Publication, Published, Stated
 from kernometer.results.reader import DEFAULT, DamagedError, parse_record
 from kernometer.text import printable
 
@@ -101,4 +104,25 @@ def parse(lines: Iterable[bytes]) -> Publication:
                 raise ResultError(f"Line {number} does not belong into a published table of format {FORMAT}.")
     if paper is None:
         raise ResultError("This is no published table: it is empty.")
-    return Publication(paper=paper, figures=tuple(figures), stated=tuple(stated))
+    return Publication(paper=paper, figures=told_apart(figures), stated=tuple(stated))
+
+
+def told_apart(figures: Sequence[Published]) -> tuple[Published, ...]:
+    """The same figures; where several of a table and system have one name, each has its number after it.
+
+    Whoever pairs rows by their names could otherwise take one for all.
+    """
+    known = Counter((one.table, one.row, one.system) for one in figures)
+    if len(known) == len(figures):
+        return tuple(figures)
+    numbers: Counter[tuple[str, str, str]] = Counter()
+    found = []
+    for one in figures:
+        key = table, row, system = one.table, one.row, one.system
+        begin = row[: NAME_CHARACTERS - 8]
+        while known[key] > 1 or (row != one.row and key in known):
+            numbers[table, begin, system] += 1
+            row = f"{begin} #{numbers[table, begin, system]}"
+            key = table, row, system
+        found.append(replace(one, row=row))
+    return tuple(found)

@@ -1,0 +1,228 @@
+"""Suites that write JSON: hyperfine, pyperf, pytest-benchmark and google-benchmark.
+
+A figure is the median, of the readings if the file has them: they become its samples. Without either it is the mean.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from kernometer.errors import ResultError
+from kernometer.results.model import Amount
+from kernometer.results.suites.output import Figure, Output
+from kernometer.text import printable
+
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: What google-benchmark measures, with the words after the row's name and the unit ("": the entry's `time_unit`).
+_MEASURED = {
+    "real_time": ("", ""),
+    "cpu_time": (": CPU time", ""),
+    "items_per_second": (": items per second", "items/sec"),
+    "bytes_per_second": (": bytes per second", "B/sec"),
+}
+_AGGREGATES = ("", "mean", "median", "stddev", "min", "max", "cv")
+
+
+class _Summary(msgspec.Struct, kw_only=True):
+    mean: Amount | None = None
+    median: Amount | None = None
+    stddev: Amount | None = None
+    min: Amount | None = None
+    max: Amount | None = None
+
+
+class _Command(_Summary, kw_only=True):
+    """Of hyperfine."""
+
+    command: str
+    user: Amount | None = None
+    system: Amount | None = None
+    times: tuple[Amount, ...] | None = None
+    exit_codes: tuple[int | None, ...] | None = None
+    parameters: dict[str, str | int | float] | None = None
+
+
+class _Values(msgspec.Struct):
+    values: tuple[Amount, ...] = ()
+
+
+class _Benchmark(msgspec.Struct):
+    """Of pyperf."""
+
+    runs: tuple[_Values, ...] = ()
+    metadata: dict[str, Any] = {}
+
+
+class _Stats(_Summary, kw_only=True):
+    rounds: int = 0
+    iterations: int = 1
+    data: tuple[Amount, ...] = ()
+
+
+class _Test(msgspec.Struct):
+    """Of pytest-benchmark."""
+
+    stats: _Stats
+    name: str = "not named"
+    fullname: str = ""
+    extra_info: dict[str, Any] = {}
+
+
+class _Entry(msgspec.Struct, kw_only=True):
+    """Of google-benchmark: a repetition, or an aggregate of them."""
+
+    name: str
+    run_name: str = ""
+    time_unit: str = "ns"
+    aggregate_name: str = ""
+    error_message: str = ""
+    real_time: Amount | None = None
+    cpu_time: Amount | None = None
+    items_per_second: Amount | None = None
+    bytes_per_second: Amount | None = None
+    # Which of its runs it is:
+    family_index: int = 0
+    per_family_instance_index: int = 0
+    repetitions: int = 0
+    repetition_index: int = 0
+    threads: int = 0
+    iterations: int = 0
+
+
+class _Json(msgspec.Struct):
+    """All four: a list of entries, and what tells them apart."""
+
+    results: tuple[msgspec.Raw, ...] = ()
+    benchmarks: tuple[msgspec.Raw, ...] = ()
+    metadata: dict[str, Any] = {}
+    machine_info: dict[str, Any] | None = None
+    context: dict[str, Any] | None = None
+    version: Any = ""
+
+
+_Kind = TypeVar("_Kind", bound=msgspec.Struct)
+#: A row's figures, and what else it has that looks like one.
+_Rows = Iterator[tuple[str, list[Figure], list[str]]]
+
+
+def read(data: bytes, name: str) -> Output:
+    try:
+        said = msgspec.json.decode(data, type=_Json)
+        output, rows = _of_suite(said)
+        for row, figures, more in rows:
+            output.figures += figures
+            output.left_out += [f"{row}: {each}" for each in more or ([] if figures else ["it has no figure"])]
+    except _UNREADABLE as error:
+        known = "hyperfine, pyperf, pytest-benchmark or google-benchmark"
+        why = f"{name} is not the JSON of {known}, or was cut off: {printable(str(error), 300)}."
+        step = "Write it again: hyperfine --export-json, pyperf -o, pytest --benchmark-json, or --benchmark_out FILE."
+        raise ResultError(why, step) from None
+    failed = len({one.row for one in output.figures if "runs failed" in one.note and one.samples})
+    output.notes += [f"{failed} of {len(said.results)} commands failed: see their notes."] if failed else []
+    return output
+
+
+def _of_suite(said: _Json) -> tuple[Output, _Rows]:
+    if said.results:
+        return Output("hyperfine"), _hyperfine(said)
+    facts = dict(_facts(said.machine_info or said.context or said.metadata))
+    if said.machine_info is not None:
+        return Output("pytest-benchmark", str(said.version), conditions=facts), _pytest_benchmark(said)
+    if said.context is not None:
+        return Output("google-benchmark", conditions=facts), _google_benchmark(said)
+    return Output("pyperf", facts.get("perf_version", ""), conditions=facts), _pyperf(said)
+
+
+def _facts(said: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """The texts and numbers of conditions, those of parts as `part.name`."""
+    for key, value in said.items():
+        if isinstance(value, dict) and not above:
+            yield from _facts(value, f"{key}.")
+        elif isinstance(value, str | int | float):
+            yield above + key, str(value)
+
+
+def _decoded(raw: msgspec.Raw, kind: type[_Kind]) -> tuple[_Kind, list[str]]:
+    """An entry, and the names of the numbers that its kind has not."""
+    entry = msgspec.json.decode(raw)
+    return msgspec.convert(entry, kind), [key for key in _numbers(entry) if key not in kind.__struct_fields__]
+
+
+def _numbers(said: Mapping[str, Any]) -> list[str]:
+    return [key for key, value in said.items() if isinstance(value, int | float) and not isinstance(value, bool)]
+
+
+def _figure(row: str, unit: str, said: _Summary, readings: tuple[tuple[float, ...], ...], *notes: str) -> list[Figure]:
+    """One, or none without a value. Without readings the note has the spread."""
+    flat = [value for process in readings for value in process]
+    value = said.median if said.median is not None else statistics.median(flat) if flat else said.mean
+    if value is None:
+        return []
+    spread = ["the mean"] if value is said.mean and not flat else []
+    spread += [] if flat or None in (said.min, said.max) else [f"{said.min:.4g} to {said.max:.4g}"]
+    spread += [] if flat or said.stddev is None else [f"standard deviation {said.stddev:.4g}"]
+    return [Figure(row, f"{value:.9g}", unit, ", ".join(filter(None, (*notes, *spread))), readings)]
+
+
+def _hyperfine(said: _Json) -> _Rows:
+    for raw in said.results:
+        one, more = _decoded(raw, _Command)
+        given = ", ".join(f"{key}={value}" for key, value in (one.parameters or {}).items())
+        row = f"{one.command} ({given})" if given else one.command
+        times, codes = one.times or (), one.exit_codes or ()
+        wrong = ["killed" if code is None else str(code) for code in codes if code != 0]
+        statuses = ", ".join(dict.fromkeys(wrong))
+        failure = f"{len(wrong)} of {len(codes)} runs failed (exit status {statuses})" if wrong else ""
+        runs = f"{len(times)} runs" if times else ""
+        figures = _figure(row, "s", one, tuple((time,) for time in times), runs, failure)
+        for what, value in (("user", one.user), ("system", one.system)):
+            figures += _figure(f"{row}: {what} time", "s", _Summary(mean=value), (), failure)
+        yield row, figures, more
+
+
+def _pyperf(said: _Json) -> _Rows:
+    for raw in said.benchmarks:
+        one, more = _decoded(raw, _Benchmark)
+        known = {"name": "not named", "unit": "second", "tags": None} | said.metadata | one.metadata
+        readings = tuple(run.values for run in one.runs if run.values)
+        note = f"{sum(map(len, readings))} values of {len(readings)} processes"
+        tags = f"tags: {', '.join(map(str, known['tags']))}" if isinstance(known["tags"], list) else ""
+        row = str(known["name"])
+        yield row, _figure(row, str(known["unit"]), _Summary(), readings, note, tags), more
+
+
+def _pytest_benchmark(said: _Json) -> _Rows:
+    for raw in said.benchmarks:
+        one, more = _decoded(raw, _Test)
+        row, stats = one.fullname or one.name, one.stats
+        note = f"{stats.rounds} rounds of {stats.iterations} iterations" if stats.rounds else ""
+        figures = _figure(row, "s", stats, (stats.data,) if stats.data else (), note)
+        yield row, figures, more + [f"extra_info.{key}" for key in _numbers(one.extra_info)]
+
+
+def _google_benchmark(said: _Json) -> _Rows:
+    """A row has its repetitions, or their aggregates where only these were written."""
+    rows: dict[str, list[tuple[_Entry, list[str]]]] = {}
+    for raw in said.benchmarks:
+        one, more = _decoded(raw, _Entry)
+        more += [f"it failed: {one.error_message}"] if one.error_message else []
+        more += [] if one.aggregate_name in _AGGREGATES else [f"aggregate {one.aggregate_name}"]
+        rows.setdefault(one.run_name or one.name, []).append((one, more))
+    for row, members in rows.items():
+        entries = [one for one, _more in members if not one.error_message and one.aggregate_name in _AGGREGATES]
+        figures = [figure for key in _MEASURED if entries for figure in _repeated(row, key, entries)]
+        yield row, figures, list(dict.fromkeys(each for _one, more in members for each in more))
+
+
+def _repeated(row: str, key: str, entries: list[_Entry]) -> list[Figure]:
+    words, unit = _MEASURED[key]
+    alone = [one for one in entries if not one.aggregate_name]
+    readings = tuple(value for one in alone if (value := getattr(one, key)) is not None)
+    aggregates = {one.aggregate_name: getattr(one, key) for one in entries if one.aggregate_name}
+    summary = msgspec.convert(aggregates, _Summary)
+    note = f"{len(alone)} repetitions" if len(alone) > 1 else ""
+    return _figure(row + words, unit or entries[0].time_unit, summary, (readings,) if readings else (), note)

@@ -1,0 +1,73 @@
+"""lmbench's results files: lines with a unit, and tables whose unit follows from their heading."""
+
+from __future__ import annotations
+
+import re
+
+from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, conditions, number
+
+BEGIN = re.compile(r"^\[lmbench([\d.]*)", re.M)
+_LINE = re.compile(rf"(.{{1,80}}?): ?({NUMBER}) (microseconds|nanoseconds|milliseconds|[KM]B/sec)")
+_POINT = re.compile(rf"({NUMBER})\s+({NUMBER})(?: MB/sec)?")
+_FILES = re.compile(rf"(\d{{1,6}}k)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})")
+_HEADING = re.compile(r'"|[A-Za-z][^:]{0,80}\b(?:bandwidth|latency|parallelism|bcopy)\b[^:]{0,80}$')
+_CONDITION = re.compile(r"\[([A-Z_ ]+): (.+)\]")
+_LIKE_A_FIGURE = re.compile(r"-?\d|[^\[].*:\s*-?\d[\d.,]*(?:e[+-]?\d+)?(?![\d:.])")
+
+
+def read(text: str) -> list[Output]:
+    """The file's runs: each begins with a line of its host."""
+    starts = [found.start() for found in BEGIN.finditer(text)]
+    return [_run(text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+
+
+def _run(text: str) -> Output:
+    """A blank line ends a table; a program's complaint in the middle of one does not. A date ends the file."""
+    found = BEGIN.match(text)
+    output = Output("lmbench", found[1] if found else "")
+    said, heading, above, ended = [], "", "Memory load latency", False
+    for line in map(str.strip, text.splitlines()):
+        figures = _figures(line, heading, above)
+        if not line:
+            heading = ""
+        elif figures:
+            output.figures += figures
+        elif _HEADING.match(line):
+            heading = line.strip('"')
+            above = heading if heading.endswith("load latency") else above
+        elif condition := _CONDITION.fullmatch(line):
+            said.append((condition[1], condition[2]))
+        elif _LIKE_A_FIGURE.match(line):
+            output.left_out.append(f"{heading}: {line}" if heading and line[0] in "-0123456789" else line)
+        ended = line.startswith("[") or (ended and not figures)
+    output.conditions = conditions(said)
+    output.left_out += [] if ended else [CUT]
+    return output
+
+
+def _figures(line: str, heading: str, above: str) -> list[Figure]:
+    if found := _LINE.fullmatch(line):
+        return [Figure(found[1], found[2], found[3])]
+    if (found := _POINT.fullmatch(line)) and (place := _place(heading, above, number(found[1]))):
+        return [Figure(place[0], found[2], place[1])]
+    if heading == "File system latency" and (found := _FILES.fullmatch(line)):
+        row, note = f"{heading}: {found[1]}", f"{found[2]} files"
+        return [Figure(f"{row}, {end}", found[at], "files/sec", note) for at, end in ((3, "created"), (4, "deleted"))]
+    return []
+
+
+def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
+    """Row and unit of a pair of numbers that begins with x; None for an unknown heading."""
+    if heading.startswith("size="):
+        return f"{heading.split()[0]}: {x:g} processes", "microseconds"
+    if heading.startswith("stride="):
+        return f"{above}, {heading}: {_size(x * (1 << 20))} bytes", "nanoseconds"
+    if heading == "mappings" or "bandwidth" in heading or "bcopy" in heading:
+        return f"{heading}: {_size(x * 1e6)} bytes", "microseconds" if heading == "mappings" else "MB/sec"
+    return None
+
+
+def _size(size: float) -> int:
+    """The nearest power of two, or one and a half times one, as few digits are printed. Others stay as they are."""
+    below = 1 << max(0, round(size).bit_length() - 1)
+    return next((one for one in (below, 3 * below // 2, 2 * below) if one and abs(size / one - 1) < 0.03), round(size))

@@ -1,0 +1,49 @@
+"""What a suite's output holds, whichever suite it is: figures, conditions, and what is not read.
+
+One rule for every reader: what looks like a figure is in `figures` or named in `left_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+#: Bounded, as a file may come from anywhere. Thousands may have commas.
+NUMBER = r"(?<![\d.])-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?(?![\d.])"
+CUT = "its end: the run was aborted, or the file cut off"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number of a suite, as printed."""
+
+    row: str
+    printed: str
+    unit: str
+    note: str = ""
+    samples: tuple[tuple[float, ...], ...] = ()  #: what it summarises, in its unit: one tuple a process or run
+
+
+@dataclass(slots=True)
+class Output:
+    """One run of a suite."""
+
+    suite: str
+    version: str = ""
+    figures: list[Figure] = field(default_factory=list)
+    conditions: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)  #: what looks like a figure and is not read; a missing end
+    notes: list[str] = field(default_factory=list)  #: sentences about the whole
+
+
+def number(printed: str) -> float:
+    """The value of a NUMBER."""
+    return float(printed.replace(",", ""))
+
+
+def conditions(said: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """By their names; of a name that has several values each is kept."""
+    found: dict[str, dict[str, None]] = {}
+    for key, value in said:
+        found.setdefault(key, {})[value] = None
+    return {key: "; ".join(values) for key, values in found.items()}
