@@ -12,7 +12,7 @@ help: ## this list
 setup: ## installs what is missing for measuring: system packages, then .venv from the locked requirements
 	@scripts/setup run
 
-setup-guests: ## installs what guests need in addition: QEMU, zstd, a static C library, busybox, tools for their disks
+setup-guests: ## installs what guests need in addition: QEMU, zstd, busybox, tools for their disks
 	@scripts/setup guests
 
 setup-test: ## the same, and what the tests need in addition

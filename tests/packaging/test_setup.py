@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.targets import build
+
 ROOT = Path(__file__).parents[2]
 #: What the script itself needs; everything else is missing in these tests.
 TOOLS = (
@@ -123,6 +125,7 @@ def test_only_what_is_missing_is_installed_and_each_has_its_reason(system: Syste
     """Expected: gcc is there, so it is not asked for. Broken: apt upgrades what nobody wanted upgraded."""
     system.add("cc", "exit 0")
     system.add("gcc", "exit 0")
+    system.add("musl-gcc", "exit 0")
     system.add_apt()
     system.add_python("3.9")  # too old: python3 is "missing"; what apt then brings is not modelled
     done = system.setup()
@@ -192,6 +195,13 @@ def test_a_set_up_that_was_broken_off_is_taken_up_again(system: System) -> None:
     before = system.calls
     assert "ready" in system.setup().stdout
     assert "requirements/run.txt" in system.calls.removeprefix(before)
+
+
+def test_the_first_set_has_all_that_decides_which_probe_is_built() -> None:
+    """Expected: the compiler that comes first, and the one without it, before anything is measured. Broken: musl comes
+    with what guests need, and this machine's second session has another libc than its first."""
+    needed = (ROOT / "requirements/system.txt").read_text()
+    assert {build.MUSL, build.COMPILERS[0]} <= set(re.findall(r"(?m)^run .*\| command (\S+)", needed))
 
 
 def test_neither_root_nor_sudo_is_told_what_to_do(system: System) -> None:

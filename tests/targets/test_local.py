@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shlex
 import shutil
 import stat
@@ -197,6 +198,25 @@ def test_one_static_file_serves_host_and_guests() -> None:
     assert from_spec("local").describe(TINY)[0] == from_spec("wrap:env").describe(TINY)[1] == str(build.static_probe())
     assert told(build.static_probe())["linkage"] == "static"
     assert build.note() == ""
+
+
+def test_a_machine_without_musl_is_told_before_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: which libc it is, and what to install. Broken: another probe, in silence, once guests are wanted. Who
+    names a compiler, or has it, is told nothing."""
+    monkeypatch.delenv("CC", raising=False)
+    which = shutil.which
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("glibc", "2.36"))
+    assert build.without_musl() == ""
+    monkeypatch.setattr(shutil, "which", lambda name, *more: None if name == build.MUSL else which(name, *more))
+    (told,) = from_spec("local").place("time").notes
+    assert "linked with glibc" in told
+    assert "apt-get install musl-tools" in told
+    assert [build.without_musl(Recipe.of(words)) for words in ("gcc", "-dynamic", "gcc -static")] == [""] * 3
+    monkeypatch.setenv("CC", "gcc")
+    assert build.without_musl() == ""
+    monkeypatch.delenv("CC")
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))  # a system whose own libc is musl
+    assert build.without_musl() == ""
 
 
 def test_dynamic_build_is_one_option_away() -> None:

@@ -215,14 +215,18 @@ def _facts_of(result: Result) -> dict[str, str]:
     if header is not None:
         uname, probe = header.uname, header.probe
         chosen = next((clock for clock in header.clocks if clock.get("name") == header.clock), {})
-        told = (*(probe.get(key) for key in ("version", "compiler", "flags", "libc", "linkage", "source_digest")),)
+        told, built = (
+            [short(str(probe[key])) for key in keys if probe.get(key)]
+            for keys in (("compiler", "libc", "linkage"), ("version", "flags", "source_digest"))
+        )
         facts |= {
             "Kernel": " ".join(str(uname[key]) for key in ("sysname", "release", "machine") if uname.get(key)),
             "Host": str(uname.get("nodename", "")),
             "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
             "Clock": ", ".join([header.clock, *_clock(chosen)]),
             "Clocks": "; ".join(f"{one.get('name')} {' / '.join(_clock(one, short=True))}" for one in header.clocks),
-            "Probe": " ".join(short(str(part)) for part in told if part),
+            "Probe": ", ".join(told),
+            "Built": " ".join(built),
             "Counters": f"none: {header.counters}" if header.counters else "",
         }
     return facts | {"Disturbing": "; ".join(_disturbing(session.host))}

@@ -79,7 +79,7 @@ def _print_facts(console: Console, view: Figures, *, few: bool) -> None:
     facts = {fact.name: fact.value for fact in system.facts}
     console.print(Text(f"{view.title}: {view.lead}", "bold"))
     known = {"Session": session.id, "Measured": f"{session.started}, {session.state}"} | facts
-    shown = ("Session", "Measured", "CPU", "Disturbing") if few else known
+    shown = ("Session", "Measured", "CPU", "Probe", "Disturbing") if few else known
     table = Table.grid(padding=(0, GAP))
     table.add_column(no_wrap=True)
     table.add_column()

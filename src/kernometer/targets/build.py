@@ -7,6 +7,7 @@ linked statically, so that one file works on this host and its guests, and no dy
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shlex
 import shutil
@@ -23,8 +24,9 @@ from kernometer.guests.architecture import X86_64, Architecture
 
 #: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300
-#: Tried in this order if neither the user nor CC names one.
+#: Tried in this order if neither the user nor CC names one, on Linux after MUSL.
 COMPILERS = ("cc", "gcc", "clang", "tcc")
+MUSL = "musl-gcc"
 FLAGS = ("-O2",)
 #: In a recipe: link the probe dynamically. Not passed to the compiler.
 DYNAMIC = "-dynamic"
@@ -51,6 +53,11 @@ class Recipe:
         optimised = any(flag.startswith("-O") for flag in flags)
         return cls(parts[0] if named else "", flags if optimised else (*FLAGS, *flags), DYNAMIC in parts)
 
+    @property
+    def named(self) -> str:
+        """The compiler that the user names, here or by CC; "" for the first one found."""
+        return self.compiler or os.environ.get("CC", "")
+
     def commands(self) -> tuple[tuple[str, ...], ...]:
         """The commands to try in this order, without input and output: the first that works makes the probe.
 
@@ -59,8 +66,7 @@ class Recipe:
         plain = (compiler(self), *self.flags)
         if self.dynamic or "-static" in self.flags or not sys.platform.startswith("linux"):
             return (plain,)
-        named = self.compiler or os.environ.get("CC", "")
-        musl = None if named else shutil.which("musl-gcc")
+        musl = None if self.named else shutil.which(MUSL)
         first = ((musl, *self.flags, "-static", *programs.MUSL_FLAGS),) if musl else ()
         return (*first, (*plain, "-static"), plain)
 
@@ -70,7 +76,7 @@ DEFAULT = Recipe()
 
 def compiler(recipe: Recipe) -> str:
     """The path of the compiler to use. Raises MissingError with what to install."""
-    given = recipe.compiler or os.environ.get("CC", "")
+    given = recipe.named
     for name in (given,) if given else COMPILERS:
         found = shutil.which(name)
         if found:
@@ -136,6 +142,16 @@ def probe(recipe: Recipe = DEFAULT) -> Path:
         raise failed
 
     return kept(cache_folder() / "probes" / key, make) / "probe"
+
+
+def without_musl(recipe: Recipe = DEFAULT) -> str:
+    """A note if the probe has glibc only since musl is not installed, so that installing it will change the probe."""
+    if recipe.named or len(recipe.commands()) == 1 or shutil.which(MUSL) or platform.libc_ver()[0] != "glibc":
+        return ""
+    return (
+        "The probe is linked with glibc, as there is no musl-gcc: exec and spawn cost more, and once it is installed a "
+        "new history begins. Install it now (Debian, Ubuntu: apt-get install musl-tools), or name a compiler."
+    )
 
 
 def note(recipe: Recipe = DEFAULT) -> str:

@@ -45,8 +45,8 @@ class LocalTarget:
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
         """The place with this host's boot: sessions of one boot have more in common than those of several."""
-        said = "" if self.path else build.note(self.recipe)
-        return Place(boot=boot_id(), host_id=host_id(), notes=(said,) if said else ())
+        notes = () if self.path else (build.note(self.recipe), build.without_musl(self.recipe))
+        return Place(boot=boot_id(), host_id=host_id(), notes=tuple(filter(None, notes)))
 
     def describe(self, job: Job) -> tuple[str, ...]:
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
