@@ -106,6 +106,7 @@ def test_the_history_names_the_kernel_that_changed_a_count(store: Store, capsys:
     assert "1 of 1 rows changed" in told
     assert "1.007" in told
     assert call(store, capsys, "list", "--history", ROW).count("138 instr") == 2
+    assert "gcc" not in told  # one probe only
     (course,) = json.loads(call(store, capsys, "list", "--history", "--json"))
     (change,) = course["changes"]
     assert [fact["what"] for fact in change["facts"]] == ["image"]

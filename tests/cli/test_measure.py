@@ -152,6 +152,24 @@ def test_guests_of_different_machines_are_compared_only_if_asked_for(tmp_path: P
     )
 
 
+def test_a_session_by_another_probe_says_so_and_is_compared_with_no_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: what changed, said once; the sessions are no history of each other, and comparing them says so first.
+    Broken: a session by glibc stands next to one by musl as the session before."""
+    words = ("run", "--beside-last", *TINY, ROW)
+    monkeypatch.delenv("CC", raising=False)
+    first = kernometer(tmp_path, *words)
+    monkeypatch.setenv("CC", "gcc")
+    second, third = kernometer(tmp_path, *words), kernometer(tmp_path, *words)
+    *_, before = (one.id for one in Store(tmp_path).summaries())
+    assert [f"the probe has changed since {before}, " in one.stderr for one in (first, second, third)] == [0, 1, 0]
+    assert ["the session before" in one.stdout for one in (first, second, third)] == [0, 0, 1]
+    assert "Probe " in first.stdout
+    told = kernometer(tmp_path, "compare", before, "@last").stdout.splitlines()
+    assert told[0].startswith(f"@last against {before}, by different probes (flags")
+
+
 def test_second_measurement_at_once_is_refused(tmp_path: Path) -> None:
     with Store(tmp_path).measuring("time"):
         done = kernometer(tmp_path, "run", *TINY, ROW, status=5)

@@ -440,6 +440,53 @@ def test_history_is_of_the_same_host_target_way_and_profile(store: Store) -> Non
     assert list(store.history(this, newest=0)) == []
 
 
+def probed(store: Store, started: float, target: str = "local", **facts: str) -> Result:
+    """A session whose probe was built as the others', but for these facts."""
+    session = make.session(started=started, target=target)
+    probe = {"compiler": "gcc 12.2.0", "flags": "cc -O2 -static", "libc": "glibc 2.36", "linkage": "static"}
+    with store.create(session) as file:
+        file.add(make.header(probe=probe | facts))
+        file.add(make.run())
+    return store.load(session.id)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [{"compiler": "gcc 14.2.0"}, {"flags": "cc -O3 -static"}, {"libc": "musl 1.2.3"}, {"linkage": "dynamic"}],
+    ids=str,
+)
+def test_history_is_of_probes_that_were_built_alike(store: Store, fact: dict[str, str]) -> None:
+    """Expected: of another compiler, libc, … nothing. Broken: after musl was installed, the newest session of glibc
+    stands next to the first of musl as "the session before", and thirty of them hide those that would count."""
+    same = probed(store, 1.0)
+    for number in range(3):
+        probed(store, 2.0 + number, **fact)
+    this = probed(store, 9.0)
+    assert [one.session.id for one in store.history(this, newest=1)] == [same.session.id]
+
+
+def test_layouts_are_told_from_sessions_of_one_probe(store: Store) -> None:
+    """Expected: three machines by one probe, of each its newest. Broken: a newer one of another probe stands in."""
+    guest = {"by": "path", "board": "microvm", "image": "one"}
+    kept = [fill(store, make.session(machine=f"seed {seed}", started=1.0, **guest)).stem for seed in (1, 2, 3)]
+    with store.create(make.session(machine="seed 1", started=2.0, **guest)) as other:
+        other.add(make.header(probe={"libc": "glibc 2.36"}))
+        other.add(make.run())
+    assert sorted(one.session.id for one in store.rotated(3, newest=1)) == sorted(kept)
+
+
+def test_a_probe_that_changed_is_told_by_the_last_session_of_the_place(store: Store) -> None:
+    """Expected: told by the first session with another probe, and by none after it; other targets are no matter."""
+    probed(store, 1.0)
+    probed(store, 2.0, target="local:gcc", libc="glibc 9")
+    first = probed(store, 3.0, libc="musl 1.2.3")
+    second = probed(store, 4.0, libc="musl 1.2.3")
+    told = store.earlier_probe(first)
+    assert told is not None
+    assert (told.started, told.probe) == (1.0, "gcc 12.2.0; cc -O2 -static; glibc 2.36; static")
+    assert store.earlier_probe(second) is None
+
+
 def test_history_of_a_set_is_that_of_each_kind_without_the_set(store: Store) -> None:
     """Expected: the newest of each kind besides those judged, each once. Broken: the judged ones take their places."""
     old = [read_file(fill(store, make.session(started=float(n), target="wrap:x"))) for n in range(3)]

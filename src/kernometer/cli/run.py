@@ -112,6 +112,7 @@ def command(
             return
         path = measured(env, plan, target, label)
     result = read_file(path)
+    _tell_probe(env, store, result)
     try:
         _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)
     finally:
@@ -149,6 +150,18 @@ def _show(
         show_comparisons(env, of.systems, of.comparisons, None, whole=whole, points=points)
         _print_spread(env, [found, *(one.figures for one in of.history.entries)])
     write_report(env, of.systems, of.comparisons, of.history, report_file)
+
+
+def _tell_probe(env: Env, store: Store, result: Result) -> None:
+    """Says that the probe is another one than the last session's here, and how."""
+    from kernometer.stats.differences import machine_differences
+    from kernometer.text import printable
+
+    last = store.earlier_probe(result)
+    if last is not None:
+        words = machine_differences((last.probe, result.build))
+        differs = f"{words[last.probe]} → {words[result.build]}"
+        env.say(printable(f"note: the probe has changed since {last.id}, which is no history of this: {differs}", 600))
 
 
 def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:

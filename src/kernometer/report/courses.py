@@ -22,11 +22,14 @@ FACT = 100
 
 
 def print_courses(console: Console, courses: Sequence[Course], *, whole: bool) -> None:
-    """`whole`: every point; without it only rows with a change, and the points around it. A table each target."""
-    for target, by in dict.fromkeys((one.target, one.by) for one in courses):
-        mine = [one for one in courses if (one.target, one.by) == (target, by)]
+    """`whole`: every point; without it only rows with a change, and the points around it. A table each target
+    and each build of the probe, which is named if a target has several."""
+    kinds = dict.fromkeys((one.target, one.by, one.probe) for one in courses)
+    for target, by, probe in kinds:
+        mine = [one for one in courses if (one.target, one.by, one.probe) == (target, by, probe)]
         changed = [one for one in mine if one.changes]
-        console.print(Text(printable(f"{target} by {by}: {len(changed)} of {len(mine)} rows changed"), "bold"))
+        of = f" ({probe})" if sum(kind[:2] == (target, by) for kind in kinds) > 1 else ""
+        console.print(Text(printable(f"{target} by {by}{of}: {len(changed)} of {len(mine)} rows changed"), "bold"))
         if shown := mine if whole else changed:
             console.print(_table(shown, whole=whole))
         if short := [len(one.points) for one in mine if one.short]:
@@ -69,6 +72,7 @@ def document(courses: Sequence[Course]) -> list[dict[str, Any]]:
             "row": one.row,
             "target": one.target,
             "by": one.by,
+            "probe": one.probe,
             "enough": not one.short,
             "points": [
                 {"started": each.started, "sessions": each.sessions, "cost": each.figure.cost, **each.facts}

@@ -19,7 +19,7 @@ from kernometer.results.summary import Summary
 from kernometer.results.writer import SUFFIX, is_growing
 
 NAME = "index.sqlite"
-VERSION = 2
+VERSION = 3
 PATIENCE_S = 3.0  #: how long to wait for another process's transaction
 
 #: Errors of the disk, or of concurrent use: a new index in the same place would fail too.

@@ -42,6 +42,8 @@ By = Literal["time", "path"]
 Unit = Literal["ns", "B/s", "1/s", "count"]
 ArmLetter = Literal["", "A", "B"]  #: which arm of an `ab`; "" outside one
 
+#: How a probe was built from its source: sessions of probes that differ in one of these are no history of each other.
+BUILD = ("compiler", "flags", "libc", "linkage")
 #: Facts that two results must have in common to be compared without a warning, as paths into the records. The first
 #: element is the record.
 COMPARABLE: tuple[tuple[str, ...], ...] = (
@@ -50,10 +52,7 @@ COMPARABLE: tuple[tuple[str, ...], ...] = (
     ("header", "format"),
     ("header", "probe", "version"),
     ("header", "probe", "source_digest"),
-    ("header", "probe", "compiler"),
-    ("header", "probe", "flags"),
-    ("header", "probe", "libc"),
-    ("header", "probe", "linkage"),
+    *(("header", "probe", fact) for fact in BUILD),
     ("header", "cpu", "model"),
     ("header", "cpu", "online"),
     ("header", "clock"),
@@ -418,6 +417,12 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     def rows(self) -> tuple[str, ...]:
         """Rows with at least one run, in the order of their first run in the registry's order of workloads."""
         return tuple(dict.fromkeys(run.row for run in self.runs))
+
+    @property
+    def build(self) -> str:
+        """How its probe was built, by BUILD: `gcc 12.2.0; cc -O2 -static; glibc 2.36; static`."""
+        probe = self.header.probe if self.header else {}
+        return "; ".join(str(probe.get(fact) or "not known") for fact in BUILD)
 
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
         """The records with counts of each row: its counting runs, or without them its runs."""

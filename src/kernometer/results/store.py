@@ -195,29 +195,35 @@ class Store:
         return Column(name, publication, paper.systems[0].system if paper.suite and paper.systems else "")
 
     def history(self, *likes: Result, newest: int = 30) -> Iterator[Result]:
-        """Other complete sessions of the hosts of `likes`, with the same target, way of taking time and profile.
+        """Other complete sessions of the hosts of `likes`, with the same target, probe, way of taking time and profile.
 
         The `newest` for each of these kinds, newest first. Without sides of an `ab`, which were measured in blocks and
         not as sessions.
         """
         judged = {like.session.id for like in likes}
-        kinds = ((host_key(one), one.session.target, one.session.by, one.session.profile) for one in likes)
+        kinds = ((*_place(one), one.build, one.session.profile) for one in likes)
         left: dict[tuple[str, ...], int] = dict.fromkeys(kinds, newest)
         for one in self.summaries():
-            kind = (one.host, one.target, one.by, one.profile)
+            kind = (one.host, one.target, one.by, one.probe, one.profile)
             if one.complete and not one.experiment and one.id not in judged and left.get(kind):
                 left[kind] -= 1
                 yield self.read(one.path)
 
+    def earlier_probe(self, like: Result) -> Summary | None:
+        """The last session before `like` on its host and target, if that was measured by another build of the probe."""
+        before = [one for one in self.summaries() if one.probe and one.started < like.session.started]
+        last = next((one for one in before if (one.host, one.target, one.by) == _place(like)), None)
+        return last if last is not None and last.probe != like.build else None
+
     def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
-        """Sessions by path of every kernel that was counted on at least so many machines of one board.
+        """Sessions by path of every kernel that was counted by one probe on at least so many machines of one board.
 
         For each of its machines the `newest` of each size. Layout floors are computed from them.
         """
-        groups: dict[tuple[str, str], dict[tuple[str, str, int], list[Path]]] = {}
+        groups: dict[tuple[str, str, str], dict[tuple[str, str, int], list[Path]]] = {}
         for one in self.summaries(by="path"):
             if one.complete and one.image and one.board and not one.experiment:
-                alike = groups.setdefault((one.image, one.board), {})
+                alike = groups.setdefault((one.image, one.board, one.probe), {})
                 alike.setdefault((one.machine, one.profile, one.rows), []).append(one.path)
         for group in groups.values():
             if len({machine for machine, _profile, _rows in group}) >= machines:
@@ -264,6 +270,10 @@ class Store:
             )
         some = ", ".join(printable(one.id, 60) for one in matching[:5]) + (", …" if len(matching) > 5 else "")
         raise ResultError(f"{len(matching)} results begin with {shown!r}: {some}.", "Give more of the id.")
+
+
+def _place(result: Result) -> tuple[str, str, str]:
+    return host_key(result), result.session.target, result.session.by
 
 
 def _locked(handle: int) -> bool:

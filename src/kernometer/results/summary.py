@@ -23,6 +23,7 @@ class Summary:
     seconds: float = 0.0  #: of the session; 0: not known
     kernel: str = ""  #: name and release from the probe's uname
     host: str = ""  #: see host_key
+    probe: str = ""  #: see Result.build
     machine: str = ""  #: from the session, as is board
     board: str = ""
     image: str = ""
@@ -51,6 +52,7 @@ def summarize(path: Path, result: Result) -> Summary:
         seconds=end.seconds if end else 0.0,
         kernel=f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
         host=host_key(result),
+        probe=result.build,
         machine=session.machine,
         board=session.board,
         image=session.image,

@@ -69,6 +69,7 @@ class Course:
     row: str
     target: str
     by: str
+    probe: str  #: how the probe was built
     points: tuple[Point, ...]  #: by time
     changes: tuple[Change, ...]
 
@@ -116,7 +117,7 @@ def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
         a, b = points[at - 1].facts, points[at].facts
         facts = tuple((what, a[what], b[what]) for what in a if a[what] != b[what])
         changes.append(Change(at, math.exp(logs[1] - logs[0]), facts))
-    return Course(row, session.target, session.by, tuple(points), tuple(changes))
+    return Course(row, session.target, session.by, group[0][0].build, tuple(points), tuple(changes))
 
 
 def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:

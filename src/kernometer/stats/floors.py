@@ -63,8 +63,7 @@ NONE = Floors({})
 
 def probe_of(result: Result) -> tuple[str, ...]:
     """The probe's build: source, compiler, flags, libc. Another build has other counts."""
-    parts = ("source_digest", "compiler", "flags", "libc", "linkage")
-    return tuple(str(result.header.probe.get(key, "")) for key in parts) if result.header else ()
+    return (str(result.header.probe.get("source_digest", "")), result.build) if result.header else ()
 
 
 def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from kernometer.results.model import BUILD
+
 
 class Verdict(Enum):
     """The verdict on B against A. Slower: B costs more."""
@@ -35,6 +37,12 @@ class FlagCode(Enum):
 
 #: A figure by path whose user part is a larger share is shown with the kernel's part: a libc may decide it.
 USER_PART = 0.1
+#: The names of a probe's facts (stats/differences.py), and of those that the first line of a comparison names.
+_PROBE = "probe "
+_BUILD = frozenset(_PROBE + fact for fact in BUILD)
+#: Characters of such a fact with its values; a longer one is named alone.
+SHORT = 60
+
 #: Verdicts that say which side costs more.
 DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
 
@@ -188,16 +196,25 @@ class Comparison:
         return bool(judged) and not any(row.exact or row.low is not None for row in judged)
 
     @property
+    def probes(self) -> str:
+        """How the builds of the two sides' probes differ, with values that are short; "" in an `ab`, whose targets name
+        the compilers to compare, and where they are equal."""
+        differ = [one for one in self.differs if one.what in _BUILD and self.method != "ab"]
+        words = [f"{one.what.removeprefix(_PROBE)}: {one.a} | {one.b}" for one in differ]
+        return "; ".join(word if len(word) <= SHORT else word.partition(":")[0] for word in words)
+
+    @property
     def sentence(self) -> str:
         """The first line of every comparison."""
+        between = f"{self.b} against {self.a}" + (f", by different probes ({self.probes})" if self.probes else "")
         if self.undecidable:
             return (
-                f"{self.b} against {self.a}: nothing can be decided with one session on a side and fewer than three "
+                f"{between}: nothing can be decided with one session on a side and fewer than three "
                 "earlier ones of this host; measure more sessions, or in turn (kernometer ab)"
             )
         lacking = self.count(Verdict.NOT_THERE)
         return (
-            f"{self.b} against {self.a}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "
+            f"{between}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "
             f"{self.count(Verdict.EQUIVALENT)} equivalent (±{self.delta * 100:.3g} %), "
             f"{self.count(Verdict.UNDECIDED)} undecided, {self.count(Verdict.FAILED)} failed"
             f"{f', {lacking} not there' if lacking else ''}"
