@@ -4,7 +4,7 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-guests setup-test run test test-all campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all test-distribution test-elsewhere campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,12 @@ test: setup-test ## every test that is not slow, and a twentieth of the slow one
 
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
+
+test-distribution: setup-test ## the tests that touch the distribution: its compilers, libraries, QEMU, Python, packages
+	@$(PYTEST) -m distribution --slow-share 1
+
+test-elsewhere: setup-test ## make run, and those tests, in a bare root of the other Debian (WORDS=--help: its options)
+	@scripts/elsewhere $(WORDS)
 
 campaign: campaign-trio campaign-probe campaign-reader campaign-power campaign-faults ## all campaigns (WORDS=--write: puts their results into pages)
 

@@ -28,6 +28,23 @@ MEASURING = (
     "tests/probe/test_engine.py",
 )
 
+#: Files and tests that touch what distributions differ in: apt and packages; compilers and C libraries; QEMU; Python;
+#: Trio, compiled and booted as mono and as micro. `make test-elsewhere` runs them; six minutes on two cores.
+DISTRIBUTION = (
+    "tests/guests/test_apt.py",
+    "tests/guests/test_plugin.py",
+    "tests/guests/test_real_guest.py::test_plugin_and_guest_agree_to_the_instruction",
+    "tests/guests/test_real_guest.py::test_two_boots_count_the_same",
+    "tests/guests/test_suites.py",
+    "tests/guests/test_tcc.py",
+    "tests/packaging/test_wheel.py::test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures",
+    "tests/probe/test_build.py",
+    "tests/trio/test_boot.py",
+    "tests/trio/test_build.py",
+    "tests/trio/test_checksum.py",
+    "tests/trio/test_network.py",
+)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kernometer")
@@ -64,6 +81,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def commits_seed(pytestconfig: pytest.Config) -> int:
     """Of random inputs: others for each day's commits, the same for one commit."""
     return int(pytestconfig.option.slow_seed)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if item.nodeid.startswith(DISTRIBUTION):
+        item.add_marker("distribution")
 
 
 @pytest.fixture(autouse=True)

@@ -127,7 +127,7 @@ def test_a_build_that_fails_is_quoted_and_leaves_nothing(monkeypatch: pytest.Mon
     fake_source(monkeypatch, "printf 'no \\033[1m luck\\n'; exit 3")
     with pytest.raises(BuildError, match="ended with status 3") as caught:
         tcc.toolchain()
-    assert caught.value.last_output == "no \\x1b[1m luck\n"
+    assert caught.value.last_output == "no \\x1b[1m luck"
     assert list((tmp_path / "kernometer" / "toolchains").iterdir()) == []
 
 
