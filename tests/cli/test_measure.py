@@ -184,7 +184,7 @@ def test_times_and_counts_are_never_compared(tmp_path: Path) -> None:
     assert "--different-machines" not in done.stderr
 
 
-def test_counts_have_one_seed_and_times_a_new_one_each(tmp_path: Path) -> None:
+def test_times_have_a_new_seed_each_unless_it_is_given(tmp_path: Path) -> None:
     words = ("run", "--dry-run", ROW)
     assert kernometer(tmp_path, *words).stdout != kernometer(tmp_path, *words).stdout
     assert "--seed 5 " in kernometer(tmp_path, *words, "--seed", "5").stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkout import ROOT, copy_to
-from tests.docs.pages import Block, blocks
+from tests.docs.pages import Block, blocks, is_shown
 from tests.turns import in_turn
 
 PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.md") for page in ROOT.glob(of))
@@ -18,6 +18,8 @@ PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.m
 LONG = {"docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"}
 #: Seconds for one block.
 LIMIT = 900
+#: What both streams say before each command.
+NEXT = "\N{SYMBOL FOR RECORD SEPARATOR}"
 
 
 def copy_of_checkout(folder: Path) -> None:
@@ -54,8 +56,16 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     if block.file:
         (folder / block.file).write_text(block.text)
         return
-    done = run(block.script, folder, env)
+    before = f"echo {NEXT} | tee /dev/stderr"
+    script = "\n".join(f"{before}\n{command}" for command, _ in block.steps) or block.script
+    done = run(script, folder, env)
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
+    streams = (stream.split(f"{NEXT}\n")[1:] for stream in (done.stdout, done.stderr))
+    for (command, shown), out, err in zip(block.steps, *streams, strict=True):
+        # progress and notes are not always of interest
+        assert not shown.strip() or any(is_shown(shown, printed) for printed in (out, err, err + out)), (
+            f"line {block.line} shows something else than what is printed:\n{command}\n{out}{err}"
+        )
 
 
 @pytest.mark.parametrize("page", in_turn(PAGES, 0.7, always={*PAGES} - {*LONG}))
@@ -84,6 +94,7 @@ def test_the_parser_finds_commands_files_and_exceptions() -> None:
     assert [block.status for block in found] == [0, 3, 0, 0]
     assert (found[2].file, found[2].text, found[3].skipped) == ("a.c", "int x;\n", "it takes an hour")
     assert found[0].line == 2
+    assert found[0].steps == (("true \\\n  x", "output"), ("false", ""))
 
 
 @pytest.mark.parametrize(
@@ -100,3 +111,49 @@ def test_a_block_that_fails_is_found(tmp_path: Path) -> None:
     [block] = blocks("```console\n$ false\n$ true\n```\n")
     with pytest.raises(AssertionError, match="line 1"):
         do(block, tmp_path, dict(os.environ))
+
+
+PRINTED = """\
+A noisy machine: 12 % of the time; half of the figures are known to ±0.56 %
+within a session.
+
+row                  value  per
+syscall/getppid    103 ns  call  faster
+sig/catch@n=2      1.2 µs  signal
+2 rows in 12 s.
+"""
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_so"),
+    [
+        (PRINTED, True),
+        (PRINTED.replace("call  faster", "call  undecided\n                   sees 82 %, +6 min"), True),
+        (PRINTED.replace("12 % of the", "3 %\nof the").replace("103 ns", "98.5 ns").replace("faster", "slower"), True),
+        ("...\nrow  value  per\nsig/catch@n=2    1 µs  signal\nsyscall/getppid  9 ns  call\n9 rows in 1 s.\n", True),
+        ("A noisy machine: 1 % of the\n...\nwithin a session.\n...\n", True),
+        ("A noisy machine: 1 % of the\n...\n2 rows in 3 s.\n", True),
+        ("A noisy machine: 1 % of the\n2 rows in 3 s.\n", False),
+        ("...\nrow  value  per\nsig/catch@n=2  1 µs  signal\n9 rows in 1 s.\n", False),
+        ("...\nrow  value  per\nsig/catch@n=3  1 µs  signal\n...\n", False),
+        ("...\nrow  figure  per\n...\n", False),
+        ("...\nwithin a session.\n...\nA noisy machine:\n...\n", False),
+        ("A noisy mach\n...\n", False),
+        (PRINTED.replace("2 rows in 12 s.\n", ""), False),
+    ],
+)
+def test_output_that_is_no_more_what_is_printed_is_found(shown: str, is_so: bool) -> None:
+    """Expected: other figures, verdicts, wraps and orders of rows are the same output; other names, sentences and
+    columns are not, and what is left out is said."""
+    assert is_shown(shown, PRINTED) == is_so
+
+
+def test_a_page_that_shows_something_else_is_found(tmp_path: Path) -> None:
+    """Expected: each command's own output, on either stream. Broken, as it was: the exit status alone is compared."""
+    for text in ("$ echo 1 a\n2 a\n$ echo b >&2\nb\n", "$ echo a\n$ true\n", "$ echo a; echo b >&2\na\n"):
+        [block] = blocks(f"```console\n{text}```\n")
+        do(block, tmp_path, dict(os.environ))
+    for text in ("$ echo a\nb\n", "$ echo a\n$ true\na\n", "$ echo a b\na\n"):
+        [block] = blocks(f"```console\n{text}```\n")
+        with pytest.raises(AssertionError, match="line 1 shows something else"):
+            do(block, tmp_path, dict(os.environ))
