@@ -40,6 +40,8 @@ _ROW = re.compile(r"(?:^|(?<=[\s|`]))[a-z]+/[a-z-]+(?:@[\w=,-]+)?")
 _FIGURE = re.compile(r"(?<![\w.,+\-−±/=@])(\d{1,3}(?:,\d{3})+|\d{3,})(?![\w.]|,\d| ?[%×])")
 #: A line with an interval or a unit of time has no count.
 _BY_TIME = re.compile(r"±|\[\d|\([\d.]+ to |\d (?:ns|µs|ms|s|min)\b")
+#: What stands beside a row's figure: a level, the mean of them, the kernel's part.
+_BESIDE = re.compile(r"[\d,]+ +(?:in \d+ %|mean|kernel part)")
 _OF_A_GUEST = re.compile(r"\s|(?:trio|linux|hybrid|one)-\w|\|")
 
 
@@ -84,7 +86,7 @@ def strayed(page: str) -> Iterator[Strayed]:
                 row = named[0] if named and named[0] in COUNTED else ""
             counts = COUNTED.get(row, ())
             is_counts = counts and not line.startswith(("$ ", "> ")) and not _BY_TIME.search(line)
-            for text in _FIGURE.findall(line) if is_counts else ():
+            for text in _FIGURE.findall(_BESIDE.sub("", line)) if is_counts else ():
                 figure = int(text.replace(",", ""))
                 if figure not in counts and any(abs(figure / count - 1) < NEAR for count in counts):
                     yield Strayed(number, row, figure)

@@ -49,6 +49,10 @@ def test_revisions_beside_dates_are_commits() -> None:
         ("proc/fork-exit          156,768 instr 26,936 instr 0.172 exact", [156_768, 26_936]),
         ("proc/fork-exit\ntrio-mono     21,191    40", [21_191]),
         ("proc/fork-exit\n\ntrio-mono     21,191    40", []),
+        (
+            "ctx/pipe-pair@same-cpu 10,395 instr\n  10,901 instr\n  12,817 in 23 %\n  10,891 mean\n  9,668 kernel part",
+            [10_901],
+        ),
         ("proc/fork-exec   21,191", []),
         ("proc/fork-exit   21,191 ns ±1.2 %", []),
         ("one `proc/fork-exit` takes +21,191, 21,191 %, 21,191.5", []),

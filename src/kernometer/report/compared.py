@@ -167,6 +167,7 @@ def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> Compa
         ratio_text=ratio_range(line) if most is None else made.ratio_text,
         interval="" if most is None else made.interval,
         floor="" if most is None else made.floor,
+        parts=() if most is None else made.parts,
         verdict=curve_verdict(line),
         verdicts=tuple(_tally(verdict, count) for verdict, count in tally(line).items()),
         note=tuple(filter(None, notes)),
@@ -178,8 +179,8 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
     return ComparedRow(
         row=name(row.row),
         anchor=anchor(row.row),
-        a=single(row.a, kernel=row.kernel_ratio is not None),
-        b=single(row.b, kernel=row.kernel_ratio is not None),
+        a=single(row.a, kernel=row.kernel_part_ratio is not None),
+        b=single(row.b, kernel=row.kernel_part_ratio is not None),
         ratio=row.ratio,
         ratio_text="–" if row.ratio is None else ratio_text(row.ratio),
         interval=ratio_interval(row) or ("of means" if row.by_mean else "exact" if row.exact else ""),
@@ -190,7 +191,7 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
         why=tuple(map(sentence, own_notes(row, footnotes))),
         footnotes=tuple(number for number, note in enumerate(footnotes, 1) if note in row.notes),
         bar=None if row.verdict is Verdict.FAILED else axis.bar(span(row.ratio, row.low, row.high)),
-        parts=() if row.kernel_ratio is None else (f"kernel part {ratio_text(row.kernel_ratio)}",),
+        parts=() if row.kernel_part_ratio is None else (f"kernel part {ratio_text(row.kernel_part_ratio)}",),
     )
 
 

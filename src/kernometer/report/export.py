@@ -26,7 +26,7 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
         *_SESSION,
         *("row", "workload", "params", "status", "note", "per", "unit", "better", "value", "value_low", "value_high"),
         *("cost", "cost_low", "cost_high", "gross", "baseline", "runs", "samples", "flags"),
-        *("curve", "x", "iterations", "happened", "claimed", "hardware", "exact"),
+        *("curve", "x", "iterations", "happened", "claimed", "hardware", "exact", "mean", "kernel_part", "levels"),
     ),
     "run": (
         *_SESSION,
@@ -113,6 +113,9 @@ def _row(figure: RowFigure, note: str) -> Line:
         "samples": sum(run.samples for run in figure.runs),
         "flags": " ".join(dict.fromkeys(flag.code.value for flag in figure.flags)),
         "exact": figure.exact,
+        "mean": figure.mean,
+        "kernel_part": figure.kernel_part,
+        "levels": json.dumps([[level.cost, level.share] for level in figure.levels]) if figure.levels else "",
     }
 
 

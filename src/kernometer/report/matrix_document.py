@@ -82,7 +82,7 @@ def _cell(row: RowComparison | None) -> dict[str, Any] | None:
 
 def _parts(figure: RowFigure | None) -> dict[str, Any]:
     """By path: levels, their mean, and the kernel's part."""
-    return {key: getattr(figure, key, None) for key in ("levels", "mean", "kernel")}
+    return {key: getattr(figure, key, None) for key in ("levels", "mean", "kernel_part")}
 
 
 def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ GROUP_LINES = 1 << 17
 _INTEGERS = frozenset({"run", "block", "sample", "raw", "batch", "samples", "runs", "warmup", "iterations", "cpu"})
 _INTEGERS |= {"peer_cpu", "involuntary"}
 _FLOATS = frozenset({"value", "value_low", "value_high", "cost", "cost_low", "cost_high", "gross", "baseline", "x"})
-_FLOATS |= {"seconds", "ops", "bytes", "resolution_ns"}
+_FLOATS |= {"seconds", "ops", "bytes", "resolution_ns", "mean", "kernel_part"}
 
 
 def write_parquet(out: IO[bytes], lines: Iterator[Line], per: Per) -> None:

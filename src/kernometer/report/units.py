@@ -144,7 +144,6 @@ def parts_of(figure: RowFigure, *, kernel: bool = False) -> tuple[Part, ...]:
         shown[MOST_LEVELS - 1 : -1] = [("…", "")]
     if figure.levels and figure.mean is not None:
         shown.append((number(figure.mean), "mean"))
-    part = figure.kernel if kernel else figure.kernel_part
-    if part is not None:
-        shown.append((number(part), "kernel part"))
+    if figure.kernel_part is not None and (kernel or figure.much_user):
+        shown.append((number(figure.kernel_part), "kernel part"))
     return tuple(shown)

@@ -107,7 +107,7 @@ def _figure(
     made = replace(made, levels=levels(each), mean=middle_mean(each))
     user = None if less_baseline else user_part(row, result)  # a baseline's events are not stored
     whole = made.mean if made.levels else made.cost
-    return made if user is None or whole is None else replace(made, kernel=max(0.0, whole - max(0.0, user)))
+    return made if user is None or whole is None else replace(made, kernel_part=max(0.0, whole - max(0.0, user)))
 
 
 def _settled(

@@ -109,19 +109,17 @@ class RowFigure:
     levels: tuple[Level, ...] = ()  #: by path: if the iterations are of several kinds, each, the cheapest first
     mean: float | None = None  #: by path: instructions per operation, the mean of the middle iterations
     #: By path: the kernel's part of the figure (of `mean`, if there are levels); None: not counted apart.
-    kernel: float | None = None
+    kernel_part: float | None = None
     revision: int = 1  #: of the row's definition: figures of different revisions are not compared
     #: What the figure depends on besides the kernel, name to value: settings, the relation of its two CPUs.
     conditions: dict[str, str] = field(default_factory=dict)
     counting: float | None = None  #: how many times as long a sample took in the counting run; None: no such run
 
     @property
-    def kernel_part(self) -> float | None:
-        """`kernel`, if the user's part is over USER_PART."""
+    def much_user(self) -> bool:
+        """Whether the user's part is over USER_PART, so that the kernel's part is shown."""
         whole = self.mean if self.levels else self.cost
-        if self.kernel is None or not whole or whole - self.kernel <= USER_PART * whole:
-            return None
-        return self.kernel
+        return self.kernel_part is not None and bool(whole) and self.kernel_part < (1 - USER_PART) * (whole or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +147,13 @@ class RowComparison:
     notes: tuple[str, ...] = ()  #: why undecided or failed, and other notes
 
     @property
-    def kernel_ratio(self) -> float | None:
-        """The ratio of the kernel's parts, where the user's part of a side is large; None elsewhere."""
-        parts = [one.kernel_part for one in (self.a, self.b) if one is not None]
-        kernels = [one.kernel for one in (self.a, self.b) if one is not None and one.kernel]
-        return kernels[1] / kernels[0] if len(kernels) == 2 and any(part is not None for part in parts) else None
+    def kernel_part_ratio(self) -> float | None:
+        """Where the user's part of a side is large; None elsewhere, and if there is no kernel's part on A."""
+        if self.a is None or self.b is None or not (self.a.much_user or self.b.much_user):
+            return None
+        return (
+            self.b.kernel_part / self.a.kernel_part if self.a.kernel_part and self.b.kernel_part is not None else None
+        )
 
     @property
     def costs(self) -> tuple[float, float] | None:
