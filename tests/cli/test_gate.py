@@ -111,3 +111,13 @@ def test_the_history_names_the_kernel_that_changed_a_count(store: Store, capsys:
     (change,) = course["changes"]
     assert [fact["what"] for fact in change["facts"]] == ["image"]
     assert change["ratio"] == pytest.approx(139 / 138)
+
+
+def test_a_gate_names_the_processor_that_its_verdict_depends_on() -> None:
+    """Expected: in the lines and in the summary. Broken: a failed build on a processor that nobody is told of."""
+    machine = "QEMU 7.2.22 tcg icount; microvm; -cpu max,-erms; 1 CPU"
+    a = path_result("a", {ROW: 100}, machine=machine)
+    b = path_result("b", {ROW: 200}, machine=machine, **OTHER)
+    found = gate(compare([a], [b], history=None), [a], [b])
+    assert "emulated processor max,-erms" in report.lines(found)[1]
+    assert "emulated processor max,-erms" in report.markdown([found]).decode()

@@ -333,3 +333,14 @@ def test_a_matrix_of_thirteen_kernels_stays_below_a_megabyte_and_a_half() -> Non
 def test_verdicts_have_signs_or_figures() -> None:
     """Expected: one for each. Broken: a new verdict is a blank cell."""
     assert {*SIGNS, Verdict.SLOWER, Verdict.FASTER} == set(Verdict)
+
+
+def test_conditions_of_all_comparisons_are_told_once() -> None:
+    """Expected: the processor, once for three systems, and in the document. Broken: not at all, or three times."""
+    machine = "QEMU 7.2.22 tcg icount; microvm; -cpu max,-erms; 1 CPU"
+    columns = [
+        Column(name, (path_result(name, {"a/b": 5}, image=name, target=name, machine=machine),)) for name in "abc"
+    ]
+    (told,) = view(series(columns)).conditions
+    assert "max,-erms" in told
+    assert json.loads(document(series(columns)))["conditions"] == [told]

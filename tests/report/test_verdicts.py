@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from kernometer.report.compared import named_view
@@ -131,3 +132,49 @@ def test_lines_fit_80_columns_and_escapes_are_not_obeyed() -> None:
     lines = shown(replace(COMPARISON, rows=(*ROWS, hostile), a="\x1b[31mA" * 20))
     assert max(map(len, lines)) <= 80
     assert not any("\x1b" in line or "\x07" in line for line in lines)
+
+
+LINE = "console=ttyS0 quiet nokaslr norandmaps rdinit=/init panic=-1 audit=0"
+
+
+def test_only_what_was_not_asked_for_is_named_in_three_lines() -> None:
+    """Expected: three that both sides know, how many more, and where. Broken: thirty lines before three rows."""
+    asked = Difference("target", "local", "ssh:box", asked=True)
+    unknown = [Difference(f"host fact {n}", "on", "not known") for n in range(28)]
+    known = [Difference(f"probe {n}", "gcc", "clang") for n in "abcd"]
+    lines = shown(replace(COMPARISON, differs=(asked, *unknown, *known)))
+    start = lines.index("warning: the two sides differ in more than what is compared:")
+    assert lines[start + 1 : start + 5] == [
+        *(f"  probe {n}: gcc | clang" for n in "abc"),
+        "  and in 29 more; --all names them",
+    ]
+    everything = "\n".join(shown(replace(COMPARISON, differs=(asked, *unknown, *known)), whole=True))
+    assert "target: local | ssh:box" in everything and "host fact 27" in everything
+
+
+def test_what_was_asked_for_alone_is_no_warning() -> None:
+    found = replace(COMPARISON, differs=(Difference("target", "qemu:a", "qemu:b", asked=True),))
+    assert not any("warning" in line or "qemu:a" in line for line in shown(found))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (LINE, f"{LINE} mitigations=off", "… audit=0 | … audit=0 mitigations=off"),
+        (f"one {LINE}", f"two {LINE}", "one console=ttyS0 … | two console=ttyS0 …"),
+        (LINE.replace("quiet", "debug"), LINE, "console=ttyS0 debug nokaslr … | console=ttyS0 quiet nokaslr …"),
+        ("gcc 12", "clang 14", "gcc 12 | clang 14"),
+        (LINE, "not known", f"{LINE} | not known"),
+    ],
+)
+def test_a_long_text_is_shown_where_it_differs(a: str, b: str, expected: str) -> None:
+    """Expected: the words that differ, whole, with a word beside them. Broken: two equal beginnings and "…"."""
+    lines = " ".join(shown(replace(COMPARISON, differs=(Difference("kernel command line", a, b),))))
+    assert f"kernel command line: {expected} " in " ".join(lines.split())
+
+
+def test_conditions_stand_above_the_rows() -> None:
+    lines = shown(replace(COMPARISON, conditions=("by path on the emulated processor X",)))
+    assert lines.index("by path on the emulated processor X") < next(
+        n for n, line in enumerate(lines) if line.startswith("row")
+    )

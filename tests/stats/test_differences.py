@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kernometer.results.model import COMPARABLE, Result
 from kernometer.stats.differences import TEXT_LIMIT, differences, different_machines
 from tests.stats.simulate import ROW, header, of_costs, path_result
@@ -87,3 +89,32 @@ def test_machines_of_guests() -> None:
     found = different_machines([path_result("a", {ROW: 1})], [of("b")])
     assert found is not None
     assert (found.a, found.b) == ("qemu 7.2 microvm", "this host")
+
+
+def test_texts_that_differ_late_differ() -> None:
+    """Expected: command lines that differ in their last word of 1,900 characters. Broken: cut, they are the same."""
+    words = "word " * 380
+    found = differing([of("a", command_line=words + "nopti")], [of("b", command_line=words + "pti=on")])
+    assert found["kernel command line"] == (words + "nopti", words + "pti=on")
+
+
+@pytest.mark.parametrize(
+    ("targets", "asked"),
+    [
+        (("qemu:a", "qemu:b"), {"target", "kernel release", "kernel build"}),
+        (("local:-O0", "local:-O2"), {"target", "kernel release", "kernel build", "probe flags"}),
+        (("local", "ssh:box"), {"target", "kernel release", "kernel build", "machine"}),
+        (("local", "local"), {"kernel build"}),  # what the release says already
+    ],
+)
+def test_what_the_names_of_targets_choose_was_asked_for(targets: tuple[str, str], asked: set[str]) -> None:
+    """Expected: all else was not, among it the CPU. Broken: a warning of what is compared, or none of what is not."""
+    machine = "host box: x86_64" if "ssh:box" in targets else ""
+    changed = header(
+        probe={"version": "0.1", "source_digest": "d1", "compiler": "cc 12", "flags": "-O0"},
+        cpu={"model": "another CPU", "online": 2},
+        uname={"nodename": "host", "sysname": "Linux", "release": "7.0", "version": "#2", "machine": "x86_64"},
+    )
+    _, differ = differences([of("a", target=targets[0])], [of("b", target=targets[1], machine=machine, header=changed)])
+    assert {one.what for one in differ if one.asked} == asked
+    assert "cpu model" in {one.what for one in differ if not one.asked}

@@ -164,9 +164,10 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
     """What limits the findings, before they are read."""
     from kernometer.report.published import different
 
-    found = []
+    found: list[str] = []
     if comparison is not None:
-        differ = list(dict.fromkeys(one.what for one in comparison.differs))
+        found += comparison.conditions
+        differ = list(dict.fromkeys(one.what for one in comparison.differs if not one.asked))
         if differ:
             more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
             found.append(f"The sides differ in {', '.join(differ[:NAMED])}{more}.")

@@ -72,6 +72,7 @@ def command(
     'compare' shows differences by function.
     """
     from kernometer.explain.functions import breakdowns
+    from kernometer.stats.path import processor
 
     if (spec is None) == (name is None):
         raise UsageError("Give a guest with --on, or a stored session with --of.", "For example: --on qemu:linux-6.1")
@@ -83,6 +84,8 @@ def command(
             return
         result = measured
     found = _chosen(breakdowns(result), words if name is not None else ())
+    if model := processor(result):
+        env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
     _show(env, [*found.values()], whole=whole, form=form, output=output)
     if report_file is not None:
         from kernometer.cli.show_comparisons import write_report

@@ -5,9 +5,13 @@ The lines of a profile and a few named ones sum to the figure exactly: docs/prof
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
 from kernometer.results.iteration import baseline_of, bracket_of
 from kernometer.results.model import Profile, Result
@@ -29,6 +33,17 @@ class Function:
 
     name: str
     kernel: bool
+
+    @property
+    def lacks(self) -> str:
+        """The feature of the processor for want of which the kernel runs it; "": none that is known."""
+        return next((one for one, of in features().items() if self.kernel and self.name in of["names"]), "")
+
+
+@cache
+def features() -> dict[str, dict[str, Any]]:
+    """What is known of functions for want of a feature: features.toml."""
+    return tomllib.loads(files(__package__).joinpath("features.toml").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +140,9 @@ def _spaces(profile: Profile) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Function):
     """One function's, or one named line's, share of a difference: instructions of an operation."""
 
-    name: str
-    kernel: bool
     a: float
     b: float
 

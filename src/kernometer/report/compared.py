@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 
 from kernometer.report import curve_plots
 from kernometer.report.absolute import anchor, family
@@ -17,10 +18,13 @@ from kernometer.report.units import format_factor, format_percent, ratio_interva
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, System, Tally
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
+from kernometer.stats.differences import NOT_KNOWN
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
 
 #: A note that so many rows share is printed once, under the table.
 SHARED = 4
+#: Characters of a text that is shown whole.
+LONG = 60
 #: Larger numbers of sessions are not shown: nobody would measure them.
 MOST_SESSIONS = 100
 #: The verdict of a curve without a decided difference: the first of these that one of its points has.
@@ -71,6 +75,7 @@ def view(
         differs=tuple(map(_contrast, comparison.differs)),
         footnotes=tuple(map(sentence, footnotes)),
         remarks=tuple(map(sentence, comparison.remarks)),
+        conditions=tuple(map(sentence, comparison.conditions)),
     )
 
 
@@ -233,7 +238,24 @@ def largest_words(curve: Curve[RowComparison]) -> str:
 
 
 def _contrast(difference: Difference) -> Contrast:
-    return Contrast(name(difference.what), short(difference.a), short(difference.b))
+    a, b = apart(difference.a, difference.b)
+    return Contrast(name(difference.what), short(a), short(b), difference.asked)
+
+
+def apart(a: str, b: str) -> tuple[str, str]:
+    """Two long texts as the words in which they differ, each with a word before and after it."""
+    if a == b or max(len(a), len(b)) <= LONG or NOT_KNOWN in (a, b):
+        return a, b
+    words = a.split(), b.split()
+    shown: tuple[list[str], list[str]] = [], []
+    for kind, a1, a2, b1, b2 in SequenceMatcher(None, *words, autojunk=False).get_opcodes():
+        for into, part in zip(shown, (words[0][a1:a2], words[1][b1:b2]), strict=True):
+            if kind == "equal":
+                first, last = a1 == 0, a2 == len(words[0]) and b2 == len(words[1])
+                left, right = (() if first else part[:1]), (() if last else part[-1:])
+                part = part if len(part) <= len(left) + len(right) else [*left, "…", *right]
+            into.extend(part)
+    return " ".join(shown[0]), " ".join(shown[1])
 
 
 def _minutes(minutes: float) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kernometer.explain.functions import Breakdown, Change, Difference
+from kernometer.explain.functions import Breakdown, Change, Difference, Function, features
 from kernometer.report.flames import flame
 from kernometer.report.subjects import name
 from kernometer.report.units import format_percent
@@ -35,7 +35,9 @@ def sentence_of(of: Difference) -> str:
     if others:
         more = sum(one.more for one in others)
         parts.append(f"{count_text(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
-    return f"{count_text(of.more)}: {', '.join(parts)}" if parts else "no function differs"
+    lacking = [one for one in of.changes if one.lacks]
+    told = f"; {count_text(sum(one.more for one in lacking))} for want of a feature" if lacking else ""
+    return f"{count_text(of.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
 
 
 def common(of: Collection[Difference]) -> str:
@@ -46,7 +48,14 @@ def common(of: Collection[Difference]) -> str:
 
 
 def named(one: Change) -> str:
-    return f"{printable(one.name, LONGEST)}{f' ({one.state})' if one.state else ''}"
+    words = ", ".join(filter(None, (one.state, one.lacks and f"no {one.lacks}")))
+    return f"{printable(one.name, LONGEST)}{f' ({words})' if words else ''}"
+
+
+def wanting(of: Iterable[Function]) -> Iterator[str]:
+    """A sentence for each feature of the processor for want of which some of these run."""
+    for feature in dict.fromkeys(one.lacks for one in of if one.lacks):
+        yield f"no {feature}: runs for want of {feature}, {features()[feature]['why']}."
 
 
 def print_profile(console: Console, of: Breakdown, *, whole: bool) -> None:
@@ -73,7 +82,8 @@ def _lines(of: Breakdown, most: int | None) -> Iterator[FunctionLine]:
     shown, others = functions[:most], functions[len(functions[:most]) :]
     for one, count in shown:
         where = "kernel" if one.kernel else "user"
-        yield FunctionLine(printable(one.name, LONGEST), where, (f"{count:,}", _share(count, of.total)))
+        mark = f" (no {one.lacks})" if one.lacks else ""
+        yield FunctionLine(printable(one.name, LONGEST) + mark, where, (f"{count:,}", _share(count, of.total)))
     if others:
         count = sum(count for _, count in others)
         yield FunctionLine(f"{len(others)} other functions", "", (f"{count:,}", _share(count, of.total)))
@@ -105,11 +115,13 @@ def print_differences(console: Console, b: str, found: Mapping[str, Difference])
     console.print(Text(f"By function, {name(b)}: instructions of an operation", "bold"))
     for row, one in found.items():
         console.print(Text(f"{name(row)} {sentence_of(one)}"))
+    for text in wanting(change for one in found.values() for change in one.changes):
+        console.print(Text(text, "dim"))
 
 
 def profile_view(of: Breakdown) -> ProfileView:
     """For the page."""
-    notes = [*_parts(of)]
+    notes = [*_parts(of), *wanting(of.functions)]
     if of.without_stacks:
         notes.append(f"Each function is drawn for itself: {of.without_stacks}.")
     return ProfileView(
@@ -143,7 +155,10 @@ def document(of: Breakdown) -> dict[str, Any]:
         "total": of.total,
         "ops": of.ops,
         "source": of.source,
-        "functions": [{"function": one.name, "kernel": one.kernel, "count": n} for one, n in of.functions.items()],
+        "functions": [
+            {"function": one.name, "kernel": one.kernel, "lacks": one.lacks, "count": n}
+            for one, n in of.functions.items()
+        ],
         "named": dict(of.named),
         "spaces": dict(of.spaces),
         "tasks": dict(of.tasks),
@@ -154,13 +169,15 @@ def document(of: Breakdown) -> dict[str, Any]:
 def difference_document(of: Difference) -> dict[str, Any]:
     """For --json."""
     changes = [
-        {"function": one.name, "kernel": one.kernel, "a": one.a, "b": one.b, "more": one.more} for one in of.changes
+        {"function": one.name, "kernel": one.kernel, "lacks": one.lacks, "a": one.a, "b": one.b, "more": one.more}
+        for one in of.changes
     ]
     return {"row": of.row, "more": of.more, "functions": changes}
 
 
 def notes_of(of: Sequence[Breakdown]) -> Iterator[str]:
-    """Below the profiles: where the names come from, and why there are no stacks."""
+    """Below the profiles: what runs for want of a feature, where names come from, why there are no stacks."""
+    yield from wanting(function for one in of for function in one.functions)
     for source in dict.fromkeys(one.source for one in of):
         yield f"Names of the kernel's functions: {source or 'none; a line is a page of code'}."
     for why in dict.fromkeys(one.without_stacks for one in of if one.without_stacks):

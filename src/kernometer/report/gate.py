@@ -33,7 +33,7 @@ def sentence(gate: Gate) -> str:
 
 def lines(gate: Gate) -> list[str]:
     """The sentence, then each row that fails, is undecided or allowed, or was measured again, with its explanation."""
-    found = [sentence(gate)]
+    found = [sentence(gate), *(f"  {_shown(condition)}" for condition in gate.comparison.conditions)]
     for row in _told(gate):
         found.append(f"  {row.outcome.value}: {_shown(row.of.row)}: {_text(row)}")
         found += [f"    {_shown(line)}" for line in row.explanation]
@@ -81,7 +81,7 @@ def markdown(gates: Sequence[Gate]) -> bytes:
             parts += [_cells(row) for row in rows]
         left = sum(max(0, len(gate.of(each)) - MOST) for each in _SHOWN)
         parts.append(f"\n{left} more rows are not listed.\n" if left else "")
-        parts += [f"- {_code(remark)}" for remark in gate.comparison.remarks]
+        parts += [f"- {_code(remark)}" for remark in (*gate.comparison.conditions, *gate.comparison.remarks)]
         parts.append("")
     return "\n".join(parts).encode()
 

@@ -52,6 +52,7 @@ def document(of: Series) -> str:
         "factorial": factorial_document(of_settings) if of_settings else None,
         "machines": study_document(of_machines) if of_machines else None,
         "changes": [_change(change, profiles) for change in of.changes],
+        "conditions": list(dict.fromkeys(text for one in of.comparisons.values() for text in one.conditions)),
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }
     return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()

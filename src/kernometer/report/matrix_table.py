@@ -39,6 +39,8 @@ def print_matrix(console: Console, view: MatrixView) -> None:
         console.print(Text(printable(text), "bold"))
     for system, why in view.failures:
         console.print(Text(printable(f"{system}: {why}", LINE), "bold red"))
+    for text in view.conditions:
+        console.print(Text(printable(text, 2 * LINE)))
     if view.warnings:
         console.print(Text("warning: the systems differ in more than their kernels:", "yellow"))
     for text in view.warnings:

@@ -21,8 +21,6 @@ from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tall
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.series import Change, Column, Series, Step, change_size
 
-#: Differences that are expected between systems. All others are reported.
-EXPECTED = frozenset({"target", "kernel", "kernel release", "kernel build", "kernel command line", "host"})
 #: Kinds of events that a step names.
 KINDS = 5
 #: Follows the sign where iterations have levels, and means are compared.
@@ -110,6 +108,7 @@ class MatrixView:
     sentences: tuple[str, ...]  #: of each comparison
     systems: tuple[System, ...]
     failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
+    conditions: tuple[str, ...]  #: of the comparisons, each once
     warnings: tuple[str, ...]  #: what differs besides the system
     remarks: tuple[str, ...]
 
@@ -164,6 +163,7 @@ def view(of: Series, *, points: bool = False) -> MatrixView:
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
         systems=tuple(subject.system for subject in gather([(one.name, one.results) for one in whole])),
         failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
+        conditions=tuple(dict.fromkeys(sentence(text) for one in comparisons for text in one.conditions)),
         warnings=_warnings(comparisons, heads),
         remarks=(*_one_probe(whole), *_remarks(comparisons, shared)),
     )
@@ -288,7 +288,7 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
     found: dict[tuple[str, str], list[str]] = {}
     for comparison in comparisons:
         for one in comparison.differs:
-            if one.what not in EXPECTED:
+            if not one.asked:
                 found.setdefault((one.what, one.a), []).append(f"{heads[comparison.b]}: {short(one.b)}")
     return tuple(
         sentence(f"{what}: {short(a)} on {heads[comparisons[0].a]}; {'; '.join(dict.fromkeys(others))}")

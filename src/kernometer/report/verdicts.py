@@ -16,8 +16,8 @@ from kernometer.stats.model import Verdict
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Characters of a value that differs, and of a note; the narrowest column of row names.
-VALUE, NOTE, NARROWEST = 60, 300, 14
+#: Characters of a note; the narrowest column of row names; lines about what differs, without --all.
+NOTE, NARROWEST, DIFFERENCES = 300, 14, 3
 
 LEGEND = "undecided: the smallest difference that these runs could have seen (sees), and what more it takes to see ±{}"
 CURVES = "curves (*): the largest decided difference and where it is, or how far the ratios reach; --points lists all"
@@ -35,7 +35,9 @@ def print_comparison(console: Console, view: ComparisonView, *, whole: bool = Fa
     """Prints the sentence, every difference by name, the lines to look at first or all lines, and the remarks."""
     console.print(Text(f"{view.sentence}", "bold"))
     console.print(Text(f"A: {view.a.name}; B: {view.b.name}"))
-    for line in _differences(view):
+    for condition in view.conditions:
+        console.print(Text(condition))
+    for line in _differences(view, whole=whole):
         console.print(line)
     lines = sorted(view.lines, key=lambda row: (row.ratio is None, -(row.ratio or 0))) if whole else view.first
     if lines:
@@ -44,16 +46,16 @@ def print_comparison(console: Console, view: ComparisonView, *, whole: bool = Fa
         console.print(Text(text[:NOTE], "dim"))
 
 
-def _differences(view: ComparisonView) -> Iterator[Text]:
-    if view.differs:
+def _differences(view: ComparisonView, *, whole: bool) -> Iterator[Text]:
+    """What differs that was not asked for, a few lines of it; `whole`: everything that differs."""
+    found = view.differs if whole else view.unasked
+    shown = found if whole else found[:DIFFERENCES]
+    if view.unasked:
         yield Text("warning: the two sides differ in more than what is compared:", "yellow")
-    for one in view.differs:
-        a, b = (_cut(value) or NOTHING for value in (one.a, one.b))
-        yield Text(f"  {one.what}: {a} | {b}")
-
-
-def _cut(value: str) -> str:
-    return value if len(value) <= VALUE else value[: VALUE - 1] + "…"
+    for one in shown:
+        yield Text(f"  {one.what}: {one.a or NOTHING} | {one.b or NOTHING}")
+    if len(shown) < len(found):
+        yield Text(f"  and in {len(found) - len(shown)} more; --all names them")
 
 
 def _below(view: ComparisonView, lines: Sequence[ComparedRow]) -> Iterator[str]:

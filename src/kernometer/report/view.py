@@ -14,6 +14,7 @@ from kernometer.report.axis import Axis, Bar
 from kernometer.report.boundaries_view import BoundariesView
 from kernometer.report.structures_view import StructuresView
 from kernometer.report.units import Part
+from kernometer.stats.differences import NOT_KNOWN
 from kernometer.stats.model import Verdict
 
 
@@ -136,6 +137,7 @@ class Contrast:
     what: str
     a: str
     b: str
+    asked: bool = False
 
     @property
     def of_host(self) -> bool:
@@ -173,12 +175,19 @@ class ComparisonView:
     differs: tuple[Contrast, ...]
     footnotes: tuple[str, ...]
     remarks: tuple[str, ...]
+    conditions: tuple[str, ...]
     causes: tuple[Cause, ...] = ()  #: the surest first
 
     @property
     def interval(self) -> str:
         """The head of the column of intervals."""
         return "Interval" if self.by_path else "95 % interval"
+
+    @property
+    def unasked(self) -> tuple[Contrast, ...]:
+        """What differs besides what is compared; facts that only one side knows come last."""
+        found = [one for one in self.differs if not one.asked]
+        return tuple(sorted(found, key=lambda one: NOT_KNOWN in (one.a, one.b)))
 
     @property
     def lines(self) -> tuple[ComparedRow, ...]:

@@ -27,9 +27,20 @@ ALSO: dict[tuple[str, ...], str] = {
 }
 #: Facts about the time of a result: every two results differ in them.
 MOMENTARY = frozenset({"load", "loadavg", "steal", "uptime", "time"})
+#: Facts that two different targets choose by their names, and what follows from these.
+CHOSEN = frozenset(
+    {"target", "kernel", "kernel release", "kernel build", "kernel command line", "host", "host id"}
+    | {"host kernel", "host kernel build"}
+)
+#: What a target of a built probe names: `local:'gcc -O0'`.
+BUILT = frozenset({"probe compiler", "probe flags"})
+#: Facts that say again which kernel a release is.
+RELEASE = frozenset({"kernel build", "host kernel", "host kernel build"})
 #: The deepest nesting of facts from `check`.
 DEEPEST = 3
-TEXT_LIMIT = 200
+#: Characters of a fact (the longest command line of Linux on x86), and of its name.
+TEXT_LIMIT, NAME_LIMIT = 2048, 200
+NOT_KNOWN = "not known"
 
 
 def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
@@ -53,6 +64,7 @@ def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
 def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
     """(same, differs): every fact that a side states. A fact that varies within a side counts as different."""
     facts_a, facts_b = [_facts(result) for result in a], [_facts(result) for result in b]
+    asked = _asked(a, b)
     same: list[Difference] = []
     differs: list[Difference] = []
     for what in dict.fromkeys(name for facts in (*facts_a, *facts_b) for name in facts):
@@ -60,7 +72,7 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
         if what == "machine" and of_a != of_b:  # long texts that differ in few words
             short = machine_differences({*of_a, *of_b})
             of_a, of_b = ([short[one] for one in of] for of in (of_a, of_b))
-        difference = Difference(what, "; ".join(of_a) or "not known", "; ".join(of_b) or "not known")
+        difference = Difference(what, "; ".join(of_a) or NOT_KNOWN, "; ".join(of_b) or NOT_KNOWN, what in asked)
         (same if of_a == of_b and len(of_a) == 1 else differs).append(difference)
     return tuple(same), tuple(differs)
 
@@ -83,8 +95,22 @@ def machine_differences(machines: Collection[str]) -> dict[str, str]:
     return {machine: ", ".join(compress(one, differing)) or "this host itself" for machine, one in parts.items()}
 
 
+def _asked(a: Sequence[Result], b: Sequence[Result]) -> frozenset[str]:
+    """Facts whose difference the names of the targets ask for, or that another difference tells already."""
+    named = [{result.session.target for result in side} for side in (a, b)]
+    releases = [{result.header.uname.get("release") for result in side if result.header} for side in (a, b)]
+    if named[0] == named[1]:
+        return RELEASE if releases[0] != releases[1] else frozenset()
+    found = CHOSEN
+    if all(target.startswith(("local", "probe:")) for target in named[0] | named[1]):
+        found |= BUILT
+    if all(not machine or machine.startswith("host ") for machine in (one.session.machine for one in (*a, *b))):
+        found |= {"machine"}  # ssh's, which its target names
+    return found
+
+
 def _values(sides: Sequence[Mapping[str, str]], what: str) -> list[str]:
-    return sorted({facts.get(what, "not known") for facts in sides})
+    return sorted({facts.get(what, NOT_KNOWN) for facts in sides})
 
 
 def _facts(result: Result) -> dict[str, str]:
@@ -115,7 +141,7 @@ def _flat(value: Any, name: str, depth: int = 0) -> dict[str, str]:
             if str(key) not in MOMENTARY:
                 found.update(_flat(inner, f"{name} {key}", depth + 1))
         return found
-    return {} if value is None else {name[:TEXT_LIMIT].replace("_", " "): _text(value)}
+    return {} if value is None else {name[:NAME_LIMIT].replace("_", " "): _text(value)}
 
 
 def _text(value: Any) -> str:

@@ -171,6 +171,7 @@ class Difference:
     what: str
     a: str
     b: str
+    asked: bool = False  #: the two targets, as they are named, choose it
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,7 @@ class Comparison:
     same: tuple[Difference, ...] = ()  #: what agrees (a == b), for the strip
     differs: tuple[Difference, ...] = ()
     remarks: tuple[str, ...] = field(default=())
+    conditions: tuple[str, ...] = field(default=())  #: without which the verdicts cannot be read; they stand above rows
 
     def count(self, verdict: Verdict) -> int:
         return sum(row.verdict is verdict for row in self.rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median_low
@@ -28,6 +29,19 @@ NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs no
 SAME_LAYOUT = "counts of two builds whose data lie at the same addresses: each difference is the code's"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 MEANS = "the iterations have levels, so the means are compared"
+PROCESSOR = "by path on the emulated processor {}: kernels choose code by its features; +cpu=MODEL is another"
+MITIGATIONS = (
+    "mitigations differ ({}), and counts do not show their cost: a flush or a fence counts one instruction{}; "
+    "to see it, measure by time on hardware that is affected"
+)
+NOT_AFFECTED = ", and Linux finds {} hardly affected, so it leaves most out (+cpu=Skylake-Client needs more)"
+#: Words of Linux's command line that switch mitigations, which `mitigations=` does all at once.
+SWITCHES = (
+    "gather_data_sampling indirect_target_selection kvm-intel.vmentry_l1d_flush l1tf mds mitigations mmio_stale_data "
+    "nopti nospectre_bhb nospectre_v1 nospectre_v2 nospec_store_bypass_disable pti reg_file_data_sampling retbleed "
+    "spec_rstack_overflow spec_store_bypass_disable spectre_bhi spectre_v2 spectre_v2_user srbds tsa tsx_async_abort "
+    "vmscape"
+)
 
 
 def kernel(result: Result) -> tuple[str, ...] | None:
@@ -62,7 +76,36 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
         same=same,
         differs=differ,
         remarks=(*words, NOT_CYCLES, *one_sided_remark(a, b)),
+        conditions=(*_processors(a, b), *_mitigations(a, b)),
     )
+
+
+def processor(result: Result) -> str:
+    """The emulator's model of the processor, as `+cpu=` names it; "" if it is not known."""
+    found = re.search(r"(?:^|; )-cpu ([^;]+)", result.session.machine)
+    return found[1] if found else ""
+
+
+def _processors(a: Side, b: Side) -> tuple[str, ...]:
+    of = {side.name: " and ".join(sorted({processor(one) or "not known" for one in side.results})) for side in (a, b)}
+    one, *others = dict.fromkeys(of.values())
+    if {*of.values()} == {"not known"}:
+        return ()
+    return (PROCESSOR.format(f"{one} ({a.name}) and {others[0]} ({b.name})" if others else one),)
+
+
+def _mitigations(a: Side, b: Side) -> tuple[str, ...]:
+    """A condition if the kernels' command lines switch mitigations differently."""
+    sides = [sorted({_switches(one.session.command_line) for one in side.results}) for side in (a, b)]
+    if sides[0] == sides[1]:
+        return ()
+    models = sorted({cpu for one in (*a.results, *b.results) if (cpu := processor(one)).startswith("max")})
+    hardly = NOT_AFFECTED.format(" and ".join(models)) if models else ""
+    return (MITIGATIONS.format(" | ".join(", ".join(one or "default" for one in of) for of in sides), hardly),)
+
+
+def _switches(command_line: str) -> str:
+    return " ".join(word for word in command_line.split() if word.partition("=")[0] in SWITCHES.split())
 
 
 def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
