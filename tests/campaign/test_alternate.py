@@ -33,6 +33,9 @@ class Pretended:
     profiles: bool = False
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
+    def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature
+        return ""
+
     def place(self, by: By) -> Place:
         return Place(boot=by)
 

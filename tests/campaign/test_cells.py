@@ -47,6 +47,9 @@ class Fake:
     profiles: bool = False
     host: str = ""
 
+    def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature
+        return ""
+
     def place(self, by: By) -> Place:
         if self.place_error is not None:
             raise self.place_error

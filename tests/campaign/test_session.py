@@ -31,6 +31,9 @@ class Says:
     def __init__(self, *lines: bytes) -> None:
         self.lines = lines
 
+    def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature
+        return ""
+
     def place(self, by: By) -> Place:  # noqa: ARG002  # the protocol's signature
         return Place()
 

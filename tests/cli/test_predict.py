@@ -96,7 +96,7 @@ def test_each_execution_has_fresh_files(store: Store, capsys: pytest.CaptureFixt
         (("--on", "label:a", "--on", "label:b", "--", "no-such-program"), 6, "no-such-program"),
         (("--on", "label:a", "--on", "label:b", "--limit", "1", "--", "sleep", "100"), 3, "not done in 1 s"),
         (("--by", "path", "--on", "label:a", "--on", "local", "--", "true"), 2, "same way"),
-        (("--by", "path", "--on", "local", "--on", "local", "--", "true"), 2, "is no guest"),
+        (("--by", "path", "--on", "local", "--on", "local", "--", "true"), 2, "cannot be measured by path"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused(
@@ -114,3 +114,24 @@ def test_without_a_recorder_it_says_what_to_install(
     monkeypatch.setenv("PATH", str(tmp_path))
     said = call(store, capsys, "predict", "--on", "label:a", "--on", "label:b", "--", "true", status=6)
     assert "strace" in said
+
+
+@pytest.mark.parametrize(
+    ("machine", "status"),
+    [("QEMU 7.2.22 tcg; microvm; -cpu max,-erms; 1 CPU", 2), ("QEMU 7.2.22 kvm; microvm; -cpu max,-erms; 1 CPU", 0)],
+)
+def test_times_of_an_emulator_predict_nothing(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, machine: str, status: int
+) -> None:
+    """Expected: refused before the command runs, with --by path. Broken: `95 % kernel`, as the kernel was emulated and
+    the program was not."""
+    with store.create(make.session(label="guest", target="qemu:linux", machine=machine)) as file:
+        file.add(make.header())
+        for row in ROWS:
+            file.add(make.workload(row))
+            file.add(make.run(row=row, samples=(1000,) * 5, clock_cost=(), loop_cost=(), baseline=None))
+    if status:
+        monkeypatch.setattr(recorder, "timed", lambda *_: pytest.fail("the command ran"))
+    for a, b in (("label:guest", "label:a"), ("label:a", "label:guest")):
+        said = call(store, capsys, "predict", "--on", a, "--on", b, "--", "true", status=status)
+        assert status == 0 or ("is emulated (QEMU 7.2.22 tcg;" in said and "--by path" in said)

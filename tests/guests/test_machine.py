@@ -14,6 +14,8 @@ from kernometer.guests.qemu import Machine, QemuVersion
 from kernometer.guests.store import Manifest
 from kernometer.results.store import Store
 from kernometer.stats.differences import machine_differences
+from kernometer.targets.qemu import QemuTarget
+from tests.cli.storing import call
 from tests.measuring.real import kernometer
 from tests.results import make
 
@@ -116,3 +118,26 @@ def test_compare_refuses_sessions_of_different_machines(tmp_path: Path) -> None:
     assert f"{ids[0]}: 2048 MiB; {ids[1]}: 1024 MiB" in said
     done = kernometer(tmp_path, "compare", "--different-machines", *ids)
     assert "machine: 2048 MiB | 1024 MiB" in " ".join(done.stdout.split())
+
+
+def test_machines_are_compared_before_any_guest_is_tried(
+    guest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: the difference at once. Broken: both guests boot first, to find out whether they can be saved."""
+
+    def never(_target: QemuTarget) -> None:
+        pytest.fail("a guest was tried")
+
+    monkeypatch.setattr(QemuTarget, "_try_saving", never)
+    monkeypatch.setattr(QemuTarget, "_try_kvm", never)
+    for by, *targets in (
+        ("path", guest, f"{guest}+memory=512"),
+        ("time", guest, f"{guest}+cpu=Nehalem"),
+        ("time", "local", guest),
+    ):
+        call(Store(tmp_path), capsys, "ab", "--by", by, *targets, "syscall/getppid", status=2)
+        on = ",".join(targets)
+        said = call(Store(tmp_path), capsys, "matrix", "--by", by, "--on", on, status=2)
+        assert "These are not of one machine" in said and "kvm" not in said
+    words = ("predict", "--by", "path", "--on", guest, "--on", f"{guest}+cpu=Nehalem", "--", "true")
+    assert "-cpu max,-erms; " in call(Store(tmp_path), capsys, *words, status=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kernometer.host.check import check
+from kernometer.host.check import check, examine
+from kernometer.host.tree import Told, Tree
 from tests.host.trees import CPU, STAT, TUNED, plant, process
 
 if TYPE_CHECKING:
@@ -344,3 +347,46 @@ def test_this_very_host_gives_a_whole_report() -> None:
     assert report.facts["kernel"] == os.uname().release
     assert report.facts["cpus_online"] >= len(os.sched_getaffinity(0)) > 0
     assert json.loads(json.dumps(report.as_record()))["findings"][0]["severity"] in ("ok", "disturbs", "unknown")
+
+
+#: What the tuned machine lacks of all that is read.
+REST: dict[str, str | None] = {
+    "sys/class/dmi/id/product_name": "Standard PC\n",
+    "sys/class/dmi/id/sys_vendor": "QEMU\n",
+    "sys/class/power_supply/BAT0/status": "Discharging\n",
+    "sys/class/power_supply/BAT0/type": "Battery\n",
+    "sys/hypervisor/type": "xen\n",
+    "sys/kernel/debug/sched/preempt": "none voluntary (full)\n",
+    f"{CPU}/cpufreq/boost": "1\n",
+}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {f"{CPU}/intel_pstate/no_turbo": None, "proc/self/cgroup": "4:cpu,cpuacct:/a\n0::/b\n"},
+        {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"},
+        dict.fromkeys(TUNED),
+    ],
+)
+def test_another_host_tells_all_that_is_read_of_this_one(changes: dict[str, str | None], tmp_path: Path) -> None:
+    """Expected: the script that runs there prints each file. Broken: a fact that is known of this host alone, so that
+    every comparison with another one says that the two differ in it."""
+    root = plant(tmp_path, TUNED, REST, {"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "1000\n"}, changes)
+    plant(tmp_path, {"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "1000\n"})
+    script = files("kernometer.targets").joinpath("remote/facts.sh").read_text()
+    said = subprocess.run(["sh", "-c", script, "sh", root], capture_output=True, text=True, check=False).stdout
+    told: dict[str, str] = {}
+    for path, _, text in (line.partition(":") for line in said.splitlines()):
+        told[path] = f"{told[path]}\n{text}" if path in told else text
+    assert examine(Told(files=told)) == examine(Tree(root))
+
+
+def test_what_another_host_tells_may_be_anything() -> None:
+    """Expected: printable facts of bounded length. Broken: a machine that writes on our terminal, or into its page."""
+    evil = "\x1b]0;owned\x07" + "x" * 100_000 + "\n\0"
+    told = dict.fromkeys((*TUNED, *REST), evil) | {f"{CPU}/vulnerabilities/{n}\x1b": evil for n in range(5000)}
+    record = examine(Told(files=told)).as_record()
+    text = json.dumps(record, ensure_ascii=False)
+    assert "\x1b" not in text and "\x07" not in text and len(text) < 100_000

@@ -180,7 +180,7 @@ def conditions(**of_b: Any) -> tuple[str, ...]:
 
 
 def test_every_verdict_by_path_names_the_processor() -> None:
-    """Expected: the model that chose the kernels' code. Broken: a verdict that another processor turns round, unsaid."""
+    """Expected: the model that chose the kernels' code. Broken: a verdict that another one turns round, unsaid."""
     (same,) = conditions()
     assert "on the emulated processor max,-erms:" in same
     (two,) = conditions(machine=MAX.replace("max,-erms", "Nehalem"))

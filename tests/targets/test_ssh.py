@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
+from kernometer.host.check import examine
+from kernometer.host.tree import Told, Tree
 from kernometer.targets import ssh_link
 from kernometer.targets.base import Job
 from kernometer.targets.identity import host_id
@@ -81,6 +83,16 @@ def test_place_is_the_other_host(targets: list[SshTarget]) -> None:
     assert place.host_id == host_id()
     assert not place.here
     assert place.notes == ()
+    facts, ours = examine(Told(files=place.told)).facts, examine(Tree(Path("/"))).facts
+    assert {**facts, "load": ""} == {**ours, "load": ""}
+
+
+def test_host_that_tells_without_end_is_an_error(server: Server, targets: list[SshTarget]) -> None:
+    """Expected: status 3 and its name. Broken: our memory is full of another machine's text."""
+    shell = '#!/bin/sh\ncase $2 in *proc/cpuinfo*) exec yes proc/cpuinfo:x;; *) exec /bin/sh "$@";; esac\n'
+    targets.append(SshTarget(server.login("chatty", shell)))
+    with pytest.raises(TargetError, match="ssh:chatty printed more than"):
+        targets[0].place("time")
 
 
 def test_greetings_before_the_answer_do_no_harm(server: Server) -> None:

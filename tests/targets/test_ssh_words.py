@@ -13,7 +13,7 @@ def shells() -> list[tuple[str, ...]]:
     return [("dash",), ("bash",), ("busybox", "sh")]
 
 
-@pytest.mark.parametrize("script", ["look", "install", "run"])
+@pytest.mark.parametrize("script", ["look", "facts", "install", "run"])
 @pytest.mark.parametrize("shell", shells(), ids=lambda shell: shell[0])
 def test_scripts_are_one_line_that_each_shell_parses(shell: tuple[str, ...], script: str) -> None:
     line = one_line((SCRIPTS / f"{script}.sh").read_text())

@@ -13,7 +13,8 @@ import msgspec
 from kernometer import __version__
 from kernometer.campaign.plan import Plan
 from kernometer.errors import StoppedError, TargetError
-from kernometer.host.check import check
+from kernometer.host.check import check, examine
+from kernometer.host.tree import Told
 from kernometer.results.model import (
     FORMAT,
     AnyRecord,
@@ -38,8 +39,9 @@ NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints
 
 
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:
-    """The first record of a result, with `check` of this host if that affects the figures."""
+    """The first record of a result, with `check` of the host that affects the figures."""
     place = target.place(plan.by)
+    found = check() if place.here else examine(Told(files=place.told)) if place.told else None
     return Session(
         format=FORMAT,
         id=new_session_id(),
@@ -63,7 +65,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         side=arm,
         seed=plan.seed,
         effort=msgspec.to_builtins(plan.effort) if plan.by == "time" else {},
-        host=check().as_record() if place.here else {},
+        host=found.as_record() if found is not None else {},
     )
 
 

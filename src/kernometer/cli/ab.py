@@ -15,7 +15,7 @@ from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.lists import is_target
 from kernometer.cli.planning import (
     check_by,
-    check_machines,
+    check_targets,
     plan_for,
     print_commands,
     program_for,
@@ -165,13 +165,12 @@ def command(
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
+        if not different_machines:
+            check_targets({f"{side} ({one.name})": one for side, one in zip("AB", targets, strict=True)}, by)
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
         plan = replace(plan, effort=replace(plan.effort, runs=1, budget=0.0))
-        if not different_machines:
-            sides = zip("AB", (a, b), targets, strict=True)
-            check_machines({f"{side} ({spec})": {one.place(by).machine} for side, spec, one in sides})
         if dry_run:
             print_commands(env, plan, targets)
             return

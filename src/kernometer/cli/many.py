@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kernometer.cli.env import Env
-from kernometer.cli.planning import check_by, check_machines, print_commands, program_for, tell_notes, with_profiles
+from kernometer.cli.planning import check_by, check_targets, print_commands, program_for, tell_notes, with_profiles
 from kernometer.errors import Status, TargetError, UsageError
 from kernometer.results.model import By
 from kernometer.targets.base import Profiled, Target
@@ -105,10 +105,10 @@ def measure(
         return _by_scheduler(env, specs, beside, by, plan_of, rounds, unit_costs=unit_costs)
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
+        if not rounds.different_machines:
+            check_targets({one.name: one for one in targets}, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
-        if not rounds.different_machines:
-            check_machines({spec: {one.place(by).machine} for spec, one in zip(specs, targets, strict=True)})
         if rounds.dry_run:
             print_commands(env, plan, targets)
             return None

@@ -109,6 +109,12 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
         )
 
 
+def check_targets(sides: Mapping[str, Target], by: By) -> None:
+    """The same of targets before anything is measured, and as far as that is known before anything boots."""
+    check_machines({name: {one.machine(by)} for name, one in sides.items()})
+    check_machines({name: {one.place(by).machine} for name, one in sides.items()})
+
+
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:
     """Prints one line per target, as a shell would take it, for --dry-run."""
     for target in targets:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -88,13 +88,12 @@ def command(
         )
     (by,) = ways
     a, b = names
+    _check(names, held, by, different_machines=different_machines)
     priced = prediction.prices(files(prediction.__package__).joinpath("prices.toml").read_text())
     ran = _in_guest if by == "path" else _here
     asked = ran(held[a].session.target if a in held else a, words, folder, bring, limit)
     rows = priced.rows(asked.asked.calls)
     results = {name: held.get(name) or _measured(env, name, by, rows) for name in names}
-    if not different_machines and by == "path":
-        check_machines({name: {one.session.machine} for name, one in results.items()})
     sheets = [prediction.sheet(results[name]) for name in names]
     of_a = results[a].session
     scaled = asked.place == (of_a.image if by == "path" else of_a.host_id)
@@ -107,6 +106,27 @@ def command(
         click.echo(document(found, view), file=env.out)
     else:
         print_prediction(env.console(), found, view)
+
+
+def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
+    """Raises UsageError, before anything runs, if the two cannot be held against each other or against the command."""
+    from kernometer.guests.qemu import emulated
+    from kernometer.targets.parse import target_of
+
+    with ExitStack() as stack:
+        targets = {name: stack.enter_context(closing(target_of(name))) for name in names if name not in held}
+        check_by(by, *targets.values())
+        if by == "path" and not different_machines:
+            machines = {name: one.machine(by) for name, one in targets.items()}
+            check_machines({name: {machines.get(name) or held[name].session.machine} for name in names})
+        for name in names if by == "time" else ():
+            machine = held[name].session.machine if name in held else targets[name].place(by).machine
+            if emulated(machine):
+                raise UsageError(
+                    f"{name} is emulated ({machine}): its times are the emulator's, and the command runs on this host, "
+                    "so that nearly all of its cost would be the kernel's.",
+                    "Count instead: --by path, with a guest as A.",
+                )
 
 
 class _Ran(NamedTuple):

@@ -70,6 +70,12 @@ _ACCELERATION: dict[Accelerator, tuple[str, ...]] = {
     "tcg": ("-accel", "tcg"),
     "kvm": ("-accel", "kvm"),
 }
+_HOW: dict[Accelerator, str] = {
+    "icount": "tcg icount",
+    "icount-sleep": "tcg icount sleep",
+    "tcg": "tcg",
+    "kvm": "kvm",
+}
 _SHARING: dict[Phase, Literal["", "shared", "private"]] = {"": "", "saved": "shared", "restored": "private"}
 
 
@@ -101,18 +107,18 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     def architecture(self) -> Architecture:
         return of_machine(self.type)
 
-    def text(self, version: QemuVersion, accelerator: Accelerator) -> str:
-        """What must be equal for two sessions' figures to be comparable, as one line."""
-        seed = f"; seed {self.seed}" if accelerator.startswith("icount") else ""
+    def text(self, version: QemuVersion, accelerator: Accelerator | None) -> str:
+        """What must be equal for two sessions' figures to be comparable, as one line. None: not known yet."""
+        seed = f"; seed {self.seed}" if accelerator and accelerator.startswith("icount") else ""
         history = f"; history {self.history}" if self.history else ""
         return f"{self.board(version, accelerator)}; {self.memory_mib} MiB{seed}{history}"
 
-    def board(self, version: QemuVersion, accelerator: Accelerator) -> str:
+    def board(self, version: QemuVersion, accelerator: Accelerator | None) -> str:
         """The same without memory, seed and history, equal for all rotated machines of a layout floor."""
-        how = {"icount": "tcg icount", "icount-sleep": "tcg icount sleep", "tcg": "tcg", "kvm": "kvm"}[accelerator]
+        how = f" {_HOW[accelerator]}" if accelerator else ""
         added = "".join(f" with {each}" for each in (self.display, *self.devices) if each)
         foreign = "" if self.architecture is X86_64 else f"{self.architecture.name} "
-        return f"QEMU {version} {how}; {foreign}{_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
+        return f"QEMU {version}{how}; {foreign}{_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
         """The options for it. `memory`: its memory is the file MEMORY, with or without the guest's writes."""
@@ -131,6 +137,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
             *_DISPLAYS[self.display],
             *(word for device in self.devices for word in ("-device", device)),
         )
+
+
+def emulated(machine: str) -> bool:
+    """Whether times of this machine, a text of Machine.text, are the emulator's."""
+    return machine.partition(";")[0].endswith(f" {_HOW['tcg']}")
 
 
 def standard(architecture: Architecture) -> tuple[Machine, str]:

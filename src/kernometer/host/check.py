@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from kernometer.host.finding import HostReport
@@ -29,11 +30,11 @@ def check(
     tree = Tree(root)
     before = moment(tree)
     sleep(interval)
-    findings = (
-        *load_findings(before, moment(tree), str(os.getpid())),
-        *processor_findings(tree),
-        quota(tree),
-        *memory_findings(tree),
-        *machine_findings(tree),
-    )
+    found = examine(tree)
+    return replace(found, findings=(*load_findings(before, moment(tree), str(os.getpid())), *found.findings))
+
+
+def examine(tree: Tree) -> HostReport:
+    """The same at one moment, without what else runs."""
+    findings = (*processor_findings(tree), quota(tree), *memory_findings(tree), *machine_findings(tree))
     return HostReport(findings, facts(tree))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.text import printable
@@ -68,6 +69,21 @@ class Tree:
             if colon:
                 found.setdefault(clean(name), clean(value))
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Tree):
+    """The files that another host told: path below its root → content, which may be anything."""
+
+    root: Path = Path()
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def raw(self, path: str) -> str | None:
+        return self.files.get(path)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        below = (path.removeprefix(f"{folder}/") for path in self.files if path.startswith(f"{folder}/"))
+        return tuple(sorted({name.partition("/")[0] for name in below}))
 
 
 def _read(handle: int) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from kernometer.results.model import By
@@ -84,6 +84,7 @@ class Place:
     command_line: str = ""  #: the kernel's, if we boot it
     notes: tuple[str, ...] = ()  #: for the user before measuring: for example why there are no event vectors
     here: bool = True  #: whether this host's condition affects it
+    told: Mapping[str, str] = field(default_factory=dict)  #: another host's files about itself: see host/tree.Told
 
 
 class Target(Protocol):
@@ -112,6 +113,11 @@ class Target(Protocol):
     @property
     def profiles(self) -> bool:
         """Whether it can tell which functions a row's instructions go to."""
+        ...
+
+    def machine(self, by: By) -> str:
+        """The machine of its place, as far as it is known without a boot or a connection. Two targets with different
+        ones are of different machines."""
         ...
 
     def place(self, by: By) -> Place:

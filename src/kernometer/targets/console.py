@@ -83,6 +83,10 @@ class ConsoleTarget:
     def name(self) -> str:
         return f"console:{self.spec}"
 
+    def machine(self, by: By) -> str:
+        """By time without the accelerator, which a trial boot finds."""
+        return self._machine().text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
+
     def place(self, by: By) -> Place:
         """A system boots for every call, so two sessions never share a boot."""
         accelerator, remark = self._accelerator(by)

@@ -43,6 +43,9 @@ class LocalTarget:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix
 
+    def machine(self, by: By) -> str:  # noqa: ARG002  # this host itself
+        return ""
+
     def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
         """The place with this host's boot: sessions of one boot have more in common than those of several."""
         notes = () if self.path else (build.note(self.recipe), build.without_musl(self.recipe))

@@ -91,6 +91,11 @@ class QemuTarget:
         """The plugin that records instructions knows x86-64's calls and returns alone."""
         return self.guest.architecture is X86_64
 
+    def machine(self, by: By) -> str:
+        """By time without the accelerator, which a trial boot finds."""
+        machine = self.variant.machine(self.guest.manifest.machine)
+        return machine.text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
+
     def place(self, by: By) -> Place:
         """A guest boots for every call, so two sessions never share a boot."""
         accelerator, note = self._accelerator(by)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from subprocess import PIPE
+from subprocess import DEVNULL, PIPE
 
 from kernometer.cache import sha256
 from kernometer.errors import BuildError, KernometerError, TargetError
@@ -23,6 +23,8 @@ from kernometer.targets.stream import LAST_OUTPUT, shown
 
 #: Different names of the same machine type.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
+#: The most bytes of a host's files about itself: of a machine with 512 processors they are 100,000.
+MAX_TOLD = 1 << 20
 INSTALLED = b"#kernometer installed "
 FAILED = b"#kernometer failed "
 #: What install.sh could not do, by its keyword, and what helps; the error contains its earlier output.
@@ -55,7 +57,10 @@ class SshTarget:
     def name(self) -> str:
         return f"ssh:{self.host}"
 
-    def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
+    def machine(self, by: By) -> str:  # noqa: ARG002  # it supports only times
+        return f"host {self.host}"
+
+    def place(self, by: By) -> Place:
         """Connects. The boot is the remote host's, if known. Raises TargetError."""
         remote = self._prepared()
         notes: tuple[str, ...] = ()
@@ -66,11 +71,12 @@ class SshTarget:
             notes = (f"{self.name}: the probe is linked dynamically: {remote.compiler} links no static program there.",)
         machine = SAME_MACHINE.get(remote.machine, remote.machine)
         return Place(
-            machine=f"host {self.host}: {machine}",
+            machine=f"{self.machine(by)}: {machine}",
             boot=remote.boot,
             host_id=hashed(remote.identity),
             notes=notes,
             here=False,
+            told=self._told() if remote.system == "Linux" else {},
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
@@ -109,6 +115,18 @@ class SshTarget:
                 self.close()
                 raise
         return self._remote
+
+    def _told(self) -> dict[str, str]:
+        """The files in which Linux there tells about itself, as far as they can be read."""
+        told: dict[str, list[str]] = {}
+        try:
+            with self._link.call(ssh_link.argv(self.host, ssh_link.command("facts", "/")), DEVNULL) as child:
+                for line in child.lines(Deadline.after(ssh_link.CONNECT_SECONDS), MAX_TOLD, self.name):
+                    path, _, text = line.decode(errors="replace").partition(":")
+                    told.setdefault(path, []).append(text)
+        except TargetError as error:
+            raise self._link.explained(TargetError(error.text, TRY_AGAIN, error.last_output)) from error
+        return {path: "\n".join(lines) for path, lines in told.items()}
 
     def _install(self, remote: Remote) -> Remote:
         """Compiles the probe there, or sends one. Returns the remote facts, with how the probe was made."""
