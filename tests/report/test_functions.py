@@ -143,7 +143,7 @@ def test_functions_for_want_of_a_feature_are_marked() -> None:
     found = difference(breakdown(), of)
     assert found is not None
     assert "+70 in memcpy_orig (new, no FSRM), +30 in clear_page_rep (new, no ERMS)" in functions.sentence_of(found)
-    assert functions.sentence_of(found).endswith("; +100 for want of a feature")
+    assert functions.sentence_of(found).endswith("; +100 in functions for want of a feature")
     said = [*functions.notes_of([of])]
     assert [line[:8] for line in said[:2]] == ["no FSRM:", "no ERMS:"]
     assert {one["lacks"] for one in functions.document(of)["functions"]} == {"", "FSRM", "ERMS"}

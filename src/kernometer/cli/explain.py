@@ -142,6 +142,8 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
     from kernometer.cli.costs import are_of_trio, costs_of, measured, tell, tell_topics, topics_of
     from kernometer.report import topics as topics_report
     from kernometer.report.costs import document
+    from kernometer.stats.path import conditions
+    from kernometer.stats.sides import side
 
     if len(specs) == 1:
         raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
@@ -149,10 +151,14 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
         raise _no_report()
     sides = measured(env, specs, words)
     costs, topics = costs_of(sides), topics_of(sides)
+    told_under = conditions(*(side(name, results) for name, results in sides.items()))
+    for condition in () if env.json else told_under:
+        env.console().print(condition, markup=False, highlight=False)
     if costs is not None:
         tell(env, costs, report_file)
     if env.json:
-        told = {"costs": document(costs) if costs else None, "topics": topics_report.document(topics)}
+        told: dict[str, object] = {"costs": document(costs) if costs else None, "conditions": told_under}
+        told |= {"topics": topics_report.document(topics)}
         click.echo(json.dumps(told, indent=1), file=env.out)
     elif topics:
         tell_topics(env, topics, specs)

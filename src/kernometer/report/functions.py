@@ -36,7 +36,7 @@ def sentence_of(of: Difference) -> str:
         more = sum(one.more for one in others)
         parts.append(f"{count_text(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
     lacking = [one for one in of.changes if one.lacks]
-    told = f"; {count_text(sum(one.more for one in lacking))} for want of a feature" if lacking else ""
+    told = f"; {count_text(sum(one.more for one in lacking))} in functions for want of a feature" if lacking else ""
     return f"{count_text(of.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
 
 

@@ -76,7 +76,7 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
         same=same,
         differs=differ,
         remarks=(*words, NOT_CYCLES, *one_sided_remark(a, b)),
-        conditions=(*_processors(a, b), *_mitigations(a, b)),
+        conditions=conditions(a, b),
     )
 
 
@@ -86,10 +86,15 @@ def processor(result: Result) -> str:
     return found[1] if found else ""
 
 
+def conditions(a: Side, b: Side) -> tuple[str, ...]:
+    """What a verdict on two counts hangs on besides the kernels."""
+    return (*_processors(a, b), *_mitigations(a, b))
+
+
 def _processors(a: Side, b: Side) -> tuple[str, ...]:
-    of = {side.name: " and ".join(sorted({processor(one) or "not known" for one in side.results})) for side in (a, b)}
+    of = {side.name: " and ".join(sorted({processor(one) for one in side.results} - {""})) for side in (a, b)}
     one, *others = dict.fromkeys(of.values())
-    if {*of.values()} == {"not known"}:
+    if not all(of.values()):  # not known, or nothing was measured
         return ()
     return (PROCESSOR.format(f"{one} ({a.name}) and {others[0]} ({b.name})" if others else one),)
 
@@ -97,7 +102,7 @@ def _processors(a: Side, b: Side) -> tuple[str, ...]:
 def _mitigations(a: Side, b: Side) -> tuple[str, ...]:
     """A condition if the kernels' command lines switch mitigations differently."""
     sides = [sorted({_switches(one.session.command_line) for one in side.results}) for side in (a, b)]
-    if sides[0] == sides[1]:
+    if sides[0] == sides[1] or not all(sides):
         return ()
     models = sorted({cpu for one in (*a.results, *b.results) if (cpu := processor(one)).startswith("max")})
     hardly = NOT_AFFECTED.format(" and ".join(models)) if models else ""
