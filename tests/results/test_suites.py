@@ -320,6 +320,8 @@ def test_google_benchmark_is_read_over_its_repetitions_or_their_aggregates() -> 
     }
     entry = '{{"name":"b_{0}","run_name":"b","aggregate_name":"{0}","real_time":{1},"time_unit":"us"}}'
     some = ",".join(entry.format(*each) for each in (("mean", 3), ("median", 2), ("stddev", 0.5), ("cv", 0.2)))
+    two = ",".join(f'{{"name":"b","family_index":{at},"real_time":{at + 1}}}' for at in (0, 1))
+    assert rows(one(f'{{"context":{{}},"benchmarks":[{two}]}}')) == {"b #1": "1 ns", "b #2": "2 ns"}
     alone_ = one(f'{{"context":{{}},"benchmarks":[{some}]}}')
     assert [(each.row, each.printed, each.unit, each.note) for each in alone_.figures] == [
         ("b", "2", "us", "standard deviation 0.5")

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, cast
 
 from kernometer.errors import ResultError
 
@@ -22,15 +20,13 @@ def chunks(path: Path, limit: int) -> Iterator[bytes]:
 
     Raises OSError if it cannot be read, ResultError if it is damaged or compressed in another way.
     """
-    with ExitStack() as stack:
-        file: IO[bytes] = stack.enter_context(path.open("rb"))
-        begin = file.read(8)
-        file.seek(0)
+    with path.open("rb") as plain:
+        begin = plain.read(8)
+        plain.seek(0)
         for magic, command in _OTHERS.items():
             if begin.startswith(magic):
                 raise ResultError(f"{path} is compressed in a way that is not read here.", f"First: {command} {path}")
-        if begin.startswith(_GZIP):
-            file = cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=file)))
+        file = gzip.GzipFile(fileobj=plain) if begin.startswith(_GZIP) else plain
         try:
             while limit > 0 and (chunk := file.read(min(limit, CHUNK))):
                 limit -= len(chunk)

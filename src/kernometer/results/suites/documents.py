@@ -24,6 +24,8 @@ _MEASURED = {
     "items_per_second": (": items per second", "items/sec"),
     "bytes_per_second": (": bytes per second", "B/sec"),
 }
+#: Its numbers that say which of its runs an entry is.
+_WHICH = {"per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations"}
 _AGGREGATES = ("", "mean", "median", "stddev", "min", "max", "cv")
 
 
@@ -77,6 +79,7 @@ class _Entry(msgspec.Struct, kw_only=True):
 
     name: str
     run_name: str = ""
+    family_index: int = 0  #: which benchmark of the program: two may have one name
     time_unit: str = "ns"
     aggregate_name: str = ""
     error_message: str = ""
@@ -84,13 +87,6 @@ class _Entry(msgspec.Struct, kw_only=True):
     cpu_time: Amount | None = None
     items_per_second: Amount | None = None
     bytes_per_second: Amount | None = None
-    # Which of its runs it is:
-    family_index: int = 0
-    per_family_instance_index: int = 0
-    repetitions: int = 0
-    repetition_index: int = 0
-    threads: int = 0
-    iterations: int = 0
 
 
 class _Json(msgspec.Struct):
@@ -206,13 +202,14 @@ def _pytest_benchmark(said: _Json) -> _Rows:
 
 def _google_benchmark(said: _Json) -> _Rows:
     """A row has its repetitions, or their aggregates where only these were written."""
-    rows: dict[str, list[tuple[_Entry, list[str]]]] = {}
+    rows: dict[tuple[str, int], list[tuple[_Entry, list[str]]]] = {}
     for raw in said.benchmarks:
         one, more = _decoded(raw, _Entry)
+        more = [key for key in more if key not in _WHICH]
         more += [f"it failed: {one.error_message}"] if one.error_message else []
         more += [] if one.aggregate_name in _AGGREGATES else [f"aggregate {one.aggregate_name}"]
-        rows.setdefault(one.run_name or one.name, []).append((one, more))
-    for row, members in rows.items():
+        rows.setdefault((one.run_name or one.name, one.family_index), []).append((one, more))
+    for (row, _family), members in rows.items():
         entries = [one for one, _more in members if not one.error_message and one.aggregate_name in _AGGREGATES]
         figures = [figure for key in _MEASURED if entries for figure in _repeated(row, key, entries)]
         yield row, figures, list(dict.fromkeys(each for _one, more in members for each in more))
