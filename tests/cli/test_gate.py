@@ -19,7 +19,7 @@ from kernometer.stats.gate import gate
 from tests.cli.storing import call
 from tests.report.factory import HOSTILE
 from tests.results import make
-from tests.stats.simulate import ROW, path_result
+from tests.stats.simulate import ROW, header, path_result
 
 OTHER = {"image": "linux 6.12 sha256:2"}
 
@@ -121,3 +121,14 @@ def test_a_gate_names_the_processor_that_its_verdict_depends_on() -> None:
     found = gate(compare([a], [b], history=None), [a], [b])
     assert "emulated processor max,-erms" in report.lines(found)[1]
     assert "emulated processor max,-erms" in report.markdown([found]).decode()
+
+
+def test_the_history_of_another_probe_is_a_table_of_its_own(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: both probes, each with its sessions. Broken: two lines of one row, and nothing says why."""
+    kept(store, "ci", 138, 1)
+    kept(store, "ci", 250, 2, header=header(probe={"libc": "glibc 2.36", "flags": "cc -O2 -static"}))
+    told = call(store, capsys, "list", "--history", ROW)
+    assert told.count("qemu:linux by path (") == 2
+    assert "glibc 2.36; not known): 0 of 1 rows changed" in " ".join(told.split())
+    probes = {one["probe"] for one in json.loads(call(store, capsys, "list", "--history", "--json"))}
+    assert len(probes) == 2

@@ -19,6 +19,8 @@ from tests.guests.repository import Repository
 from tests.guests.test_bzimage import KERNEL, elf, image
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
+#: Of a build with just enough functions.
+SYSTEM_MAP = "".join(f"{0xFFFFFFFF81000000 + 16 * n:x} t cpu.{n}\n" for n in range(linux.LEAST_FUNCTIONS))
 LIB = "lib/modules/6.1.0-9-amd64"
 
 
@@ -202,7 +204,7 @@ def test_an_installed_directory_gives_the_modules_that_rows_need(here: Path, mod
     (here / "sources/minix.ko").write_bytes(module())
     (place / "build").symlink_to(here / "sources")
     (here / "vmlinux").write_bytes(with_banner(KERNEL))
-    (here / "System.map").write_text("ffffffff81000000 T _text\nffffffff81000010 t cpu.0\n")
+    (here / "System.map").write_text(SYSTEM_MAP)
     for folder in (here / "root", place):
         guest = linux.from_file("mine", here / "vmlinux", modules=folder, system_map=here / "System.map")
         order = drivers.load_order(guest, ("ext4", "brd"))
@@ -218,6 +220,41 @@ def test_an_installed_directory_gives_the_modules_that_rows_need(here: Path, mod
     (place / "kernel/fs/ext4/ext4.ko.gz").write_bytes(gzip.compress(ext4)[:-9])
     with pytest.raises(TargetError, match=r"ext4.ko.gz is cut off"):
         linux.from_file("mine", here / "vmlinux", modules=place)
+
+
+def test_a_map_that_is_not_the_kernels_leaves_the_guest_that_was_there(here: Path) -> None:
+    """Expected: nothing stored, and the older guest as it was; a remark of the check is kept. Broken: the wrong map has
+    replaced the right one, and is refused afterwards."""
+    (here / "vmlinux").write_bytes(KERNEL)
+    (here / "System.map").write_text(SYSTEM_MAP)
+    seen: list[bytes] = []
+
+    def remarking(guest: store.Guest) -> tuple[str, ...]:
+        guest.check()
+        seen.append((guest.folder / store.SYSTEM_MAP).read_bytes())
+        return ("not checked",)
+
+    def refusing(guest: store.Guest) -> tuple[str, ...]:
+        raise UsageError(guest.name)
+
+    kept = linux.from_file("mine", here / "vmlinux", system_map=here / "System.map", check=remarking)
+    assert seen == [SYSTEM_MAP.encode()]
+    assert kept.manifest.remarks[-1:] == ("not checked",)
+    (here / "System.map").write_text(SYSTEM_MAP + "ffffffff82000000 t more\n")
+    with pytest.raises(UsageError, match="mine"):
+        linux.from_file("mine", here / "vmlinux", system_map=here / "System.map", check=refusing)
+    assert store.find("mine").manifest == kept.manifest
+    assert [each.name for each in store.guests_folder().iterdir()] == ["mine"]
+
+
+def test_a_map_of_few_functions_is_refused_with_their_number(here: Path) -> None:
+    """Expected: refused, without a boot. Broken: one symbol gets all the code that follows it."""
+    (here / "vmlinux").write_bytes(KERNEL)
+    for lines, number in (("ffffffff81000000 T load_module\n", 1), (SYSTEM_MAP.replace(" t ", " d "), 0)):
+        (here / "System.map").write_text(lines)
+        with pytest.raises(UsageError, match=rf"System\.map has too few functions for a kernel \({number}\)"):
+            linux.from_file("mine", here / "vmlinux", system_map=here / "System.map")
+    assert store.listed() == ()
 
 
 def test_a_bzimage_without_a_pvh_entry_boots_as_it_is(here: Path) -> None:

@@ -41,6 +41,45 @@ def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         symbols.listed(f"{at:016x} t f{at}" for at in range(1, 100))
 
 
+#: What a kernel lists; `same` is a name of two static functions.
+KERNEL = [f"{0xFFFFFFFF81000000 + 16 * n:x} t f{n}" for n in range(200)] + [
+    "ffffffff81001000 t same",
+    "ffffffff81002000 t same",
+    "ffffffffc0001000 t f7\t[ext4]",
+    "ffffffff82000000 D data",
+]
+
+
+def moved(name: str, at: int) -> list[str]:
+    return [f"{at:x} t {name}" if line.endswith(f" {name}") else line for line in KERNEL]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (KERNEL, ""),
+        ([*KERNEL, "0000000000000000 A fixed_percpu_data", "ffffffff81003000 T unlisted"], ""),
+        (KERNEL[:-4] + KERNEL[-3:], ""),  # one of the two of a name
+        (KERNEL[1:], ""),  # a single one may be filtered
+        (moved("f9", 0xFFFFFFFF81000098), "f9 is at ffffffff81000098 in it, and at ffffffff81000090 in the kernel"),
+        (moved("same", 0xFFFFFFFF81001010), "same is at ffffffff81001010 in it, and at ffffffff81001000 in the kernel"),
+        (moved("data", 0xFFFFFFFF82000010), ""),
+        (KERNEL[:100], "it has 100 of the kernel's 201 functions"),
+        (KERNEL[7:8], "it has 1 of the kernel's 201 functions"),
+        ([], "it has 0 of the kernel's 201 functions"),
+    ],
+)
+def test_a_builds_list_is_held_against_what_the_kernel_lists(given: list[str], expected: str) -> None:
+    """Expected: the first function by the kernel's order that differs, or how many there are. Broken: a map of another
+    build is believed, and getppid is counted to load_module; or a driver's name, or data, refuses a right one."""
+    assert symbols.mismatch(given, KERNEL) == expected
+
+
+def test_the_first_that_differs_is_the_kernels_first() -> None:
+    wrong = [line.replace("ffffffff81", "ffffffff91") for line in reversed(KERNEL)]
+    assert symbols.mismatch(wrong, KERNEL).startswith("f0 is at ffffffff91000000 in it, and at ffffffff81000000")
+
+
 @pytest.fixture(params=["-m64", "-m32"])
 def program(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """Of 32 bits too, as MINIX's servers are: the modules of a multiboot guest."""

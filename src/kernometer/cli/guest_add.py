@@ -96,7 +96,7 @@ class Wanted:
     "--system-map",
     metavar="FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="For linux with --kernel: the build's System.map, whose names a profile shows.",
+    help="For linux with --kernel: the build's System.map, for a profile of a kernel that lists no functions itself.",
 )
 @click.option(
     "--module",
@@ -213,10 +213,20 @@ def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
             system_map=wanted.system_map,
             append=options.command_line("").split(),
             machine=options.machine(Machine()),
+            check=(lambda guest: _map_checked(env, guest)) if wanted.system_map else None,
         )
     _say_added(env, guest)
     for remark in guest.manifest.remarks:
         env.say(f"{guest.name}: {remark}")
+
+
+def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
+    from kernometer.guests import variant
+    from kernometer.targets.qemu import QemuTarget
+
+    env.say(f"{guest.name}: booting it, to check its System.map against what the kernel lists itself …")
+    why = QemuTarget.of(guest, variant.parse(guest.name)).unchecked_map()
+    return (f"Its System.map could not be checked: {why}.",) if why else ()
 
 
 def _xen(env: Env, wanted: Wanted) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, kernelpackage, programs, store, suites, variant
+from kernometer.guests import drivers, kernelpackage, programs, store, suites, symbols, variant
 from kernometer.guests.architecture import X86_64, Architecture, of_version
 from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
 from kernometer.guests.qemu import COMMAND_LINE, Machine, standard
@@ -24,6 +24,8 @@ _STANDARD = Machine()
 #: Linux's System.map has some 5 MB.
 MAX_SYSTEM_MAP = 64 << 20
 _SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,512}")
+#: The smallest Linux that starts a process has some 10,000.
+LEAST_FUNCTIONS = 1000
 _BUSYBOX = re.compile("busybox-static")
 _ELF64, _X86_64 = b"\x02", 62
 
@@ -102,6 +104,7 @@ def from_file(
     system_map: Path | None = None,
     append: Sequence[str] = (),
     machine: Machine = _STANDARD,
+    check: store.Check | None = None,
 ) -> store.Guest:
     """Stores a copy of a user's own kernel as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
@@ -140,7 +143,7 @@ def from_file(
         machine=machine,
         command_line=" ".join((COMMAND_LINE, *append)),
     )
-    return store.add(manifest, files)
+    return store.add(manifest, files, check)
 
 
 def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
@@ -159,11 +162,18 @@ def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
 
 
 def _system_map(file: Path) -> bytes:
-    """Raises UsageError unless each line is an address, a letter and a name."""
+    """Raises UsageError unless each line is an address, a letter and a name, and enough of them are functions."""
     content = read_given(file, "the System.map", MAX_SYSTEM_MAP)
     wrong = next((n for n, line in enumerate(content.splitlines(), 1) if not _SYMBOL.fullmatch(line)), 0)
     if wrong:
         raise UsageError(f"{file}, line {wrong}: not an address, a letter and a name.", "Give your build's System.map.")
+    table = symbols.listed(content.decode().splitlines())
+    functions = len(table.names) if table else 0
+    if functions < LEAST_FUNCTIONS:
+        raise UsageError(
+            f"{file} has too few functions for a kernel ({functions}): others' code would be counted to them.",
+            "Give your build's whole System.map.",
+        )
     return content
 
 

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,6 +187,10 @@ class Guest:
             raise TargetError(f"{path} is not what was added: its SHA-256 differs.", _again(self.name))
 
 
+#: Returns remarks on a guest that is to be stored.
+Check = Callable[[Guest], tuple[str, ...]]
+
+
 def guests_folder() -> Path:
     return cache_folder() / "guests"
 
@@ -246,9 +250,9 @@ def new_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def add(manifest: Manifest, files: Mapping[str, bytes]) -> Guest:
+def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = None) -> Guest:
     """Stores these files, KERNEL among them, as the guest of the manifest, which gets their digests. A guest of that
-    name is replaced; its variants stay listed."""
+    name is replaced; its variants stay listed. `check` comes before that; if it raises, nothing is stored."""
     digests = {field: sha256(files[name]) for name, field in _DIGESTS.items() if name in files}
     try:
         variants = find(manifest.name).manifest.variants
@@ -259,7 +263,9 @@ def add(manifest: Manifest, files: Mapping[str, bytes]) -> Guest:
         for name, content in files.items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
-        return keep(folder, msgspec.structs.replace(manifest, kernel_bytes=size, variants=variants, **digests))
+        made = msgspec.structs.replace(manifest, kernel_bytes=size, variants=variants, **digests)
+        remarks = check(Guest(folder, made)) if check is not None else ()
+        return keep(folder, msgspec.structs.replace(made, remarks=(*made.remarks, *remarks)))
 
 
 def keep(folder: Path, manifest: Manifest) -> Guest:

@@ -15,6 +15,8 @@ MAX_SYMBOLS = 2_000_000
 #: An address, a kind, a name, and for Linux's loadable modules its name in brackets: the form of System.map, nm and
 #: /proc/kallsyms. Kinds of code only.
 _LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
+#: A build's list has nearly all names that its kernel lists: their filters differ by a few.
+LEAST_KNOWN = 0.99
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
 
@@ -62,6 +64,26 @@ def listed(lines: Iterable[str]) -> Table | None:
     many."""
     matches = (_LINE.match(line) for line in lines)
     return _table((int(one[1], 16), f"{one[2]} [{one[3]}]" if one[3] else one[2]) for one in matches if one is not None)
+
+
+def mismatch(given: Iterable[str], kernel: Iterable[str]) -> str:
+    """How a list of a build's symbols differs from what the kernel itself lists: the first function with another
+    address, or how few there are; "" if it is this kernel's. Names of loadable modules do not count."""
+    mine, its = _places(given), _places(kernel)
+    for name, places in sorted(its.items(), key=lambda one: min(one[1])):
+        if name in mine and not mine[name] & places:
+            return f"{name} is at {min(mine[name]):x} in it, and at {min(places):x} in the kernel"
+    known = sum(name in mine for name in its)
+    return f"it has {known:,} of the kernel's {len(its):,} functions" if known < LEAST_KNOWN * len(its) else ""
+
+
+def _places(lines: Iterable[str]) -> dict[str, set[int]]:
+    """The addresses of each name: static functions may share one."""
+    found: dict[str, set[int]] = {}
+    for one in filter(None, map(_LINE.match, lines)):
+        if int(one[1], 16) and not one[3]:
+            found.setdefault(one[2], set()).add(int(one[1], 16))
+    return found
 
 
 def of_elf(content: bytes) -> Table | None:

@@ -20,7 +20,7 @@ from kernometer.errors import TargetError
 from kernometer.guests import command, disks, events, initramfs, programs, store
 from kernometer.guests.emulator import talking
 from kernometer.guests.qemu import MEMORY, STATE, Boot, Phase, argv
-from kernometer.guests.symbols import Symbols, listed
+from kernometer.guests.symbols import Symbols
 from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
@@ -153,18 +153,29 @@ class Guests:
         kit = self._kit(needs)
         if kit.key not in self._names:
             known = profiling.of_files(self.guest, self.job.program)
-            if known.kernel is None and self.guest.has_init and programs.busybox():
-                listing = profiling.listing_of(kit.key)
-                if not listing.is_file():
-                    lines: list[bytes] = []
-                    boot = replace(self.boot((), self._phase), plugin=None, events=None)
-                    guest = self._emulated(boot, profiling.LIST, needs, booting.output, lambda _: None)
-                    yield from _kept(guest, lines)
-                    profiling.keep_listing(listing, lines)
-                table = listed(listing.read_text(errors="replace").splitlines())
-                known = replace(known, kernel=table, source=profiling.LISTED if table else "")
+            if known.kernel is None:
+                asked = self.guest.has_init and programs.busybox()
+                listing = (yield from self._listing(needs)) if asked else None
+                table, source = profiling.of_kernel(listing, self.guest)
+                known = replace(known, kernel=table, source=source)
             self._names[kit.key] = known
         return self._names[kit.key]
+
+    def _listing(self, needs: frozenset[str]) -> Generator[None, None, Path]:
+        """The file of what Linux itself lists of its functions, printed by a guest once."""
+        listing = profiling.listing_of(self._kit(needs).key)
+        if not listing.is_file():
+            lines: list[bytes] = []
+            boot = replace(self.boot((), self._phase), plugin=None, events=None)
+            guest = self._emulated(boot, profiling.LIST, needs, booting.output, lambda _: None)
+            yield from _kept(guest, lines)
+            profiling.keep_listing(listing, lines)
+        return listing
+
+    def listing(self) -> Lines:
+        """The lines of the same, without drivers."""
+        listing = yield from self._listing(frozenset())
+        yield from listing.read_bytes().splitlines()
 
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
         """One call of the probe, in a guest that ends after it."""

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from kernometer.cache import cache_folder, kept
-from kernometer.errors import TargetError
+from kernometer.errors import TargetError, UsageError
 from kernometer.guests import events, mach, profile, programs, store, symbols, trio
-from kernometer.guests.symbols import Symbols
+from kernometer.guests.symbols import Symbols, Table
 from kernometer.guests.trace import Trace
 from kernometer.results.iteration import Iteration, median_iteration
 from kernometer.results.model import Profile, Run
@@ -21,6 +21,7 @@ from kernometer.targets.base import Profiled, Program
 #: Prints a Linux guest's symbols, those of its loaded drivers too.
 LIST = ("/bin/cat", "/proc/kallsyms")
 LISTED = "/proc/kallsyms of the guest"
+UNCONFIRMED = f"{store.SYSTEM_MAP}, which the kernel does not confirm"
 #: In Trio's kernel: the programs of its servers.
 _IMAGES = "image_"
 
@@ -79,10 +80,34 @@ def of_files(guest: store.Guest, program: Program) -> Symbols:
     kernel = guest.kernel.read_bytes()
     table, source = symbols.of_elf(kernel), f"the symbols of {guest.kernel.name}"
     inside = symbols.embedded(kernel, _IMAGES) if table is not None else ()
-    listing = guest.folder / store.SYSTEM_MAP
-    if table is None and listing.is_file():
-        table, source = symbols.listed(listing.read_text(errors="replace").splitlines()), listing.name
     return Symbols(table, source if table else "", (*(one for one in known if one), *inside))
+
+
+def of_kernel(listing: Path | None, guest: store.Guest) -> tuple[Table | None, str]:
+    """The names of the kernel's functions and where they come from: from what it printed itself (None: it was not
+    asked), else from its build's System.map, which nothing then confirms."""
+    for path, source in ((listing, LISTED), (guest.folder / store.SYSTEM_MAP, UNCONFIRMED)):
+        if path is not None and path.is_file():
+            table = symbols.listed(path.read_text(errors="replace").splitlines())
+            if table is not None:
+                return table, source
+    return None, ""
+
+
+def unlike(guest: store.Guest, listing: Sequence[str]) -> str:
+    """Why the names of its System.map are not checked against the kernel's own; "" if they are and agree.
+
+    Raises UsageError, naming the first function that differs, if the map is another build's.
+    """
+    if symbols.listed(listing) is None:
+        return "the kernel lists no functions in /proc/kallsyms"
+    given = (guest.folder / store.SYSTEM_MAP).read_text(errors="replace").splitlines()
+    if found := symbols.mismatch(given, listing):
+        raise UsageError(
+            f"The System.map is not that of this kernel: {found}.",
+            "Give the one of the same build, or none: a profile then asks the kernel.",
+        )
+    return ""
 
 
 def listing_of(key: str) -> Path:

@@ -17,12 +17,13 @@ from typing import ClassVar
 import msgspec
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.guests import command, disks, displays, kvm, plugin, store, tools, trio, variant
+from kernometer.guests import command, disks, displays, kvm, plugin, programs, store, tools, trio, variant
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
 from kernometer.guests.remembered import until_reboot
+from kernometer.guests.variant import Variant
 from kernometer.results.model import By
-from kernometer.targets import tsc
+from kernometer.targets import profiling, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program
 from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD, MuteError
 from kernometer.targets.guest_runs import Guests
@@ -45,7 +46,7 @@ class QemuTarget:
     """A guest on a virtual machine. Implements Target."""
 
     guest: store.Guest
-    variant: variant.Variant
+    variant: Variant
     qemu: QemuVersion
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
@@ -62,7 +63,11 @@ class QemuTarget:
         if not spec:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
         found = variant.parse(spec)
-        guest = store.find(found.guest)
+        return cls.of(store.find(found.guest), found)
+
+    @classmethod
+    def of(cls, guest: store.Guest, found: Variant) -> QemuTarget:
+        """As `from_spec`."""
         found.machine(guest.manifest.machine)
         version = detect(guest.architecture.emulator)
         built, why = plugin.find(version)
@@ -156,19 +161,40 @@ class QemuTarget:
         self.guest.check()
         by_path = job.by == "path"
         with ExitStack() as held:
-            guests = Guests(
-                name=self.name,
-                guest=self.guest,
-                identity=f"{self.qemu.text}\0{self.guest.image}",
-                boot=lambda arguments, phase: self.boot(job.by, arguments, phase),
-                given=self._given,
-                job=job,
-                until=until,
-                held=held if by_path and not self._why_not_saved() else None,
-                profiler=partial(plugin.build, self.qemu, "profile"),
-            )
+            guests = self._guests(job, until, held if by_path and not self._why_not_saved() else None)
             allowed = slots() if by_path else BoundedSemaphore(1)
             yield from side_by_side(guests.all(), allowed, until, self.name)
+
+    def _guests(self, job: Job, until: Deadline, held: ExitStack | None) -> Guests:
+        return Guests(
+            name=self.name,
+            guest=self.guest,
+            identity=f"{self.qemu.text}\0{self.guest.image}",
+            boot=lambda arguments, phase: self.boot(job.by, arguments, phase),
+            given=self._given,
+            job=job,
+            until=until,
+            held=held,
+            profiler=partial(plugin.build, self.qemu, "profile"),
+        )
+
+    def unchecked_map(self) -> str:
+        """Checks the guest's System.map against what its kernel lists; returns why it could not, else "".
+
+        Raises UsageError if the map is another kernel's.
+        """
+        if not programs.busybox():
+            return "that takes a static busybox (Debian, Ubuntu: apt-get install busybox-static)"
+        try:
+            return profiling.unlike(self.guest, self.kernel_listing())
+        except TargetError as error:
+            return error.text.rstrip(".")
+
+    def kernel_listing(self) -> list[str]:
+        """What Linux lists of its functions, as /proc/kallsyms; asked once. Raises TargetError if it does not boot."""
+        until = Deadline.after(SAVING_SECONDS)
+        listing = self._guests(Job((), "path"), until, None).listing()
+        return [line.decode(errors="replace") for line in side_by_side((listing,), slots(), until, self.name)]
 
     def close(self) -> None:
         """Does nothing: nothing outlives a call."""
