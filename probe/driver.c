@@ -77,6 +77,14 @@ static void report(const struct options *o, const struct row *row, long run, con
 	json_error(stdout, row->name, run, o->block, text, "", "");
 }
 
+static void report_call(const struct options *o, const struct row *row, long run, const char *call, int error)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%s: %s (%s)", call, errno_name(error), strerror(error));
+	json_error(stdout, row->name, run, o->block, text, call, errno_name(error));
+}
+
 /* Reads until the run closes its output, dies, or time is up. Returns the bytes read; *full: the output is complete. */
 static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 {
@@ -170,11 +178,11 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 		return 1;
 	}
 	if (pipe(out) != 0) {
-		report(o, p->row, run, strerror(errno));
+		report_call(o, p->row, run, "pipe", errno);
 		return 1;
 	}
 	if (snprintf(dir, sizeof dir, "%s/run", base) >= (int)sizeof dir || mkdir(dir, 0700) != 0) {
-		report(o, p->row, run, strerror(errno));
+		report_call(o, p->row, run, "mkdir", errno);
 		close(out[0]);
 		close(out[1]);
 		return 1;
@@ -198,7 +206,7 @@ static int one_process(const struct options *o, enum role role, struct plan *p, 
 		kill(-running, SIGKILL); /* its remaining processes */
 	}
 	if (running < 0) {
-		report(o, p->row, run, strerror(error));
+		report_call(o, p->row, run, "fork", error);
 		failed = 1;
 	} else {
 		failed = relay(o, p, run, text, n, full, status, seconds);

@@ -211,6 +211,22 @@ static int internal(int argc, char **argv)
 	return row ? run_row(&o, role, row, o.first_run, o.dir) : 2;
 }
 
+static int is_lost(void)
+{
+	return fflush(stdout) != 0 || ferror(stdout);
+}
+
+/* Says why not all of the output could be written. */
+static int unwritten(void)
+{
+	clearerr(stdout);
+	errno = EIO;
+	if (putchar('\n') == EOF || fflush(stdout) != 0) /* errno says why again: what failed may be long ago */
+		clearerr(stdout);
+	fprintf(stderr, "probe: writing the output: %s\n", strerror(errno));
+	return 1;
+}
+
 static int print_marked(const struct options *o)
 {
 	int status;
@@ -225,11 +241,23 @@ static int print_marked(const struct options *o)
 	}
 	if (!ferror(stdout)) /* a hole would otherwise be inside what the marker calls whole */
 		printf("#kernometer end %lu\n", emitted_lines);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "probe: writing the output: %s\n", strerror(errno));
-		return 1;
-	}
+	if (is_lost())
+		return unwritten();
 	return status;
+}
+
+/* What a parent may leave to its children: closed streams, whose numbers pipes would get; children that nobody can wait
+ * for; blocked signals. */
+static void inherit_nothing(void)
+{
+	sigset_t none;
+
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR) != fd)
+			refuse("it cannot be opened in the place of a closed stream", "/dev/null");
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 int main(int argc, char **argv)
@@ -245,15 +273,17 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--internal") == 0)
 		return internal(argc, argv);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
-		return fputs(usage, stdout) < 0;
+		return (fputs(usage, stdout) < 0 || is_lost()) && unwritten();
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
-		return printf("probe %s\n", KM_VERSION) < 0;
+		return (printf("probe %s\n", KM_VERSION) < 0 || is_lost()) && unwritten();
 	memset(&o, 0, sizeof o);
 	parse(&o, argc, argv);
+	if (o.by == BY_TIME) /* a guest's first process leaves nothing, and each call would move counts */
+		inherit_nothing();
 	check_rows(&o);
 	if (o.list && !o.json) {
 		print_list(stdout, &o);
-		return 0;
+		return is_lost() && unwritten();
 	}
 	return print_marked(&o);
 }

@@ -1,6 +1,20 @@
 /* run.c: what a process does for one row, from set-up to its record: calibrates, counts, or times it. */
 #include "engine.h"
 
+/* Where a filter refuses it, a row of one process runs unpinned, and its record says so. */
+static void stay_unplaced(struct engine *e)
+{
+	enum place place = e->row->point->place;
+
+	if (e->o->cpu >= 0)
+		km_fail_call(&e->km, "sched_setaffinity");
+	if (place == SAME_CPU || place == OTHER_CPU)
+		km_unsupported(&e->km, "sched_setaffinity: %s (%s): its processes cannot be placed on CPUs",
+			       errno_name(errno), strerror(errno));
+	e->cpu = -1;
+	e->ncpus = 0;
+}
+
 static void place_self(struct engine *e)
 {
 	e->ncpus = platform_allowed_cpus(e->cpus);
@@ -8,8 +22,10 @@ static void place_self(struct engine *e)
 	if (e->ncpus == 0)
 		return;
 	e->cpu = e->o->cpu >= 0 ? (int)e->o->cpu : e->cpus[e->ncpus - 1];
-	if (platform_pin(e->cpu) != 0)
-		km_fail_call(&e->km, "sched_setaffinity");
+	if (platform_pin(e->cpu) != 0 && (e->ncpus > 1 || e->o->cpu >= 0)) {
+		stay_unplaced(e);
+		return;
+	}
 	if (e->row->point->place == SAME_CPU)
 		e->peer_cpu = e->cpu;
 	for (int i = 0; e->row->point->place == OTHER_CPU && i < e->ncpus; i++)
@@ -56,7 +72,9 @@ static void engine_init(struct engine *e, const struct options *o, const struct 
 		km_fail_call(&e->km, "pipe");
 	fcntl(e->report[0], F_SETFD, FD_CLOEXEC);
 	fcntl(e->report[1], F_SETFD, FD_CLOEXEC);
+	e->in_setup = 1;
 	place_self(e);
+	e->in_setup = 0;
 }
 
 unsigned km_region(struct km *km)
