@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import signal
 import sys
@@ -12,48 +11,56 @@ from types import FrameType
 
 import click
 
-from kernometer.cli import config, kernometer
-from kernometer.errors import KernometerError, ResultError, Status, TargetError
+from kernometer.cli import config, kernometer, streams
+from kernometer.errors import KernometerError, MissingError, ResultError, Status, TargetError, refused
 from kernometer.text import printable
 
 #: How many characters of a dead target's output are shown: the last ones, which tell most.
 LAST_OUTPUT = 2000
 NAME = "kernometer"
-#: The errors of a full or failing device.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+LOAD_AGAIN = "Raise the limit of memory (ulimit -v), or install Kernometer again ('make setup' in a checkout)."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `kernometer ARGUMENTS…` and returns its exit status.
 
-    Without `arguments` it takes the process's own, and handles SIGTERM and SIGHUP as it handles Ctrl-C.
+    Without `arguments` it takes the process's own, handles SIGTERM and SIGHUP as it handles Ctrl-C, and begins with
+    streams and signals of its own.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal without "±" gets an escape, not a traceback
-            stream.reconfigure(errors="backslashreplace")
+    out = None
     if arguments is None:
-        arguments = sys.argv[1:]
+        arguments, out = sys.argv[1:], streams.own()
         _listen()
+    status = _ended(arguments)
+    if out is not None:
+        sys.stdout.flush()
+        if out.lost is not None and out.lost.errno != errno.EPIPE:  # a reader that leaves (`| head`) is no error
+            _tell(refused(out.lost) or ResultError(f"The output cannot be written: {out.lost.strerror}."))
+            return status or Status.RESULT
+    return status
+
+
+def _ended(arguments: Sequence[str]) -> int:
+    """The exit status of every way in which a call can end, after its errors were told."""
     try:
         return _run(arguments)
     except click.ClickException as error:
         error.show()
         return Status.USAGE
     except KernometerError as error:
-        _tell(error)
-        return error.status
+        told = error
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"{NAME}: interrupted", err=True)
         return Status.INTERRUPTED
-    except BrokenPipeError:
-        return _quiet()
+    except (MemoryError, ImportError) as error:
+        told = MissingError(f"A part of Python cannot be loaded: {str(error) or 'out of memory'}.", LOAD_AGAIN)
     except OSError as error:
-        if error.errno not in _FULL:
+        known = refused(error)
+        if known is None:
             raise
-        what = error.filename or "The output (or a temporary file)"
-        _tell(ResultError(f"{what} cannot be written: {error.strerror}.", "Free some space there, or write elsewhere."))
-        _quiet()
-        return Status.RESULT
+        told = known
+    _tell(told)
+    return told.status
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -71,7 +78,6 @@ def _run(arguments: Sequence[str]) -> int:
             status = kernometer.invoke(context)
     except click.exceptions.Exit as leaving:
         status = leaving.exit_code
-    sys.stdout.flush()  # raises BrokenPipeError here, where main handles it
     return int(status or Status.DONE)
 
 
@@ -94,17 +100,6 @@ def _tell(error: KernometerError) -> None:
     if error.next_step:
         lines.append(f"next: {printable(error.next_step, keep=chr(10))}")
     click.echo("\n".join(lines), err=True)
-
-
-def _quiet() -> int:
-    """The reader of our output has closed it (`| head`): print nothing more; this is no error."""
-    try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())  # the interpreter flushes once more at its end
-        os.close(nowhere)
-    except (OSError, ValueError):  # the stream has no descriptor
-        return Status.DONE
-    return Status.DONE
 
 
 if __name__ == "__main__":

@@ -18,9 +18,15 @@ COMPILE_SECONDS = 120
 
 
 def cache_folder() -> Path:
-    """kernometer in the XDG cache home; a relative XDG_CACHE_HOME is ignored, as the standard says."""
+    """kernometer in the XDG cache home; a relative XDG_CACHE_HOME is ignored, as the standard says.
+
+    Raises MissingError if there is no home either.
+    """
     given = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "kernometer"
+    try:
+        return (Path(given) if given.startswith("/") else Path.home() / ".cache") / "kernometer"
+    except RuntimeError as error:
+        raise MissingError("There is no home directory for the cache.", "Set HOME or XDG_CACHE_HOME.") from error
 
 
 def source_folder(name: str) -> Path:

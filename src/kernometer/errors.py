@@ -5,13 +5,15 @@ KernometerError
 ├── TargetError           3   a target died, hung, or printed something other than records
 │   └── BuildError        4   the probe does not compile
 ├── ResultError           5   a result file or the store cannot be read or written
-├── MissingError          6   something that must be installed first
+├── FailedError           1   the command of the user that was to be timed failed; nothing is stored
+├── MissingError          6   something that must be installed first, or a limit that must be raised
 └── StoppedError        130   the user stopped it; what was measured is kept
 Also: 0 done; 1 done, and at least one row failed; 7 done, and the gate that was asked for failed.
 """
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 
@@ -36,12 +38,12 @@ class Status(IntEnum):
 
 _MEANINGS = {
     Status.DONE: "Done.",
-    Status.ROWS_FAILED: "Done, and at least one row failed; the others are there.",
+    Status.ROWS_FAILED: "Done, and at least one row failed (the others are there), or the command after -- did.",
     Status.USAGE: "The words on the command line are wrong.",
     Status.TARGET: "A target died, hung, or printed what is not the probe's.",
     Status.BUILD: "The probe does not build.",
     Status.RESULT: "A result file or the store cannot be read or written.",
-    Status.MISSING: "Something must be installed first.",
+    Status.MISSING: "Something must be installed first, or a limit of this process raised.",
     Status.GATE: "Done, and the gate failed: a row is slower, failed, or missing on one side (--strict: or undecided).",
     Status.INTERRUPTED: "Interrupted; what was measured is kept.",
 }
@@ -88,3 +90,39 @@ class StoppedError(KernometerError):
 
 class MissingError(KernometerError):
     status = Status.MISSING
+
+
+class FailedError(KernometerError):
+    """The command of the user that was to be timed failed."""
+
+    status = Status.ROWS_FAILED
+
+
+_LIMITS = {
+    errno.EMFILE: "Raise the limit of open files (ulimit -n).",
+    errno.ENFILE: "Close files: the whole system has no more.",
+    errno.ENOMEM: "Raise the limit of memory (ulimit -v), or end other programs.",
+    errno.EAGAIN: "Raise the limit of processes (ulimit -u), or end other programs.",
+}
+_WRITING = {
+    errno.EFBIG: "Raise the limit of file sizes (ulimit -f), or write elsewhere.",
+    errno.EBADF: "It is closed: leave >&- out.",
+    errno.EIO: "Look at the device (dmesg), or write elsewhere.",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "Free some space there, or write elsewhere."),
+}
+_PERMISSION = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def refused(error: OSError) -> KernometerError | None:
+    """The error for what the system refused; None if that should never happen, and is a fault of the program."""
+    number, why = error.errno or 0, error.strerror
+    if number in _LIMITS:
+        return MissingError(f"The system refuses this process something: {why}.", _LIMITS[number])
+    if number in _WRITING:
+        what = error.filename or "The output (or a temporary file)"
+        return ResultError(f"{what} cannot be written: {why}.", _WRITING[number])
+    if number in _PERMISSION and error.filename:
+        return ResultError(f"{error.filename} cannot be used: {why}.", "Change its permissions, or name another.")
+    if number == errno.ENOENT and error.filename is None:  # tempfile's: it tried to write in each
+        return ResultError(f"{why}.", "Name a folder that you may write with TMPDIR; is a limit set (ulimit -f)?")
+    return None

@@ -29,7 +29,7 @@ def read() -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:  # ValueError: TOML's errors and UTF-8's
-        raise _wrong("", str(error)) from error
+        raise _wrong("", getattr(error, "strerror", None) or str(error)) from error
     except RuntimeError:  # there is no home
         return {}
 

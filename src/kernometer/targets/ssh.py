@@ -1,4 +1,4 @@
-"""`ssh:HOST`: the probe on another host, by the system's ssh.
+"""`ssh:HOST` and `ssh://HOST:PORT`: the probe on another host, by the system's ssh.
 
 The probe's source is copied to that host, compiled there once, and kept in that host's cache under the source's digest.
 If that fails, this host's static binary is sent, provided that the machine type is the same.
@@ -55,7 +55,7 @@ class SshTarget:
 
     @property
     def name(self) -> str:
-        return f"ssh:{self.host}"
+        return self.host if self.host.startswith("ssh://") else f"ssh:{self.host}"
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # it supports only times
         return f"host {self.host}"

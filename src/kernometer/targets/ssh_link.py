@@ -83,6 +83,8 @@ def checked(host: str) -> str:
     """A destination that ssh cannot take for an option. Raises UsageError."""
     if not host or host.startswith("-") or not host.isprintable() or " " in host:
         raise UsageError(f"{host!r} is not a host.", "For example ssh:user@host, or ssh:NAME from ssh's configuration.")
+    if re.fullmatch(r"[^:/]+:\d+", host):
+        raise UsageError(f"{host!r} is not a host: ssh takes a port in another form.", f"ssh://{host}")
     return host
 
 

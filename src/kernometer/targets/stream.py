@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
-from kernometer.errors import MissingError, TargetError
+from kernometer.errors import MissingError, TargetError, refused
 from kernometer.processes import reap
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.guard import GRACE, guard
@@ -68,7 +68,7 @@ def running(
         except FileNotFoundError as error:
             raise MissingError(f"There is no {argv[0]}.", "Install it, or give its path.") from error
         except OSError as error:
-            raise TargetError(
+            raise refused(error) or TargetError(
                 f"{argv[0]} cannot be executed: {error.strerror}.",
                 "It must be a program of this machine, executable by you, in directories that you may enter.",
             ) from error
