@@ -40,9 +40,47 @@ def test_run_beside_the_last_shows_both_and_the_hosts_spread(tmp_path: Path) -> 
 
 
 def test_row_that_fails_is_told_and_is_status_1(tmp_path: Path) -> None:
-    done = kernometer(tmp_path, "run", *TINY, "--", "false", status=1)
-    assert "exited with status 1" in done.stdout
+    few = "wrap:prlimit --nofile=8:8"
+    done = kernometer(tmp_path, "run", *TINY, "--on", few, "ctx/pipe-pair@same-cpu", status=1)
+    assert "pipe: EMFILE" in done.stdout
     assert Store(tmp_path).load("@last").failures
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (("nosuchcmd",), "nosuchcmd cannot be executed: ENOENT"),
+        (("false",), "false exited with status 1"),
+        (("sh", "-c", "kill -9 $$"), "sh was killed by signal 9"),
+    ],
+)
+def test_a_command_that_fails_stores_nothing_and_says_why(tmp_path: Path, command: tuple[str, ...], why: str) -> None:
+    """Expected: one line, the next step, status 1. Broken: a stored session of nothing but failures."""
+    for words in (("run", *TINY), ("ab", "--blocks", "2", "local", "wrap:env")):
+        done = kernometer(tmp_path, *words, "--", *command, status=1)
+        assert done.stdout == ""
+        first, step = done.stderr.splitlines()[-2:]
+        assert first.startswith(f"kernometer: {why}") and step.startswith("next: ")
+    assert list(tmp_path.glob("*.ndjson")) == []
+
+
+def test_a_command_that_fails_later_leaves_what_was_measured(tmp_path: Path) -> None:
+    """It succeeds as often as one run needs. Expected: that run is kept, and named. Broken: it is lost, or unsaid."""
+    script = f"echo >> {tmp_path}/times; test $(wc -l < {tmp_path}/times) -le 5"
+    words = ("run", "--runs", "3", "--seconds", "0.0001", "--", "sh", "-c", script)
+    done = kernometer(tmp_path / "store", *words, status=1)
+    assert "(3 runs) is kept: kernometer show" in done.stderr
+    assert len(Store(tmp_path / "store").load("@last").runs) == 3
+
+
+def test_a_commands_kernel_share_is_told_with_its_interval(tmp_path: Path) -> None:
+    """The command works in the kernel for tens of milliseconds. Expected: the share, and no advice on what was not
+    given. Broken: "below resolution", with --batch and taskset."""
+    done = kernometer(tmp_path, "run", "--runs", "3", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=2000")
+    text = " ".join(done.stdout.split())
+    assert "The kernel's share of dd's processor time is" in text and "by sums over executions" in text
+    assert "--batch" not in text and "taskset" not in text and "not pinned" not in text
+    assert "hardly disturbed" not in text
 
 
 def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None:

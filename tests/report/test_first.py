@@ -92,6 +92,18 @@ def test_whether_to_trust_it_is_one_sentence() -> None:
     assert trust(gather([("", [stolen])])).startswith("A noisy machine: the hypervisor took the CPU for")
 
 
+def test_of_other_work_the_runs_tell_or_else_what_was_seen_before_them() -> None:
+    """`check` saw other work. Expected: where quiet runs tell of none it is not named; where no run tells anything, it
+    is, and nothing is said to have "hardly disturbed". Broken: both at once."""
+    seen = {"findings": [{"name": "other work", "value": "2.00 CPUs", "severity": "disturbs"}]}
+    quiet = factory.result("")
+    quiet = structs.replace(quiet, session=structs.replace(quiet.session, host=seen))
+    mute = structs.replace(quiet, runs=tuple(structs.replace(run, meter={}, loop_every=0) for run in quiet.runs))
+    for result, told in ((quiet, "hardly disturbed"), (mute, "2.00 CPUs")):
+        text = "\n".join(shown(result, whole=True))
+        assert [one for one in ("hardly disturbed", "2.00 CPUs") if one in text] == [told]
+
+
 def test_nothing_measured_is_nothing_to_trust() -> None:
     empty = Result(session=make.session(by="path"), header=None, workloads=dict[str, Workload](), runs=())
     assert (lead(gather([("", [empty])])), trust(gather([("", [empty])]))[:12]) == (

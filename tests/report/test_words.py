@@ -20,8 +20,19 @@ STATS = Path(__file__).parents[2] / "src" / "kernometer" / "stats"
 def test_every_flag_is_worded(code: FlagCode) -> None:
     words = WORDS[code]
     assert words.label and len(words.letter) == 1
-    assert words.sentence.endswith(".") and words.advice.endswith(".")
-    assert explain(code) == f"{words.sentence} {words.advice}"
+    assert words.sentence.endswith(".")
+    for command in (False, True):
+        assert explain(code, command=command).startswith(f"{words.sentence} {words.advice}")
+        assert explain(code, command=command).endswith(".")
+
+
+@pytest.mark.parametrize("code", [FlagCode.BELOW_RESOLUTION, FlagCode.COARSE_CLOCK], ids=lambda code: code.value)
+def test_advice_names_only_what_was_given(code: FlagCode) -> None:
+    """Broken: "leave out --batch" where nobody gave it."""
+    assert "--" not in explain(code)
+    assert "--batch" in explain(code, {"batch"}) and "--clock" not in explain(code, {"batch"})
+    assert "--clock" in explain(code, {"clock", "runs"})
+    assert "--seconds" in explain(code, command=True) and "--batch" not in explain(code, command=True)
 
 
 def test_labels_are_told_apart() -> None:

@@ -12,10 +12,11 @@ import msgspec
 
 from kernometer import __version__
 from kernometer.campaign.plan import Plan
-from kernometer.errors import StoppedError, TargetError
+from kernometer.errors import FailedError, StoppedError, TargetError
 from kernometer.host.check import check, examine
 from kernometer.host.tree import Told
 from kernometer.results.model import (
+    COMMAND,
     FORMAT,
     AnyRecord,
     ArmLetter,
@@ -35,6 +36,7 @@ from kernometer.results.writer import ResultWriter, new_session_id
 from kernometer.targets.base import Deadline, Job, Target
 from kernometer.text import printable
 
+ALONE = "It must succeed by itself, with its input and output from and to /dev/null."
 NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints."
 
 
@@ -73,7 +75,7 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
     """The target's records, each with its line.
 
     Raises TargetError for a line that is no record (a probe prints nothing else), and for records of another job: a
-    system may run its own probe and ignore the arguments.
+    system may run its own probe and ignore the arguments. Raises FailedError if a user's command failed.
     """
     come: set[str] = set()
     for line in target.run(job, until):
@@ -87,6 +89,9 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
             raise TargetError(f"{target.name} printed a line that is not a record ({error}).", "", shown) from error
         if foreign := _foreign(record, job):
             raise TargetError(f"{target.name} {foreign}: these are another job's results.", NOT_ASKED)
+        if isinstance(record, Failure) and record.row.startswith(COMMAND):
+            command = record.row.removeprefix(COMMAND).rpartition("@")[0]
+            raise FailedError(f"{printable(command, 80)} {printable(record.text, 300)}.", ALONE)
         if isinstance(record, Run | Failure | Unsupported):
             come.add(record.row)
         yield record, line
@@ -100,7 +105,7 @@ def _foreign(record: AnyRecord, job: Job) -> str:
     if isinstance(record, Header) and record.by != job.by:
         return f"measured by {record.by}, and was asked for a measurement by {job.by}"
     row = getattr(record, "row", "")
-    if not row or row in job.allowed or (not job.allowed and row.startswith("cmd/")):
+    if not row or row in job.allowed or (not job.allowed and row.startswith(COMMAND)):
         return ""
     return f"gave a record of {printable(row, 80)}, which was not asked for"
 
@@ -126,10 +131,13 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
 
 @contextmanager
 def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
-    """Turns Ctrl-C and a target's error into an error that names the kept files. Use it outside the writers' blocks."""
+    """Turns Ctrl-C, a target's and a command's error into one that names the kept files.
+
+    Use it outside the writers' blocks.
+    """
     try:
         yield
-    except (KeyboardInterrupt, TargetError) as stop:
+    except (KeyboardInterrupt, TargetError, FailedError) as stop:
         kept = sum(writer.kept for writer in writers)
         if not kept:
             raise
@@ -138,6 +146,8 @@ def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
         if isinstance(stop, TargetError):
             text = f"{stop.text} {what}: kernometer show {first}."
             raise type(stop)(text, stop.next_step, stop.last_output) from stop
+        if isinstance(stop, FailedError):
+            raise FailedError(f"{stop.text} {what}: kernometer show {first}.", stop.next_step) from stop
         raise StoppedError(f"Interrupted. {what}.", f"kernometer show {first}") from stop
 
 

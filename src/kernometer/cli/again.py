@@ -14,6 +14,7 @@ from kernometer.cli.env import Env
 def _fill(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
     from kernometer.campaign.plan import UNITS, Effort, exactly
+    from kernometer.results.model import COMMAND
 
     env = context.find_object(Env)
     if name is None or env is None:
@@ -24,7 +25,7 @@ def _fill(context: click.Context, _parameter: click.Parameter, name: str | None)
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
     given["unit_costs"] = any(row.startswith(UNITS) for row in rows)
     context.default_map = {**(context.default_map or {}), **given}
-    words.repeat(context, tuple(exactly(row) for row in rows if not row.startswith("cmd/")), session.command)
+    words.repeat(context, tuple(exactly(row) for row in rows if not row.startswith(COMMAND)), session.command)
 
 
 option = click.option(

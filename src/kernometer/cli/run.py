@@ -30,8 +30,9 @@ Examples:
   kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
   kernometer run --again @last                a session's rows, options and seed
 
-Exit status: 0 all rows measured; 1 some row failed; 130 interrupted (finished
-runs are kept). Others: see 'kernometer man'.
+Exit status: 0 all rows measured; 1 some row failed, or the command after --
+did (then nothing is stored); 130 interrupted (finished runs are kept).
+Others: see 'kernometer man'.
 
 """
     + options.TARGETS

@@ -10,7 +10,7 @@ from typing import Any
 from kernometer.report.subjects import Subject, name, names_of, rows_of, sentence, workloads_of
 from kernometer.report.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
 from kernometer.report.warnings import WORDS, explain
-from kernometer.results.model import Counting, Events, Run
+from kernometer.results.model import COMMAND, Counting, Events, Run
 from kernometer.stats.model import Flag, FlagCode
 
 #: A row's counting run is mentioned if it took at least so many times as long.
@@ -27,12 +27,16 @@ def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
             for flag in _flags_of(subject, row):
                 found.setdefault(flag.code, {}).setdefault((subject.letter, flag.detail), []).append(row)
     workloads = workloads_of(subjects)
+    efforts = [result.session.effort for subject in subjects for result in subject.results]
+    given = {option for effort in efforts for option, value in effort.items() if value}
     return tuple(
         FlagGroup(
             code=code.value,
             title=WORDS[code].label,
             letter=WORDS[code].letter,
-            meaning=explain(code),
+            meaning=explain(
+                code, given, command=all(row.startswith(COMMAND) for of in found[code].values() for row in of)
+            ),
             count=len({(letter, row) for (letter, _detail), rows in found[code].items() for row in rows}),
             folded=all(code in subject.hidden for subject in subjects),
             items=tuple(

@@ -15,7 +15,7 @@ from kernometer.report.view import NOTHING, Fact, Figure, SessionView, System, T
 from kernometer.report.warnings import WORDS, folded, noisy
 from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.stats.curves import gathered
-from kernometer.stats.disturbance import disturbance
+from kernometer.stats.disturbance import Disturbance, disturbance
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
@@ -27,6 +27,8 @@ from kernometer.text import printable
 NAME, TEXT = 120, 600
 #: How many sentences about damage in a file a page shows.
 DAMAGE = 3
+#: Findings of the moment before a session, of which its runs tell more.
+PASSING = frozenset({"other work", "steal"})
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
@@ -229,7 +231,7 @@ def _facts_of(result: Result) -> dict[str, str]:
             "Built": " ".join(built),
             "Counters": f"none: {header.counters}" if header.counters else "",
         }
-    return facts | {"Disturbing": "; ".join(_disturbing(session.host))}
+    return facts | {"Disturbing": "; ".join(_disturbing(session.host, told=disturbance(result)))}
 
 
 def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
@@ -241,11 +243,17 @@ def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
     return [f"{'' if short else word}{format_value(clock[key], 'ns')}" for key, word in known]
 
 
-def _disturbing(host: Mapping[str, Any]) -> list[str]:
-    """What disturbed measuring when the session began, by `check`. The record of a file may have any shape."""
+def _disturbing(host: Mapping[str, Any], *, told: Disturbance | None) -> list[str]:
+    """What disturbed measuring when the session began, by `check`; of other work the runs themselves tell, if any does.
+
+    The record of a file may have any shape.
+    """
     findings = host.get("findings")
     found = [one for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
-    return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found if one.get("severity") == "disturbs"]
+    found = [one for one in found if one.get("severity") == "disturbs"]
+    if told is not None and told.quiet:
+        found = [one for one in found if one.get("name") not in PASSING]
+    return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found]
 
 
 def short(text: str) -> str:

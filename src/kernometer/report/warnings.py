@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from kernometer.stats.disturbance import BUSY, SHARED, TAKEN, Disturbance
@@ -17,7 +17,7 @@ class Wording:
     letter: str  #: for the line of a row
     label: str
     sentence: str  #: what it means
-    advice: str  #: what to do about it
+    advice: str  #: what to do about it; "": that depends on the options, see `explain`
 
 
 WORDS: dict[FlagCode, Wording] = {
@@ -25,13 +25,13 @@ WORDS: dict[FlagCode, Wording] = {
         "b",
         "below clock",
         "The operation took less time than the clock can resolve, so there is no figure; that does not mean zero.",
-        "Leave out --batch, so that the batch is calibrated, or choose a finer clock with --clock.",
+        "",
     ),
     FlagCode.COARSE_CLOCK: Wording(
         "c",
         "coarse clock",
         "One step of the clock is more than 1 % of a sample, so the figure moves in visible steps.",
-        "Choose a finer clock (--clock) and leave out --batch; a cold row is one call and cannot be longer.",
+        "",
     ),
     FlagCode.DISTURBED: Wording(
         "d",
@@ -55,7 +55,7 @@ WORDS: dict[FlagCode, Wording] = {
         "p",
         "not pinned",
         "The run could move between CPUs, so the figure also depends on where it ran.",
-        "Allow the process at least one CPU to bind itself to (taskset, the container's cpuset).",
+        "Allow the process to bind itself to a CPU: a sandbox's filter may refuse sched_setaffinity.",
     ),
     FlagCode.UNSTABLE: Wording(
         "u",
@@ -112,7 +112,22 @@ def noisy(found: Disturbance | None) -> str:
     return f"A noisy machine: {told}; {rest}."
 
 
-def explain(code: FlagCode) -> str:
-    """What a flag means and what to do about it, for readers."""
+#: What helps where the clock is too coarse, by the options of the session that cause it.
+_FINER = {
+    "batch": "Leave out --batch: then the batch is calibrated.",
+    "clock": "Leave out --clock: then it is the finest here.",
+}
+
+
+def explain(code: FlagCode, given: Collection[str] = (), *, command: bool = False) -> str:
+    """What a flag means and what to do about it, for readers.
+
+    `given`: options of the sessions' effort that the user gave; `command`: only rows of a user's command have it.
+    """
     words = WORDS[code]
-    return f"{words.sentence} {words.advice}"
+    advice = words.advice
+    if code in (FlagCode.BELOW_RESOLUTION, FlagCode.COARSE_CLOCK):
+        causes = [text for option, text in _FINER.items() if option in given]
+        longer = "More executions tell: give a longer time with --seconds." if command else ""
+        advice = longer or " ".join(causes) or "No option helps here; by path there is no such limit."
+    return f"{words.sentence} {advice}"

@@ -30,10 +30,10 @@ class Disturbance:
 
 
 def disturbance(result: Result) -> Disturbance | None:
-    """The disturbance of a session; None by path, where nothing disturbs, and without a run."""
-    if result.session.by == "path" or not result.runs:
-        return None
+    """The disturbance of a session; None by path, where nothing disturbs, and where no run tells of any."""
     core, counted = core_of(result.runs), result.counted()
+    if result.session.by == "path" or not (core or any(run.meter for run in result.runs)):
+        return None
     alone = [run for run in result.runs if not waits_for_its_own((run,), counted.get(run.row, ()))]
     return Disturbance(
         shared=core.shared if core else 0.0,

@@ -11,6 +11,7 @@ from statistics import median, median_low
 from kernometer.errors import ResultError
 from kernometer.results.iteration import net_costs
 from kernometer.results.model import By, Counting, Result, Run, Workload
+from kernometer.stats.command import summed
 from kernometer.stats.core import Core, core_of
 from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
 from kernometer.stats.counters import user_part
@@ -34,7 +35,7 @@ def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
     `core`: the state of the core over several results that belong together; None: that of this result.
     """
     runs: dict[str, list[Run]] = {}
-    for run in result.runs:
+    for run in summed(result.runs):
         runs.setdefault(run.row, []).append(run)
     counted = result.counted()
     edge = _edge(core or core_of(result.runs))
@@ -53,7 +54,7 @@ def _edge(core: Core | None) -> float | None:
 
 def figure(result: Result, row: str) -> RowFigure:
     """The figure of one row. Raises ResultError if the result has no run of it."""
-    runs = result.runs_of(row)
+    runs = [run for run in summed(result.runs) if run.row == row]
     if not runs:
         raise ResultError(f"the result {result.session.id} has no run of {row}", "kernometer show lists its rows")
     return _figure(result, row, runs, result.counted().get(row, ()), _edge(core_of(result.runs)))

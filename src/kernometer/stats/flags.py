@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kernometer.results.model import By, Counting, Run
+from kernometer.results.model import COMMAND, By, Counting, Run
 from kernometer.stats.cost import RunCost
 from kernometer.stats.distributions import chi2_above
 from kernometer.stats.model import Flag, FlagCode
@@ -160,7 +160,7 @@ def counts_agree(expected: float, happened: float) -> bool:
 
 
 def not_pinned(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
-    free = sum(run.cpu == -1 for run in runs)
+    free = sum(run.cpu == -1 for run in runs if not run.row.startswith(COMMAND))  # a command runs as it does alone
     if by == "path" or not free:
         return None
     return Flag(FlagCode.NOT_PINNED, f"{_of_runs(free, len(runs))} not bound to a CPU")
