@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from kernometer.results.model import COMPARABLE, Result
-from kernometer.stats.differences import TEXT_LIMIT, differences, different_machines
-from tests.stats.simulate import ROW, header, of_costs, path_result
+from kernometer.stats.differences import TEXT_LIMIT, differences
+from tests.stats.simulate import ROW, header, of_costs
 
 #: What COMPARABLE names of the probe.
 PROBE = ("version", "source_digest", "compiler", "flags", "libc", "linkage")
@@ -82,13 +82,6 @@ def test_text_of_a_machine_is_cut() -> None:
     found = differing([of("a")], [of("b", host={"facts": {"x" * 5000: "y" * 5000, "deep": {"a": {"b": {"c": [1]}}}}})])
     assert all(len(what) <= TEXT_LIMIT and len(b) <= TEXT_LIMIT for what, (_, b) in found.items())
     assert found["host deep a b"] == ("not known", '{"c":[1]}')
-
-
-def test_machines_of_guests() -> None:
-    assert different_machines([of("a")], [of("b")]) is None
-    found = different_machines([path_result("a", {ROW: 1})], [of("b")])
-    assert found is not None
-    assert (found.a, found.b) == ("qemu 7.2 microvm", "this host")
 
 
 def test_texts_that_differ_late_differ() -> None:

@@ -70,12 +70,7 @@ _ACCELERATION: dict[Accelerator, tuple[str, ...]] = {
     "tcg": ("-accel", "tcg"),
     "kvm": ("-accel", "kvm"),
 }
-_HOW: dict[Accelerator, str] = {
-    "icount": "tcg icount",
-    "icount-sleep": "tcg icount sleep",
-    "tcg": "tcg",
-    "kvm": "kvm",
-}
+_HOW = {"icount": " tcg icount", "icount-sleep": " tcg icount sleep", "tcg": " tcg", "kvm": " kvm", None: ""}
 _SHARING: dict[Phase, Literal["", "shared", "private"]] = {"": "", "saved": "shared", "restored": "private"}
 
 
@@ -115,10 +110,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     def board(self, version: QemuVersion, accelerator: Accelerator | None) -> str:
         """The same without memory, seed and history, equal for all rotated machines of a layout floor."""
-        how = f" {_HOW[accelerator]}" if accelerator else ""
         added = "".join(f" with {each}" for each in (self.display, *self.devices) if each)
         foreign = "" if self.architecture is X86_64 else f"{self.architecture.name} "
-        return f"QEMU {version}{how}; {foreign}{_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
+        return f"QEMU {version}{_HOW[accelerator]}; {foreign}{_TYPES[self.type]}{added}; -cpu {self.cpu}; 1 CPU"
 
     def argv(self, accelerator: Accelerator, memory: Literal["", "shared", "private"] = "") -> tuple[str, ...]:
         """The options for it. `memory`: its memory is the file MEMORY, with or without the guest's writes."""
@@ -141,7 +135,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 def emulated(machine: str) -> bool:
     """Whether times of this machine, a text of Machine.text, are the emulator's."""
-    return machine.partition(";")[0].endswith(f" {_HOW['tcg']}")
+    return machine.partition(";")[0].endswith(_HOW["tcg"])
 
 
 def standard(architecture: Architecture) -> tuple[Machine, str]:

@@ -77,14 +77,6 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
     return tuple(same), tuple(differs)
 
 
-def different_machines(a: Sequence[Result], b: Sequence[Result]) -> Difference | None:
-    """The machines of two guests if they differ; None if they are the same, or without guests."""
-    of_a, of_b = ({result.session.machine for result in side} for side in (a, b))
-    if of_a == of_b and len(of_a) == 1:
-        return None
-    return Difference("machine", "; ".join(sorted(of_a)) or "this host", "; ".join(sorted(of_b)) or "this host")
-
-
 def machine_differences(machines: Collection[str]) -> dict[str, str]:
     """Each machine's text (results/model.Session.machine) to those of its parts that differ between the machines; to
     the whole text if the texts are of different kinds (for example a virtual machine and this host itself)."""
