@@ -10,7 +10,7 @@ from kernometer.text import printable
 #: Characters of a name; longer names are cut.
 NAME = 120
 _ENDS = re.compile(r".*[-+:/,@ ]")
-_PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
+PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -32,7 +32,7 @@ def lines(name: str, width: int, most: int) -> list[str]:
     Of a name that needs more the last line stays: columns often differ in their ends.
     """
     found = [""]
-    for part in _PARTS.findall(name):
+    for part in PARTS.findall(name):
         rest = part
         if found[-1] and len(found[-1]) + len(rest) > width:
             found.append("")

@@ -17,7 +17,7 @@ from kernometer.report.html import fill
 from kernometer.report.machines import StudyView
 from kernometer.report.machines import of_columns as study_of
 from kernometer.report.machines import view as study_view
-from kernometer.report.matrix_view import STEPS, MatrixView, view
+from kernometer.report.matrix_view import STEPS, MatrixRow, MatrixView, view
 from kernometer.report.view import Tallies
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Series
@@ -35,6 +35,8 @@ class Page:
     tallies: Tallies
     boundaries: BoundariesView | None
     study: StudyView | None  #: of kernels by machines
+    points: tuple[tuple[str, tuple[MatrixRow, ...]], ...]  #: of curves, by family
+    notes: tuple[str, ...]  #: remarks on cells, each once
     legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
 
 
@@ -42,7 +44,7 @@ def render(of: Series) -> str:
     """The page of a series."""
     told = counters({column.name: column.results for column in of.columns if column.results})
     found = study_of(of)
-    page = build(view(of), told, of_series(of), study_view(found) if found else None)
+    page = build(view(of), told, of_series(of), study_view(found) if found and found.whole else None)
     return fill("matrix.html.j2", page, "report.css", "matrix.css")
 
 
@@ -62,6 +64,8 @@ def build(
             f"On {of.last} {kinds[Verdict.SLOWER.value]} of {len(of.rows)} operations cost more than on {of.baseline}, "
             f"and {kinds[Verdict.FASTER.value]} cost less."
         )
+    points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in of.families]
+    every = [row for one in of.rows for row in (one, *one.points)]
     return Page(
         title=f"{count} systems, {len(of.rows)} operations",
         by=of.by,
@@ -71,6 +75,8 @@ def build(
         tallies=told,
         boundaries=priced,
         study=study,
+        points=tuple(one for one in points if one[1]),
+        notes=tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
         legend=_legend(),
     )
 

@@ -32,6 +32,7 @@ TOLD = frozenset({Verdict.FAILED, Verdict.NOT_THERE})
 #: Ratios at which the next darker step of a cell's colour begins; their inverses likewise.
 STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
 _DECIDED = frozenset({Verdict.SLOWER.value, Verdict.FASTER.value})
+_COMPARED = _DECIDED | {Verdict.EQUIVALENT.value, Verdict.UNDECIDED.value}
 Profiles = Mapping[str, Mapping[str, Breakdown]]
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
 
@@ -43,8 +44,9 @@ class Cell:
     kind: str  #: a verdict's value, or ABSENT
     sign: str  #: the short text: the ratio if it is decided, else a sign
     words: str  #: ratio and verdict
-    note: str  #: why it failed or is not there, or what is missing for a verdict
+    note: tuple[str, ...]  #: its floor, and what is missing for a verdict
     ratio: float | None
+    why: tuple[str, ...] = ()  #: why it failed or is not there, and other remarks on this cell
 
     @property
     def colour(self) -> str:
@@ -66,6 +68,12 @@ class MatrixRow:
     figure: str  #: the baseline's; of a curve the lowest and the highest
     cells: tuple[Cell, ...]
     points: tuple[MatrixRow, ...] = ()  #: of a curve
+
+    @property
+    def note(self) -> tuple[str, ...]:
+        """What all its cells note, as they do a floor: shown once, beside the figure."""
+        known = [cell.note for cell in self.cells if cell.kind in _COMPARED]
+        return tuple(one for one in known[0] if all(one in other for other in known)) if known else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,24 +205,24 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
     if not counts:
         return _cell(None, shared)
     words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
-    note = "; ".join(dict.fromkeys(note for one in curve.points for note in own_notes(one.of, shared)))
+    why = dict.fromkeys(sentence(note) for one in curve.points for note in own_notes(one.of, shared))
     kind = curve_verdict(curve)
     sign = SIGNS.get(kind, "")
     if point is not None and not sign:
         sign = ratio_text(point.of.ratio or 1.0)
         words = f"{sign} {kind.value} at {x_text(point.x)}; {words}"
-    return Cell(kind.value, sign, words, sentence(note), point.of.ratio if point is not None else None)
+    return Cell(kind.value, sign, words, (), point.of.ratio if point is not None else None, tuple(why))
 
 
 def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
     if row is None:
-        return Cell(ABSENT, "", "not measured on both", "", None)
+        return Cell(ABSENT, "", "not measured on both", (), None)
     ratio = NOTHING if row.ratio is None else ratio_text(row.ratio)
-    parts = (exact_text(row), missing(row) if row.verdict is Verdict.UNDECIDED else "", *own_notes(row, shared))
-    note = "; ".join(filter(None, parts))
+    note = tuple(filter(None, (exact_text(row), missing(row) if row.verdict is Verdict.UNDECIDED else "")))
+    why = tuple(map(sentence, own_notes(row, shared)))
     words = row.verdict.value if row.ratio is None else f"{ratio} {row.verdict.value}"
     sign = SIGNS.get(row.verdict, ratio) + (OF_MEANS if row.by_mean else "")
-    return Cell(row.verdict.value, sign, words, sentence(note), row.ratio)
+    return Cell(row.verdict.value, sign, words, note, row.ratio, why)
 
 
 def _figure(figure: RowFigure | None) -> str:
