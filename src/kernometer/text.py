@@ -1,6 +1,13 @@
-"""Makes strings from a machine safe to print: characters that a terminal would obey or hide become escapes."""
+"""Makes strings from a machine safe to print: characters that a terminal would obey or hide become escapes. Says where
+a sentence's lines may end."""
 
 from __future__ import annotations
+
+import re
+import textwrap
+
+#: Spaces where no line ends: between a number and its unit.
+_KEPT = re.compile(r"(?<=[ ±.]\d) (?=[a-zµ%])|(?<=\d\d) (?=[a-zµ%])|(?<=equivalent) (?=\()")
 
 
 def printable(text: str, limit: int = 0, keep: str = "") -> str:
@@ -21,3 +28,20 @@ def _shown(character: str, keep: str) -> str:
     if character in keep or character.isprintable():
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def solid(text: str) -> str:
+    """A sentence without line breaks between a number and its unit."""
+    return _KEPT.sub("\u00a0", text)
+
+
+def wrapped(text: str, width: int) -> str:
+    """`solid`, in lines of at most `width`; those that follow an indented one are indented further."""
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        after = indent + "  " * bool(indent)
+        lines += textwrap.wrap(
+            solid(line), width, subsequent_indent=after, break_on_hyphens=False, break_long_words=False
+        ) or [""]
+    return "\n".join(lines).replace("\u00a0", " ")

@@ -38,6 +38,16 @@ def test_the_readme_names_the_packages_that_run_installs() -> None:
         assert f"$ apt-get install {' '.join(needed)}\n" in install
 
 
+def test_the_readme_tells_of_the_readers_own_machine_before_trio() -> None:
+    """Expected: how to read a verdict, then our own kernel. Broken: the second thing a reader sees is of three kernels
+    that nobody runs."""
+    readme = (ROOT / "README.md").read_text()
+    parts = ("$ make run", "## The verdict line", "kernometer structures", "## What it measures")
+    places = [readme.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "trio" not in readme[: places[1]].lower()
+
+
 def test_the_citation_is_of_this_version() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
 

@@ -138,6 +138,20 @@ def test_a_session_without_any_run_makes_a_page() -> None:
 
 def test_a_name_may_break_between_its_parameters_only() -> None:
     assert str(breakable("ctx/ring@procs=8,token=<0>")) == "ctx/ring<wbr>@procs=8,<wbr>token=&lt;0&gt;"
+    assert str(breakable("+1,344 in copy, −17 in 3 others")) == "+1,344 in copy,<wbr> −17 in 3 others"
+
+
+def test_the_first_table_says_what_a_figure_is_of_and_which_way_is_better() -> None:
+    """Expected: `call, ↓ lower`, and an axis that says what it shows. Broken: 119 ns, of what, and is more good?"""
+    alone = render([factory.result("before")]).split('id="first"')[1].split("</table>")[0]
+    pairs = pair().split('class="first"')[1].split("</table>")[0]
+    ratio = "Cost of B ÷ cost of A: above 1 B is slower"
+    for table, axis in ((alone, "Interval, in per cent of the figure"), (pairs, ratio)):
+        rows = table.count('<tr role="row">') - 1
+        assert rows > 1 and table.count("Per, better if") == 1
+        measured = rows - table.count("the child died")
+        assert len(re.findall(r'class="per"[^>]*>call, <small>↓&nbsp;lower</small>', table)) == measured
+        assert re.search(rf'class="axis">{axis}<span class="plot"', table)
 
 
 def test_writing_replaces_a_file_as_a_whole(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from msgspec import structs
 from kernometer.errors import ResultError
 from kernometer.report.build import build
 from kernometer.report.compared import missing
-from kernometer.report.html import solid
 from kernometer.report.view import Page
 from kernometer.results.model import Events, Result, Run
 from kernometer.stats.compare import compare
 from kernometer.stats.history import history_of
 from kernometer.stats.model import RowComparison, Verdict
+from kernometer.text import solid
 from tests.report import factory
 from tests.results import make
 

@@ -38,21 +38,10 @@ class Env:
         return self.out.isatty()
 
     def console(self, *, err: bool = False) -> Console:
-        """A rich console on `out` or `err`: colour on a terminal only, and no markup, since strings are data."""
-        from rich.console import Console
+        """A rich console on `out` or `err`."""
+        from kernometer.cli.console import on
 
-        stream = self.err if err else self.out
-        terminal = stream.isatty()
-        return Console(
-            file=stream,
-            force_terminal=terminal,
-            color_system="auto" if terminal and self.color else None,
-            no_color=not self.color,
-            width=None if terminal else _columns(),
-            markup=False,
-            highlight=False,
-            emoji=False,
-        )
+        return on(self.err if err else self.out, color=self.color, columns=_columns())
 
     def store(self) -> Store:
         """The store of results. Raises ResultError if there is no place for one."""

@@ -9,7 +9,17 @@ from collections.abc import Mapping, Sequence
 from kernometer.report import curve_plots, evidence, first
 from kernometer.report.axis import Axis, Span, axis_of, percent_label, span
 from kernometer.report.curves import spread_of, x_text
-from kernometer.report.subjects import Subject, figure_of, name, pooled_figure, rows_of, sentence, single, workloads_of
+from kernometer.report.subjects import (
+    Subject,
+    figure_of,
+    name,
+    per,
+    pooled_figure,
+    rows_of,
+    sentence,
+    single,
+    workloads_of,
+)
 from kernometer.report.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, with_points
@@ -76,13 +86,21 @@ def figures(subjects: Sequence[Subject]) -> Figures:
 
 
 def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = "") -> AbsoluteRow:
+    measured = _measured([row], subjects)
     return AbsoluteRow(
         row=name(row),
         parameters=parameters or name(row.partition("@")[2]),
         anchor=anchor(row),
+        per=per(measured),
+        better=name(measured.better),
         figures=tuple(figure_of(subject, row) for subject in subjects),
         bar=axis.bar(_around(subjects[0], row)) if len(subjects) == 1 else None,
     )
+
+
+def _measured(rows: Sequence[str], subjects: Sequence[Subject]) -> RowFigure:
+    """Any figure of these rows: unit, per and direction are the same in all."""
+    return next(figure for row in rows for subject in subjects for figure in subject.of(row))
 
 
 def _around(subject: Subject, row: str) -> Span | None:
@@ -104,12 +122,12 @@ def _workload(
     definition = definitions.get(key)
     found = gathered({row: tuple(pooled_figure(subject.of(row)) for subject in subjects) for row in rows}, definitions)
     lines = tuple(_row(one, subjects, axis) if isinstance(one, str) else _curve(one, subjects, axis) for one in found)
-    figure = next(figure for row in rows for subject in subjects for figure in subject.of(row))
+    figure = _measured(rows, subjects)
     return WorkloadView(
         name=name(key),
         what=sentence(definition.what if definition else UNDEFINED),
         unit=_unit(figure),
-        per="" if figure.unit == "B/s" else name(figure.per),  # a bandwidth is per second, not per block
+        per=per(figure),
         better=name(figure.better),
         inside=sentence(definition.inside if definition else ""),
         subtracts=_subtracts(definition),

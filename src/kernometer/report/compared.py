@@ -13,7 +13,7 @@ from kernometer.report.absolute import anchor, family
 from kernometer.report.axis import Axis, axis_of, span
 from kernometer.report.curves import crossing_lines, ratio_range, spread_of, x_text
 from kernometer.report.first import FEW, FIRST
-from kernometer.report.subjects import name, sentence, short, single
+from kernometer.report.subjects import name, per, sentence, short, single
 from kernometer.report.units import format_factor, format_percent, ratio_interval, ratio_text
 from kernometer.report.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, System, Tally
 from kernometer.results.model import Workload
@@ -181,9 +181,12 @@ def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> Compa
 
 
 def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRow:
+    measured = row.a or row.b
     return ComparedRow(
         row=name(row.row),
         anchor=anchor(row.row),
+        per=per(measured),
+        better=name(measured.better) if measured else "",
         a=single(row.a, kernel=row.kernel_part_ratio is not None),
         b=single(row.b, kernel=row.kernel_part_ratio is not None),
         ratio=row.ratio,

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from kernometer.report.build import Systems, build
+from kernometer.report.heads import PARTS
 from kernometer.report.structures_view import StructuresView
 from kernometer.report.view import Page
 from kernometer.report.whole import whole_file
@@ -24,6 +25,10 @@ from kernometer.results.model import Result
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
+from kernometer.text import solid
+
+#: A comma that no digits follow, as they do in a number.
+_COMMA = re.compile(r",(?!\d{3}\b)")
 
 
 def render(
@@ -73,13 +78,19 @@ def _template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"breakable": breakable, "code": code, "solid": solid}
+    environment.filters |= {"breakable": breakable, "code": code, "parted": parted, "solid": solid}
     return environment
 
 
 def breakable(row: str) -> Markup:
-    """A row's name with possible line breaks between its parameters; copying and searching find the same text."""
-    return Markup("<wbr>@").join(Markup(",<wbr>").join(part.split(",")) for part in row.split("@"))
+    """A row's name with possible line breaks between its parameters; copying and searching find the same text. A number
+    has none: 1,344."""
+    return Markup("<wbr>@").join(Markup(",<wbr>").join(_COMMA.split(part)) for part in row.split("@"))
+
+
+def parted(head: str) -> Markup:
+    """A column's head with possible line breaks behind its separators."""
+    return Markup("<wbr>").join(PARTS.findall(head))
 
 
 def code(text: str) -> Markup:
@@ -87,11 +98,6 @@ def code(text: str) -> Markup:
     parts = text.split("`")
     marked = (Markup("<code>{}</code>").format(part) if odd % 2 else escape(part) for odd, part in enumerate(parts))
     return Markup("").join(marked) if len(parts) % 2 else escape(text)
-
-
-def solid(text: str) -> str:
-    """A sentence without line breaks between a number and its unit."""
-    return re.sub(r"(?<=[ ±.]\d) (?=[a-z%])|(?<=\d\d) (?=[a-z%])|(?<=equivalent) (?=\()", "\u00a0", text)
 
 
 def _css(*names: str) -> Markup:

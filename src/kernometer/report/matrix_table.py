@@ -84,7 +84,7 @@ def _table(view: MatrixView, of: slice, room: int, *, with_baseline: bool) -> Ta
     for title, rows in view.families:
         table.add_row(Text(printable(title, room), "bold"))
         for row in rows:
-            baseline = [row.figure] if with_baseline else []
+            baseline = [row.figure.replace(" … ", " …\n")] if with_baseline else []
             table.add_row("\n".join(broken(row.row, room)), *baseline, *map(_text, row.cells[of]))
     return table
 
@@ -103,20 +103,20 @@ def _failures(view: MatrixView) -> Iterator[str]:
     rows: dict[str, list[str]] = {}
     for row in view.rows:
         for cell, system in zip(row.cells, view.names, strict=True):
-            if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and cell.note != whole.get(system):
-                rows.setdefault(cell.note, []).append(row.row)
+            why = "; ".join(cell.why)
+            if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and why != whole.get(system):
+                rows.setdefault(why, []).append(row.row)
     for note, names in rows.items():
         more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
         yield f"{names[0]}{more}: {note}"
 
 
 def _change(change: ChangeView, view: MatrixView) -> Text:
-    """`sig/catch 1.43: 6.12 1.36 (+812 instr; +2 cr3 writes), 7.0 1.05 (…)`."""
-    steps = []
+    """`sig/catch 1.43`, and a line a step: `6.12 1.36: +812 instr; +2 cr3 writes; +600 in finish_task_switch, …`."""
+    lines = [f"{change.row} {change.total}" if change.total and change.verdict else change.row]
     for step in change.steps:
-        why = "; ".join(filter(None, (step.more, step.events, step.functions.summary if step.functions else "")))
-        steps.append(f"{step.after} {step.ratio}{f' ({why})' if why else ''}")
+        functions = step.functions.summary.partition(": ")[2] if step.functions else ""  # their sum is the step's
+        lines.append(f"  {step.after} {step.ratio}: {'; '.join(filter(None, (step.more, step.events, functions)))}")
     if change.since:
-        steps.append(f"little by little, decided against {view.baseline} since {change.since}")
-    total = f" {change.total}" if change.total and change.verdict else ""
-    return Text(printable(f"{change.row}{total}: {', '.join(steps)}", 4 * LINE))
+        lines.append(f"  little by little, decided against {view.baseline} since {change.since}")
+    return Text("\n".join(printable(line, LINE).removesuffix(": ") for line in lines))

@@ -165,6 +165,11 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), 
     )
 
 
+def per(figure: RowFigure | None) -> str:
+    """What the value is of: `call`; "" where its unit says it, as a bandwidth is per second and not per block."""
+    return "" if figure is None or figure.unit == "B/s" else name(figure.per)
+
+
 def figure_of(subject: Subject, row: str) -> Figure:
     """`pooled_figure` as text."""
     return single(pooled_figure(subject.of(row)), subject.hidden)

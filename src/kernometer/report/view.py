@@ -93,6 +93,8 @@ class ComparedRow:
 
     row: str
     anchor: str
+    per: str  #: "call"; "" if the unit contains it
+    better: str  #: "lower" or "higher"
     a: Figure
     b: Figure
     ratio: float | None
@@ -201,6 +203,8 @@ class AbsoluteRow:
     row: str
     parameters: str  #: what follows the workload's name
     anchor: str
+    per: str
+    better: str
     figures: tuple[Figure, ...]
     bar: Bar | None = None  #: for a single system: its interval around its figure
 
