@@ -66,6 +66,23 @@ def test_every_command_loads_and_explains_itself(name: str, capsys: pytest.Captu
     assert shown.startswith(f"Usage: kernometer {name}")
 
 
+def test_help_ends_with_what_few_need(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == Status.DONE
+    shown = capsys.readouterr().out
+    places = [shown.index(f"\n  {name} ") for name in cli.COMMANDS]
+    assert places == sorted(places)
+    assert [*cli.COMMANDS][-3:] == ["structures", "faults", "floors"]
+
+
+@pytest.mark.parametrize("name", ["ab", "matrix", "run", "profile"])
+def test_help_only_names_the_options_of_trios_experiments(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: one sentence, and where they are told. Broken: of ab's options a sixth concern one small kernel."""
+    assert main([name, "--help"]) == Status.DONE
+    options, _, rest = capsys.readouterr().out.partition("\n  For experiments with Trio: ")
+    assert "Trio" not in options and "--unit-costs" not in options
+    assert "--unit-costs" in rest and "docs/trio.md" in rest and rest.count("Trio") <= 1
+
+
 @pytest.mark.parametrize("name", ["run", "ab"])
 def test_help_names_every_form_of_target(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Expected: those of the one table. Broken: a kind that was added later is nowhere told."""

@@ -28,9 +28,10 @@ GROUPS = {
     "measure": "Measure",
     "judge": "Judge what was measured",
     "look": "Look at results",
-    "guests": "Guests",
     "host": "This host",
+    "guests": "Guests",
     "extras": "Extras",
+    "experiments": "Experiments",
 }
 
 #: In the order that help shows, within each group.
@@ -38,27 +39,27 @@ COMMANDS: dict[str, Entry] = {
     "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
     "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
     "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
-    "structures": Entry(
-        "measure", "kernometer.cli.structures", "Say what a microkernel's structure costs: Linux and Trio."
-    ),
     "profile": Entry("measure", "kernometer.cli.profile", "Show which functions a row's instructions go to."),
-    "faults": Entry("measure", "kernometer.cli.faults", "Put faults into Trio's services, and see what survives."),
-    "floors": Entry("measure", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
     "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
     "explain": Entry("judge", "kernometer.cli.explain", "Say why two results differ, by their figures alone."),
     "predict": Entry("judge", "kernometer.cli.predict", "Predict what a program would cost on another kernel."),
-    "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
-    "list": Entry("look", "kernometer.cli.list", "List the stored results."),
-    "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),
     "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
+    "list": Entry("look", "kernometer.cli.list", "List the stored results."),
     "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
+    "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
     "figure": Entry("look", "kernometer.cli.figure", "Draw a figure of the literature from results."),
     "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
+    "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),
     "rm": Entry("look", "kernometer.cli.rm", "Remove stored results."),
-    "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "check": Entry("host", "kernometer.cli.check", "Say what disturbs measuring on this host, and what to do."),
+    "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
     "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),
     "completion": Entry("extras", "kernometer.cli.completion", "Print the completion script of a shell."),
+    "structures": Entry(
+        "experiments", "kernometer.cli.structures", "Say what a microkernel's structure costs: Linux and Trio."
+    ),
+    "faults": Entry("experiments", "kernometer.cli.faults", "Put faults into Trio's services, and see what survives."),
+    "floors": Entry("experiments", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
 }
 
 EXAMPLES = """\

@@ -34,9 +34,6 @@ Examples:
   kernometer ab local local:-O0 'cpu/*'              two builds of the probe
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12 'proc/*' --functions
-  kernometer ab --by path qemu:trio-mono qemu:trio-micro qemu:linux-6.1 'proc/*' --counters
-  kernometer ab --by path --boundaries 'syscall/*'   what each cut of Trio costs
-  kernometer ab --by path --factorial proc/fork-exit each switch, with all others
 
 """
     + options.TARGETS
@@ -106,10 +103,6 @@ def command(
     Drift (heat, load, neighbours) affects both targets alike, so that the ratios within blocks show what differs
     between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower. By path there
     may be more targets, each judged against A.
-
-    --boundaries takes no target, or Trio's mono: it compiles and measures all partitions that show what each boundary
-    between two of its services costs, and whether these prices add up. --factorial takes one structure of Trio, or
-    none for micro, and measures it with its switches, or those that it is named with, on and off in all settings.
     """
     from contextlib import ExitStack, closing
 

@@ -22,7 +22,7 @@ Examples:
   kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12 \\
       --aside qemu:xen --workloads 'syscall/*,proc/*' --report out.html
   kernometer matrix --by time --boots 5 --on local,wrap:'taskset -c 0'
-  kernometer matrix --by path --on qemu:linux-6.1,qemu:trio-mono \\
+  kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12 \\
       --machine standard --machine cpu=Nehalem            kernels by machines
   kernometer matrix label:kernels --report out.html    from the store
 
@@ -34,7 +34,7 @@ system, in the order in which they were measured."""
 BOOTS = 5
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=options.BriefHelp, epilog=EPILOG)
 @click.argument("names", metavar="[RESULT]...", nargs=-1, shell_complete=complete.results)
 @click.option(
     "--on",

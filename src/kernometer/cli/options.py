@@ -25,6 +25,26 @@ class Real(click.FloatRange):
         return found
 
 
+class TrioOption(click.Option):
+    """An option of Trio's experiments."""
+
+
+class BriefHelp(click.Command):
+    """Its help only names the options of Trio's experiments, which the manual page explains."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        every = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
+        of_trio = [one for one in every if isinstance(one, TrioOption)]
+        records = [one.get_help_record(ctx) for one in every if one not in of_trio]
+        with formatter.section("Options"):
+            formatter.write_dl([one for one in records if one is not None])
+        if of_trio:
+            names = ", ".join(one.opts[0] for one in of_trio)
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(f"For experiments with Trio: {names} (docs/trio.md, 'kernometer man').")
+
+
 def writable(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     """Raises ResultError before measuring if the report cannot be written."""
     if path is not None and (path.is_file() or not path.exists()):  # a device or a pipe is opened later
@@ -86,6 +106,7 @@ whole = click.option("--all", "whole", is_flag=True, help="Show every row, and a
 points = click.option("--points", is_flag=True, help="Show every point of a curve as its own row.")
 counters = click.option(
     "--counters",
+    cls=TrioOption,
     is_flag=True,
     help="Also show what one operation is made of, where a kernel tells (Trio): messages, switches, bytes, faults.",
 )
@@ -96,16 +117,22 @@ functions = click.option(
 )
 boundaries = click.option(
     "--boundaries",
+    cls=TrioOption,
     is_flag=True,
-    help="Show, instead of ratios, the price of each boundary between Trio's services (docs/trio.md).",
+    help="Show, instead of ratios, the price of each boundary between Trio's services, and whether these prices add up "
+    "(docs/trio.md). ab then takes no target, or Trio's mono, and compiles and measures all partitions that show it.",
 )
 factorial = click.option(
     "--factorial",
+    cls=TrioOption,
     is_flag=True,
-    help="Show, instead of ratios, what each switch of Trio costs, alone and with others (docs/trio.md).",
+    help="Show, instead of ratios, what each switch of Trio costs, alone and with others (docs/trio.md). ab then takes "
+    "one structure, or none for micro, and measures it with its switches, or those that it is named with, in all "
+    "settings.",
 )
 unit_costs = click.option(
     "--unit-costs",
+    cls=TrioOption,
     is_flag=True,
     help="Unit costs of Trio or GNU Mach, no workloads: kernel entry, service call, fault, switch (docs/trio.md).",
 )

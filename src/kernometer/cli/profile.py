@@ -28,7 +28,7 @@ The guest needs nothing: its emulator counts. docs/profile.md explains the
 named lines, and where the names of functions come from."""
 
 
-@click.command(epilog=EPILOG)
+@click.command(cls=options.BriefHelp, epilog=EPILOG)
 @click.argument("words", metavar="ROW...", nargs=-1, shell_complete=complete.rows)
 @click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=complete.targets, help="The guest to measure.")
 @click.option("--of", "name", metavar="RESULT", shell_complete=complete.results, help="A stored session instead.")

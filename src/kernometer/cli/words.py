@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
+from kernometer.cli.options import BriefHelp
 from kernometer.errors import UsageError
+
+if TYPE_CHECKING:
+    import click
 
 _KEY, _AGAIN = "kernometer.command", "kernometer.again"
 
 
-class TakesCommand(click.Command):
+class TakesCommand(BriefHelp):
     """Keeps everything after the first `--` apart and unparsed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
