@@ -54,6 +54,14 @@ def call(store: Store, *words: str, width: int = 80) -> Result:
     return done
 
 
+def test_names_are_listed_whole_on_one_line_each(store: Store) -> None:
+    """Expected: what is copied from the list is a name. Broken: a label or a target is broken over lines, or cut."""
+    label, target = "the label of a set of sessions that were measured before", "wrap:taskset -c 1 nice -n 5 env A=b"
+    fill(store, label=label, target=target)
+    (line,) = [line for line in call(store, "list").output.splitlines() if line.startswith("@last")]
+    assert label in line and target in line
+
+
 # show
 
 

@@ -92,6 +92,9 @@ def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None
     ("words", "status", "said"),
     [
         (("run", "no/such"), 2, "There is no workload"),
+        (("ab", "local", "wrap:env", "syscall"), 2, "Did you mean 'syscall/*'?"),
+        (("run", "--on", "ssh:box@host:22", ROW), 2, "next: ssh://box@host:22"),
+        (("run", "--on", "ssh://box@127.0.0.1:1", ROW), 3, "kernometer: ssh://box@127.0.0.1:1 "),
         (("run", "--"), 2, "no command after --"),
         (("run", ROW, "--", "true"), 2, "cannot be measured in one session"),
         (("run", "--by", "path", ROW), 2, "cannot be measured by path"),

@@ -143,7 +143,8 @@ def _check_names(words: Sequence[str], known: Sequence[Workload], program: Progr
     for word in words:
         if any(fnmatchcase(name, word) for name in names) if "*" in word else word.removesuffix("@") in names:
             continue
-        close = get_close_matches(word, names, n=3)
+        close = [f"'{word}/*'"] if any(name.startswith(f"{word}/") for name in names) else []
+        close = close or get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
         units = program == "probe-trio" or word.startswith(UNITS)
         shown = f"kernometer workloads{' --unit-costs' if units else ''}"

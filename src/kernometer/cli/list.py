@@ -90,6 +90,8 @@ def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
 
 #: From this width on the table shows the kernels; on a narrower screen they would cut all other columns.
 WIDE = 100
+#: Characters of a line, at the most.
+LONGEST = 2000
 
 
 def _call(place: int | None) -> str:
@@ -101,6 +103,7 @@ def _document(one: Summary) -> dict[str, Any]:
 
 
 def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
@@ -111,14 +114,18 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
     table.add_column("id", no_wrap=True)
     wide = console.width >= WIDE
     for head in ("label", "target", *(["kernel"] if wide else []), "by"):
-        table.add_column(head, overflow="fold")
-    table.add_column("rows", justify="right")
-    table.add_column("", overflow="fold")
+        table.add_column(head, no_wrap=True)
+    table.add_column("rows", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     for name, one in named:
         kernel = [one.kernel] if wide else []
         cells = (one.id or one.path.name, one.label, one.target, *kernel, one.by)
         rows = "" if one.problem else str(one.rows)
         table.add_row(name, *(Text(printable(cell, 200)) for cell in (*cells, rows, state(one))))
+    whole = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
+    console.width = max(
+        console.width, whole + 2
+    )  # names are copied: a line that is too long is the terminal's to break
     console.print(table)
 
 

@@ -55,7 +55,7 @@ class SshTarget:
 
     @property
     def name(self) -> str:
-        return self.host if self.host.startswith("ssh://") else f"ssh:{self.host}"
+        return ssh_link.named(self.host)
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # it supports only times
         return f"host {self.host}"

@@ -88,6 +88,11 @@ def checked(host: str) -> str:
     return host
 
 
+def named(host: str) -> str:
+    """The target of that host, as a user writes it."""
+    return host if host.startswith("ssh://") else f"ssh:{host}"
+
+
 def one_line(script: str) -> str:
     """The script as one line without comments: some login shells (csh) take no newline within quotes."""
     lines = [line.strip() for line in script.splitlines()]
@@ -131,7 +136,7 @@ class Link:
         self._folder = Path(self._open.enter_context(made))
         words = argv(self.host, command("look", probe), master=True)
         self._master = self._open.enter_context(self.call(words, subprocess.PIPE))
-        return self._answer(self._master.lines(Deadline.after(CONNECT_SECONDS), MAX_ANSWER, f"ssh:{self.host}"))
+        return self._answer(self._master.lines(Deadline.after(CONNECT_SECONDS), MAX_ANSWER, named(self.host)))
 
     @contextmanager
     def send(self, words: tuple[str, ...], content: bytes) -> Iterator[Child]:
@@ -160,7 +165,7 @@ class Link:
     def _answer(self, lines: Iterator[bytes]) -> Remote:
         facts: dict[str, str] | None = None
         other: list[bytes] = []
-        failed, last = f"ssh:{self.host} ended before it answered.", ""
+        failed, last = f"{named(self.host)} ended before it answered.", ""
         try:
             for line in lines:
                 if line.endswith(b"#kernometer look"):
