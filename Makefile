@@ -32,7 +32,7 @@ test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1
 
 test-distribution: setup-test ## the tests that touch the distribution: its compilers, libraries, QEMU, Python, packages
-	@$(PYTEST) -m distribution --slow-share 1
+	@$(PYTEST) -m distribution
 
 test-elsewhere: setup-test ## make run, and those tests, in a bare root of the other Debian (WORDS=--help: its options)
 	@scripts/elsewhere $(WORDS)

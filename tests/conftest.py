@@ -29,7 +29,8 @@ MEASURING = (
 )
 
 #: Files and tests that touch what distributions differ in: apt and packages; compilers and C libraries; QEMU; Python;
-#: Trio, compiled and booted as mono and as micro. `make test-elsewhere` runs them; six minutes on two cores.
+#: Trio, compiled and booted as mono and as micro. `make test-elsewhere` runs those that are not slow, and the slow
+#: ones that are named; six minutes on two cores.
 DISTRIBUTION = (
     "tests/guests/test_apt.py",
     "tests/guests/test_plugin.py",
@@ -37,6 +38,7 @@ DISTRIBUTION = (
     "tests/guests/test_real_guest.py::test_two_boots_count_the_same",
     "tests/guests/test_suites.py",
     "tests/guests/test_tcc.py",
+    "tests/guests/test_tcc.py::test_the_probe_is_compiled_there_and_measures",
     "tests/packaging/test_wheel.py::test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures",
     "tests/probe/test_build.py",
     "tests/trio/test_boot.py",
@@ -86,6 +88,17 @@ def commits_seed(pytestconfig: pytest.Config) -> int:
 def pytest_itemcollected(item: pytest.Item) -> None:
     if item.nodeid.startswith(DISTRIBUTION):
         item.add_marker("distribution")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only these are asked for, others are not imported: that takes half a minute."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    is_one = any(each.partition("::")[0] == name for each in DISTRIBUTION)
+    return True if asks_for_distribution(config) and collection_path.name.startswith("test_") and not is_one else None
+
+
+def asks_for_distribution(config: pytest.Config) -> bool:
+    return str(config.option.markexpr) == "distribution"
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +187,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     share: int = config.option.slow_share
     slow = {item.nodeid: minutes(item) for item in items if item.get_closest_marker("slow") is not None}
     played = deal(slow, share)[config.option.slow_seed % share] if share else set()
-    left_out = {name for name in slow if name not in played and not is_named(name, config.args)}
+    named = [*config.args, *(DISTRIBUTION if asks_for_distribution(config) else ())]
+    left_out = {name for name in slow if name not in played and not is_named(name, named)}
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]

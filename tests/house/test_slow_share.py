@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.checkout import day_of_commit
-from tests.conftest import MEASURING, deal, group, is_named, together
+from tests.conftest import DISTRIBUTION, MEASURING, deal, group, is_named, together
+from tests.trio.partitions import BRIEFLY_IN_TURN
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
@@ -155,3 +156,16 @@ def test_the_summary_counts_what_was_left_out(
     result = pytester.runpytest_subprocess("--slow-share", str(share), "--slow-seed", "3", "-n", processes)
     result.assert_outcomes(passed=passed, deselected=8 - passed if processes == "0" else 0)
     result.stdout.fnmatch_lines("slow tests: *")
+
+
+@pytest.mark.parametrize("each", DISTRIBUTION)
+def test_what_is_tried_on_other_systems_is_there(each: str) -> None:
+    """Expected: a file, and a function of it. Broken: renamed, and no longer tried anywhere else."""
+    name, _, function = each.partition("::")
+    assert f"def {function or 'test_'}" in (ROOT / name).read_text()
+
+
+def test_trio_is_tried_elsewhere_as_mono_and_as_micro() -> None:
+    assert "tests/trio/test_checksum.py" in DISTRIBUTION
+    assert "mono" in BRIEFLY_IN_TURN
+    assert "micro" in BRIEFLY_IN_TURN
