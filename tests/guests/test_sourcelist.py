@@ -15,6 +15,7 @@ BOOKWORM = Source("http://mirror/debian", "bookworm", ("main", "contrib"), (("Si
         ("deb http://mirror/debian bookworm main", Source("http://mirror/debian", "bookworm", ("main",))),
         ("deb [signed-by=/keys/a.gpg] http://mirror/debian bookworm main contrib", BOOKWORM),
         ("  deb  [ arch=amd64  signed-by=/keys/a.gpg ] http://mirror/debian bookworm main contrib # c", BOOKWORM),
+        ('deb [signed-by="/keys/a.gpg"] http://mirror/debian bookworm main contrib', BOOKWORM),
         ("deb [trusted=yes] file:/pool x main", Source("file:/pool", "x", ("main",), (("Trusted", "yes"),))),
         ("deb-src http://mirror/debian bookworm main", None),
         ("# deb http://mirror/debian bookworm main", None),

@@ -75,7 +75,7 @@ def parse_one_line(text: str) -> Iterator[Source]:
         match = _ONE_LINE.match(line.strip())
         if match is None or match["suite"].endswith("/"):
             continue
-        given = dict(word.partition("=")[::2] for word in (match["options"] or "").split())
+        given = dict(word.partition("=")[::2] for word in (match["options"] or "").replace('"', "").split())
         trust = tuple((name, given[name.lower()]) for name in TRUST if given.get(name.lower()))
         yield Source(match["uri"], match["suite"], tuple(match["components"].split()), trust)
 
