@@ -18,10 +18,10 @@ import pytest
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
-from kernometer.results.model import Result
+from kernometer.results.model import Failure, Result
 from kernometer.results.reader import parse
 from kernometer.results.store import Store, default_folder, read_file
-from kernometer.results.summary import Summary, host_key
+from kernometer.results.summary import Summary, host_key, summarize
 from tests.results import make
 
 if TYPE_CHECKING:
@@ -533,3 +533,10 @@ def test_a_result_of_a_real_size_is_within_the_limits() -> None:
     result = parse([make.data([*records[:3], *runs, records[-1]])])
     assert len(result.runs) == 6000
     assert result.damage == ()
+
+
+def test_a_summary_counts_rows_that_failed_and_not_their_errors(tmp_path: Path) -> None:
+    """Expected: two rows, of which one failed twice."""
+    failures = tuple(Failure(row=row, text="no", run=number) for number, row in enumerate(("a/b", "a/b", "a/c")))
+    result = Result(session=make.session(), header=None, workloads={}, runs=(), failures=failures)
+    assert summarize(tmp_path / "x.ndjson", result).failures == 2

@@ -159,6 +159,16 @@ def test_without_a_quiet_sample_all_count_and_it_is_said() -> None:
     assert FlagCode.SHARED not in {flag.code for flag in found[ROW].flags}
 
 
+@pytest.mark.parametrize(("quiet", "shared"), [(3, False), (2, True)])
+def test_three_quiet_runs_make_a_figure_and_two_do_not(quiet: int, shared: bool) -> None:
+    """Expected: of ten runs those alone, or all, with the flag. Broken: a figure of fewer than were asked for."""
+    rng = np.random.default_rng(13)
+    runs = [one_run(rng, 100.0, share=float(number >= quiet), run=number) for number in range(10)]
+    found = figures(result(session("s"), runs))[ROW]
+    assert found.cost == pytest.approx(145.0 if shared else 100.0, rel=0.02)
+    assert (FlagCode.SHARED in {flag.code for flag in found.flags}) == shared
+
+
 def test_the_interval_of_runs_of_two_kinds_covers_their_median() -> None:
     """Every tenth process is half as slow again. Expected: their median is covered in 93 of 100 sessions."""
     rng, missed = np.random.default_rng(7), 0

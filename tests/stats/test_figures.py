@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kernometer.errors import ResultError
-from kernometer.results.model import Baseline, Run
+from kernometer.results.model import Baseline, Counting, Run
 from kernometer.stats.figures import figure, figures, pooled
 from kernometer.stats.model import FlagCode, RowFigure
 from tests.stats.simulate import (
@@ -77,6 +77,26 @@ def test_interval_of_few_runs_is_that_of_the_geometric_mean() -> None:
     assert math.sqrt(row.low * row.high) == pytest.approx(math.cbrt(50 * 800 * 100))
     spread = np.std(np.log([50, 800, 100]), ddof=1) / math.sqrt(3)
     assert math.log(row.high / row.low) / 2 == pytest.approx(4.302653 * spread)
+
+
+def test_interval_of_five_runs_is_that_of_their_median() -> None:
+    """Expected: the least and the largest of five, however wild. Broken: a t interval of their logarithms."""
+    row = of(*(exact_run(cost, run=i) for i, cost in enumerate((10, 20, 30, 40, 5_000))))
+    assert (row.low, row.high) == (pytest.approx(10), pytest.approx(5_000))
+
+
+@pytest.mark.parametrize(("runs", "cost"), [(10, 100.0), (9, None)])
+def test_one_run_of_ten_that_resolved_nothing_is_left_out_and_one_of_nine_is_not(runs: int, cost: float | None) -> None:
+    row = of(exact_run(0.0, run=0), *(exact_run(100.0, run=i) for i in range(1, runs)))
+    assert row.cost == (pytest.approx(cost) if cost else None)
+    assert (FlagCode.BELOW_RESOLUTION in codes(row)) == (cost is None)
+
+
+def test_a_counting_run_is_so_many_times_as_long_as_a_timed_one() -> None:
+    """Expected: 2,000 ns an iteration beside 100. Broken: the inverse."""
+    counting = Counting(row=ROW, workload=ROW, batch=50, samples=(100_000,) * 3, iterations=150)
+    stored = result(session("s"), [run([100_000] * 5)], countings=(counting,))
+    assert figure(stored, ROW).counting == pytest.approx(20)
 
 
 @pytest.mark.parametrize(

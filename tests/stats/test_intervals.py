@@ -146,3 +146,19 @@ def test_satterthwaite_lies_between_the_smaller_part_and_the_sum() -> None:
     contrast = from_variances(0.0, (1.0, 3.0), (0.2, 10.0))
     assert 3 < float(contrast.df) < 13
     assert float(contrast.se) == pytest.approx(math.sqrt(1.2))
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "df"), [(4, 6, 3.0), (5, 6, None), (4, 4, None)], ids=["uneven", "settled", "even"]
+)
+def test_a_small_side_of_uneven_ones_gives_its_own_degrees_of_freedom(of_a: int, of_b: int, df: float | None) -> None:
+    """Expected: below five units alone (Hsu), else Satterthwaite's, which are more."""
+    a, b = (np.linspace(0, 0.01, count) for count in (of_a, of_b))
+    found = float(welch(a, b).df)
+    assert found == df if df is not None else found > min(of_a, of_b) - 1
+
+
+def test_a_slope_that_is_estimated_takes_a_degree_of_freedom() -> None:
+    differences, beside = np.random.default_rng(3).normal(0, 0.01, (2, 8))
+    assert float(paired(differences).df) == 7
+    assert float(paired(differences, beside).df) == 6
