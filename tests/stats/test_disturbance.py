@@ -42,6 +42,10 @@ def test_a_quiet_machine_and_one_that_tells_nothing_have_no_sentence() -> None:
     assert noisy(disturbance(of({"steal_ns": -1.0, "others_busy": -1.0}))) == ""
 
 
+def test_two_small_causes_are_not_one_large_one() -> None:
+    assert noisy(disturbance(of({"steal_ns": 0.03 * WALL, "run_delay_ns": 0.04 * WALL}))) == ""
+
+
 def test_waiting_for_a_process_of_ones_own_is_no_disturbance() -> None:
     """A row with a peer hands its CPU over. Expected: that time, and the peer's load, are not told as a neighbour's."""
     assert noisy(disturbance(of({"run_delay_ns": 0.5 * WALL, "others_busy": 0.9}, peer_cpu=0))) == ""

@@ -9,6 +9,7 @@ import pytest
 
 from kernometer.results.model import Run
 from kernometer.stats.figures import figure
+from kernometer.stats.flags import counts_agree
 from kernometer.stats.model import FlagCode, RowFigure
 from tests.stats.simulate import ROW, baseline, exact_run, path_result, result, run, session, upper_bound, workload
 
@@ -265,3 +266,16 @@ def test_remark_of_the_workload_is_passed_on_once_and_cut() -> None:
     remarks = [flag for flag in row.flags if flag.code is FlagCode.PROBE]
     assert len(remarks) == 1
     assert len(remarks[0].detail) <= 300
+
+
+@pytest.mark.parametrize(("odd", "flag"), [(130.0, False), (150.0, True)])
+def test_a_run_is_lone_beyond_six_scaled_median_deviations(odd: float, flag: bool) -> None:
+    """The others lie 4 % apart: so six of their deviations are 36 %. Broken: one of 4.1 is called an outlier."""
+    costs = [*(98.0, 102.0) * 5, odd]
+    assert flagged(row_of(*(exact_run(cost, run=i) for i, cost in enumerate(costs))), FlagCode.OUTLIERS) == flag
+
+
+def test_counts_agree_to_a_share_of_what_was_claimed() -> None:
+    """Expected: 5 % of the claim and ten. Broken: 5 % of what happened, so that more is forgiven the more it is."""
+    assert counts_agree(1000, 1060) and counts_agree(1000, 940)
+    assert not counts_agree(1000, 1062) and not counts_agree(1000, 939)

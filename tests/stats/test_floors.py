@@ -12,7 +12,7 @@ import pytest
 from kernometer.results.model import Result
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures
-from kernometer.stats.floors import MIN_MACHINES, REACH, Layout, RowSpread, floors_for, layouts, with_floors
+from kernometer.stats.floors import REACH, Layout, RowSpread, floors_for, layouts, with_floors
 from kernometer.stats.model import Verdict
 from tests.stats.simulate import ROW, header, path_result, upper_bound
 
@@ -42,7 +42,7 @@ def test_a_floor_is_the_spread_over_rotated_machines() -> None:
 
 def test_two_machines_are_none() -> None:
     """Expected: no floor. Broken: two that happen to agree are taken for a floor of nothing."""
-    assert layouts(rotated([1000] * (MIN_MACHINES - 1))) == ()
+    assert layouts(rotated([1000, 1000])) == ()
     again = rotated([1000, 1000, 1000])
     same = [path_result(f"again {number}", {ROW: 1000}, machine="one", board=BOARD) for number in range(3)]
     assert layouts(same) == ()

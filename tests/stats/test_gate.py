@@ -76,6 +76,7 @@ def test_an_allowance_is_for_its_rows_and_its_share() -> None:
     a, b = {ROW: 1000, "x/y@n=1": 1000}, {ROW: 1030, "x/y@n=1": 1050}
     assert not by_path(a, b, Allowance("x/y", 0.05), **OTHER).passed
     assert by_path(a, b, Allowance("x/y", 0.051), Allowance("sys*", 0.031), **OTHER).passed
+    assert by_path({"x/y": 1000}, {"x/y": 1100}, Allowance("x/y", 0.1), **OTHER).passed  # in binary 1.1 - 1 is more
     assert not by_path(a, b, Allowance("x/y", 0.049), Allowance("sys*", 0.03), **OTHER).passed
 
 

@@ -14,7 +14,7 @@ from kernometer.stats.figures import figure
 from kernometer.stats.intervals import median_interval
 from kernometer.stats.model import RowFigure
 from kernometer.stats.precision import bounds, half_width, runs_until, seconds_until, spread
-from tests.stats.simulate import result, run, session, workload
+from tests.stats.simulate import ROW, exact_run, result, run, session, workload
 
 
 def test_the_least_number_is_enough_and_one_fewer_is_not() -> None:
@@ -82,3 +82,8 @@ def test_one_run_says_nothing_of_the_time() -> None:
 def test_what_bounds_a_row_is_named(changes: dict[str, Any], word: str) -> None:
     runs = [run(**(changes | {"samples": [value + step for value in changes["samples"]]})) for step in (0, 10_000)]
     assert bounds(figure_of(*runs), runs).startswith(word)
+
+
+def test_the_spread_of_five_runs_is_that_of_the_second_and_fourth() -> None:
+    row = figure(result(session("s"), [exact_run(100 * math.exp(0.01 * i), run=i) for i in range(5)]), ROW)
+    assert spread(row) == pytest.approx(0.02 / 1.349, rel=1e-4)
