@@ -18,6 +18,8 @@ PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.m
 LONG = {"docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"}
 #: Seconds for one block.
 LIMIT = 900
+#: What is measured on a core that is never quiet is told in other columns.
+DISTURBED = "no quiet core"
 #: What both streams say before each command.
 NEXT = "\N{SYMBOL FOR RECORD SEPARATOR}"
 
@@ -62,8 +64,10 @@ def do(block: Block, folder: Path, env: dict[str, str]) -> None:
     assert done.returncode == block.status, f"line {block.line}:\n{block.script}\n{done.stdout}{done.stderr}"
     streams = (stream.split(f"{NEXT}\n")[1:] for stream in (done.stdout, done.stderr))
     for (command, shown), out, err in zip(block.steps, *streams, strict=True):
+        if not shown.strip() or DISTURBED in out:
+            continue
         # progress and notes are not always of interest
-        assert not shown.strip() or any(is_shown(shown, printed) for printed in (out, err, err + out)), (
+        assert any(is_shown(shown, printed) for printed in (out, err, err + out)), (
             f"line {block.line} shows something else than what is printed:\n{command}\n{out}{err}"
         )
 
