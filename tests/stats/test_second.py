@@ -14,6 +14,7 @@ from kernometer.results.model import Result
 from kernometer.stats.compare import compare
 from kernometer.stats.floors import RowSpread
 from kernometer.stats.gate import Allowance, Gate, Outcome, Second, gate, looked_again
+from kernometer.stats.model import Verdict
 from kernometer.stats.second import BLOCKS, LEVEL, MACHINES, blocks, in_new_blocks, on_other_machines, rank_p
 from tests.stats.simulate import ROW, path_result, upper_bound
 
@@ -89,6 +90,15 @@ def test_by_time_the_new_blocks_alone_decide() -> None:
     (second,) = in_new_blocks(again).values()
     assert (second.outcome, second.ratio) == (Outcome.SAME, 1)
     assert looked_again(first, {ROW: second}).passed
+
+
+def test_by_time_a_second_look_that_decides_nothing_leaves_the_first() -> None:
+    """Broken: a neighbour in the second look passes what the first showed."""
+    nothing = replace(first_look().rows[0].of, verdict=Verdict.UNDECIDED, notes=("no quiet core for B",))
+    found = in_new_blocks(replace(first_look().comparison, rows=(nothing,)))
+    gate = looked_again(first_look(), found)
+    assert (gate.rows[0].outcome, gate.passed) == (Outcome.WORSE, False)
+    assert "no quiet core for B" in gate.rows[0].explanation[0]
 
 
 @pytest.mark.parametrize(("rows", "again", "expected"), [(100, 1, 40), (100, 50, 40), (100, 80, 25), (3, 3, 20)])

@@ -54,7 +54,7 @@ class GateRow:
 class Second:
     """What a second look at a row found."""
 
-    outcome: Outcome
+    outcome: Outcome | None  #: None: it decided nothing, so the first stands
     ratio: float | None
     told: str
 
@@ -126,7 +126,7 @@ def looked_again(first: Gate, found: Mapping[str, Second], allowed: Sequence[All
         second = found.get(row.of.row)
         if second is not None:
             more = math.inf if second.ratio is None else second.ratio - 1
-            outcome = first.allowing(second.outcome, row.of.row, more, allowed)
+            outcome = first.allowing(second.outcome or row.outcome, row.of.row, more, allowed)
             row = replace(row, outcome=outcome, explanation=(second.told, *row.explanation), first=row.outcome)
         rows.append(row)
     return replace(first, rows=tuple(rows))

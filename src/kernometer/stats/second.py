@@ -9,7 +9,7 @@ from statistics import median_low
 from kernometer.results.model import Result
 from kernometer.stats.figures import figures
 from kernometer.stats.gate import Outcome, Second, outcome_of
-from kernometer.stats.model import Comparison, RowComparison
+from kernometer.stats.model import Comparison, RowComparison, Verdict
 
 #: By path: on so many other machines. If layout alone moves the counts, 2 of the 70 orders of four and four confirm.
 MACHINES = 4
@@ -30,10 +30,12 @@ def in_new_blocks(second: Comparison) -> dict[str, Second]:
     """By time: the verdicts of the second measurement alone, since the first selected its rows."""
     found = {}
     for row in second.rows:
+        silent = row.verdict is Verdict.UNDECIDED and row.low is None  # it decided nothing: the first look stands
         interval = f" [{row.low:.3f}, {row.high:.3f}]" if row.low is not None and row.high is not None else ""
-        what = "; ".join(row.notes) if row.ratio is None else f"ratio {row.ratio:.3f}{interval}"
+        ratio = f"ratio {row.ratio:.3f}{interval}" if row.ratio is not None else ""
+        what = "; ".join(filter(None, (ratio, *(row.notes if silent or not ratio else ()))))
         told = f"measured again in {row.units_a} new blocks: {what}, {row.verdict.value}"
-        found[row.row] = Second(outcome_of(row, second), row.ratio, told)
+        found[row.row] = Second(None if silent else outcome_of(row, second), row.ratio, told)
     return found
 
 
