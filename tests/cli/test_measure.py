@@ -233,7 +233,7 @@ def test_times_have_a_new_seed_each_unless_it_is_given(tmp_path: Path) -> None:
 
 def test_a_gate_measures_a_failing_row_again_before_it_fails(tmp_path: Path) -> None:
     """Expected: 7 after a second look, which the lines and the JSON tell. Broken: one look decides."""
-    words = ("--blocks", "8", "--seconds", "0.005", "local:-O2", "local:-O0", "cpu/hanoi")
+    words = ("--raw", "--blocks", "8", "--seconds", "0.005", "local:-O2", "local:-O0", "cpu/hanoi")
     done = kernometer(tmp_path, "ab", "--gate", "--json", *words, status=7)
     assert "The gate fails on cpu/hanoi: measured again, in 8 new blocks." in done.stderr
     assert "new blocks: ratio" in done.stderr
