@@ -118,6 +118,19 @@ def test_too_few_sessions_are_one_sentence_and_what_moved_most() -> None:
     assert not any(word in line for line in lines for word in ("undecided", "44871", "why"))
 
 
+@pytest.mark.parametrize(
+    ("method", "says"),
+    [("ab", "only one side had a quiet core"), ("path", "0 slower"), ("compare", "one session on a side")],
+)
+def test_what_cannot_be_decided_is_said_with_its_own_reason(method: str, says: str) -> None:
+    """Expected: `ab` asks for a quiet core, and counts have floors in the place of intervals. Broken: all three told to
+    measure in turn by `ab`, which one of them is."""
+    row = RowComparison("w/a", "w", Verdict.UNDECIDED, ratio=1.1, notes=("no quiet core for A",))
+    line = replace(COMPARISON, method=method, rows=(row,), differs=()).sentence
+    assert says in line
+    assert ("kernometer ab" in line) == (method == "compare")
+
+
 def test_no_word_is_cut_at_60_columns() -> None:
     """Expected: B's figure below A's and the interval below its ratio. Broken: `equival…`, `unde…`."""
     figure = figures(factory.result(runs=3, samples=12))["syscall/work-0"]

@@ -42,6 +42,12 @@ _PROBE = "probe "
 _BUILD = frozenset(_PROBE + fact for fact in BUILD)
 #: Characters of such a fact with its values; a longer one is named alone.
 SHORT = 60
+#: Why nothing can be decided, and what to do.
+NOT_QUIET = "as only one side had a quiet core; stop what else runs, and measure again"
+FEW_SESSIONS = (
+    "with one session on a side and fewer than three earlier ones of this host; "
+    "measure more sessions, or in turn (kernometer ab)"
+)
 
 #: Verdicts that say which side costs more.
 DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -193,7 +199,9 @@ class Comparison:
 
     @property
     def undecidable(self) -> bool:
-        """Whether no row has an interval, as there are too few sessions to decide anything."""
+        """Whether no row has an interval: by `compare` for want of sessions, by `ab` of a quiet core on both sides."""
+        if self.method == "path":
+            return False
         judged = [row for row in self.rows if row.ratio is not None]
         return bool(judged) and not any(row.exact or row.low is not None for row in judged)
 
@@ -210,10 +218,7 @@ class Comparison:
         """The first line of every comparison."""
         between = f"{self.b} against {self.a}" + (f", by different probes ({self.probes})" if self.probes else "")
         if self.undecidable:
-            return (
-                f"{between}: nothing can be decided with one session on a side and fewer than three "
-                "earlier ones of this host; measure more sessions, or in turn (kernometer ab)"
-            )
+            return f"{between}: nothing can be decided {NOT_QUIET if self.method == 'ab' else FEW_SESSIONS}"
         lacking = self.count(Verdict.NOT_THERE)
         return (
             f"{between}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "
