@@ -104,7 +104,7 @@ def test_a_matrix_measures_each_guest_and_judges_them(store: Store, tmp_path: Pa
     done = call(store, *MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.9", "--label", "k", "--report", str(report))
     assert done.exit_code == 0
     assert "qemu:linux-9.9 against qemu:linux-9.8: 1 slower" in done.output
-    assert "1.100" in done.output and "9.9 1.100 (+40 instr)" in done.output
+    assert "1.100" in done.output and "9.9 1.100: +40 instr" in done.output
     assert done.output.count("There are no event vectors") == 1
     assert [one.target for one in store.summaries(label="k")] == ["qemu:linux-9.9", "qemu:linux-9.8"]
     assert "1.100 slower" in report.read_text(encoding="utf-8")
