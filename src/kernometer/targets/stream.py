@@ -68,10 +68,11 @@ def running(
         except FileNotFoundError as error:
             raise MissingError(f"There is no {argv[0]}.", "Install it, or give its path.") from error
         except OSError as error:
-            raise refused(error) or TargetError(
+            unusable = TargetError(
                 f"{argv[0]} cannot be executed: {error.strerror}.",
                 "It must be a program of this machine, executable by you, in directories that you may enter.",
-            ) from error
+            )
+            raise (None if isinstance(error, PermissionError) else refused(error)) or unusable from error
         watch(process.pid)
         child = Child(process)
         try:
