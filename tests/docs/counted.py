@@ -30,8 +30,8 @@ COUNTED = {
     "fs/read@bufsize=1024,blocks=2000": (1_569, 447, 900, 958),
     "fs/create-delete@bytes=0": (15_056, 2_306, 4_011, 4_329),
 }
-#: Not counted anew: Linux 6.12 (6.12.117+deb12-amd64), which README compares; Linux 6.1 by the probe before 0.1.1, whose
-#: image is a little smaller.
+#: Not counted anew: Linux 6.12 (6.12.117+deb12-amd64), which README compares; Linux 6.1 by the probe before 0.1.1,
+#: whose image is a little smaller.
 OTHERS = {"proc/fork-exit": (177_513, 157_591), "fs/create-delete@bytes=0": (15_057,)}
 #: What is so near to a row's count and is not one is taken for an older one; farther off may be anything.
 NEAR = 0.3
