@@ -63,11 +63,11 @@ lint: setup-test ## style, types and static analysis; any finding is an error
 format: setup-test ## rewrites Python and C in the project's style
 	@scripts/lint --format
 
-lock: setup-test ## writes requirements/*.txt anew from pyproject.toml, with hashes
+lock: setup-test ## writes packaging/requirements/*.txt anew from pyproject.toml, with hashes
 	@scripts/lock
 
 clean: ## removes what was built; keeps .venv
-	@rm -rf build probe/build plugin/build trio/build trio/user/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build probe/build trio/build trio/user/build .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 distclean: clean ## removes .venv too
 	@rm -rf .venv

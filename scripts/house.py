@@ -75,14 +75,14 @@ def bare_settings(text: str) -> Iterator[str]:
 
 
 def bad_fragments(fragments: dict[str, str]) -> Iterator[str]:
-    """What is wrong with the files in news/ (name → text), except README.md."""
+    """What is wrong with the files in packaging/news/ (name → text), except README.md."""
     for name, text in sorted(fragments.items()):
         if not FRAGMENT.fullmatch(name):
-            yield f"news/{name}: not <issue or +words>.<{'|'.join(KINDS)}>.md"
+            yield f"packaging/news/{name}: not <issue or +words>.<{'|'.join(KINDS)}>.md"
         elif not re.fullmatch(r"[^\n]+\.\n", text):
-            yield f"news/{name}: not a sentence on one line that ends with a full stop"
+            yield f"packaging/news/{name}: not a sentence on one line that ends with a full stop"
         elif len(text) > LONGEST_FRAGMENT:
-            yield f"news/{name}: longer than {LONGEST_FRAGMENT} characters"
+            yield f"packaging/news/{name}: longer than {LONGEST_FRAGMENT} characters"
 
 
 def tracked(root: Path) -> list[str]:
@@ -106,7 +106,7 @@ def findings(root: Path) -> Iterator[str]:
             yield from bare_exceptions(name, text)
             yield from too_wide(name, text)
     yield from bare_settings((root / "pyproject.toml").read_text())
-    news = {Path(name).name: (root / name).read_text() for name in names if name.startswith("news/")}
+    news = {Path(name).name: (root / name).read_text() for name in names if name.startswith("packaging/news/")}
     news.pop("README.md", None)
     yield from bad_fragments(news)
 

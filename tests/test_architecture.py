@@ -15,6 +15,7 @@ import pytest
 
 from kernometer.results.model import Run
 from kernometer.targets import build
+from tests.checkout import names
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/kernometer"
@@ -203,6 +204,35 @@ def test_host_uses_the_standard_library_alone() -> None:
     for path in modules("host"):
         outside = {name.split(".")[0] for name in imports(path)} - set(sys.stdlib_module_names) - {"kernometer"}
         assert not outside, path
+
+
+# 5 -------------------------------------------------------------------------------------------------------------
+
+
+def written_in(*folders: str) -> list[Path]:
+    """The Python files of these folders of the checkout."""
+    return [ROOT / name for name in names() if name.startswith(folders) and name.endswith(".py")]
+
+
+@pytest.mark.parametrize(
+    ("folders", "never"),
+    [
+        (("src/", "scripts/", "trio/"), {"studies", "tests"}),
+        (("studies/",), {"tests", "scripts"}),
+    ],
+)
+def test_a_wing_imports_no_other_that_stands_on_it(folders: tuple[str, ...], never: set[str]) -> None:
+    """Expected: the tool knows no study, and a study uses the tool alone. Broken: a wing that cannot be left out."""
+    paths = written_in(*folders)
+    assert len(paths) > 5
+    for path in paths:
+        assert not {name.partition(".")[0] for name in imports(path)} & never, path
+
+
+def test_the_top_level_has_twelve_entries_that_a_person_opens() -> None:
+    """What programs look for there (`pyproject.toml`, `CITATION.cff`, hidden files) is none of them."""
+    entries = {name.partition("/")[0] for name in names()} - {"pyproject.toml", "CITATION.cff"}
+    assert len({name for name in entries if not name.startswith(".")}) <= 12
 
 
 # The probe -----------------------------------------------------------------------------------------------------

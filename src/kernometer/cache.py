@@ -30,7 +30,7 @@ def cache_folder() -> Path:
 
 
 def source_folder(name: str) -> Path:
-    """The files of `name` (probe, plugin, trio, docs): inside the installed package, or next to it in a checkout."""
+    """The files of `name` (probe, trio, docs): inside the installed package, or next to it in a checkout."""
     here = Path(__file__).resolve()
     for folder in (here.parent / f"_{name}", here.parents[2] / name):
         if folder.is_dir():

@@ -9,10 +9,10 @@ import pytest
 from tests.checkout import ROOT
 from tests.docs import counted
 
-#: Of the others in examples/sources test_sources.py knows more.
+#: Of the others in studies/sources test_sources.py knows more.
 PAGES = sorted(
     page.relative_to(ROOT).as_posix()
-    for of in ("*.md", "docs/**/*.md", "trio/*.md", "examples/*/README.md")
+    for of in ("*.md", "docs/**/*.md", "trio/*.md", "studies/*/README.md")
     for page in ROOT.glob(of)
     if page.name != "CHANGES.md"
 )

@@ -1,10 +1,10 @@
-"""Does docs/gallery.md say what the files of examples/ say?"""
+"""Does studies/README.md say what the files of studies/ say?"""
 
 from __future__ import annotations
 
 import pytest
 
-from scripts import gallery
+from studies import gallery
 from tests.checkout import ROOT
 
 
@@ -14,9 +14,9 @@ def test_the_page_is_what_the_script_writes() -> None:
 
 
 def test_every_study_is_on_the_page() -> None:
-    studies = {folder.name for folder in (ROOT / "examples").iterdir() if folder.is_dir()}
+    studies = {folder.name for folder in (ROOT / "studies").iterdir() if (folder / "README.md").is_file()}
     page = gallery.PAGE.read_text()
-    assert all(f"\n[examples/{name}](../examples/{name})\n" in page for name in studies)
+    assert all(f"\n[studies/{name}]({name})\n" in page for name in studies)
 
 
 def test_a_figure_that_is_not_there_is_an_error() -> None:

@@ -14,8 +14,8 @@ PAGES = sorted(
     [
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("news/README.md"),
-        *ROOT.glob("examples/sources/*.md"),
+        *ROOT.glob("packaging/news/README.md"),
+        *ROOT.glob("studies/sources/*.md"),
     ]
 )
 
@@ -29,7 +29,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_readme_names_the_packages_that_run_installs() -> None:
     """Expected: what `make run` may install is what the README says. Broken: a surprise on somebody's machine."""
-    system = (ROOT / "requirements/system.txt").read_text()
+    system = (ROOT / "packaging/requirements/system.txt").read_text()
     readme, install = ((ROOT / name).read_text() for name in ("README.md", "docs/install.md"))
     for group in ("run", "guests"):
         needed = re.findall(rf"^{group}\s*\|\s*(\S+)", system, flags=re.MULTILINE)
@@ -66,7 +66,7 @@ def test_every_target_of_the_makefile_is_in_make_help() -> None:
 
 
 def test_every_system_package_says_how_it_is_seen_and_what_for() -> None:
-    for line in (ROOT / "requirements/system.txt").read_text().splitlines():
+    for line in (ROOT / "packaging/requirements/system.txt").read_text().splitlines():
         if not line.startswith("#"):
             group, package, check, reason = (part.strip() for part in line.split("|"))
             assert group in ("run", "guests", "test", "wish")

@@ -1,4 +1,4 @@
-"""Do the pages of examples/sources print what their commands find in the stored sessions?"""
+"""Do the pages of studies/sources print what their commands find in the stored sessions?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.checkout import ROOT
 from tests.docs.pages import blocks
 from tests.docs.test_commands import copy_of_checkout, environment, run
 
-PAGES = sorted(page for page in (ROOT / "examples/sources").glob("*.md") if page.stem != "README")
+PAGES = sorted(page for page in (ROOT / "studies/sources").glob("*.md") if page.stem != "README")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -5,7 +5,7 @@ usage: PYTHONPATH=.:trio/tools .venv/bin/python -m tests.faults.powercuts [STRUC
 
 The worker's writes to a virtio disk are recorded once a seed; each cut is made of a recording, and judged from the
 outside. Some disks are used again by the guest. Prints the tables; --write puts them into
-examples/reliability/power-cuts.md. A Linux guest (linux-6.1) with its own MINIX FS can stand beside Trio's structures.
+studies/reliability/power-cuts.md. A Linux guest (linux-6.1) with its own MINIX FS can stand beside Trio's structures.
 Exit status 1: with one of Trio's, something was lost, wrong or damaged.
 """
 
@@ -26,14 +26,14 @@ from kernometer.faults.cuts import MODES, cut, drawn
 from kernometer.faults.minixfs import Image
 from kernometer.guests import trio
 from kernometer.stats.shares import wilson
-from scripts.section import commit, here, written
+from studies.section import commit, here, written
 from tests.faults.disks import Disk, may_be_unread, sectors, used_again
 from tests.faults.recording import Recording, record
 from tests.trio.boot import Kernel
 from tests.trio.minixfs import make
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "examples/reliability/power-cuts.md"
+PAGE = ROOT / "studies/reliability/power-cuts.md"
 CUTS, RECORDINGS, BOOTS, SECTORS, SEED = 1000, 20, 20, 40, 1
 OPERATIONS = 300
 #: So many sentences of a structure are shown, each so long.

@@ -31,7 +31,7 @@ PLACES = (
     Place("virtio_blk", "virtio_blk:virtio_queue_rq", 7),
     Place("ext4", "ext4:ext4_rename2", 2),
 )
-SOURCE = (Path(__file__).parents[2] / "faults/linux/km_fault.c").read_text()
+SOURCE = (Path(__file__).parents[2] / "src/kernometer/faults/guest/linux/km_fault.c").read_text()
 
 
 def test_the_same_seed_draws_the_same_faults_and_another_one_others() -> None:

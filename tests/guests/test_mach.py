@@ -251,11 +251,12 @@ def test_a_wrong_answer_is_a_failure_and_no_figure(
 ) -> None:
     """Expected: the row's error, with the words of its check. Broken: what does not happen is cheap."""
     file, right, wrong, said = WRONG[row]
-    sources = Path(shutil.copytree(source_folder("mach"), tmp_path / "mach"))
+    copy = Path(shutil.copytree(source_folder("probe"), tmp_path / "probe", ignore=shutil.ignore_patterns("build")))
+    sources = copy / "mach"
     text = (sources / file).read_text()
     assert text.count(right) == 1
     (sources / file).write_text(text.replace(right, wrong))
-    monkeypatch.setattr(mach, "source_folder", lambda name: sources if name == "mach" else source_folder(name))
+    monkeypatch.setattr(mach, "source_folder", lambda name: copy if name == "probe" else source_folder(name))
     records = [json.loads(line) for line in boot(gnumach, row)]
     assert [said in one["text"] for one in records if one["type"] == "error"] == [True]
     assert not [one for one in records if one["type"] == "run"]

@@ -12,6 +12,7 @@ import pytest
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests import elf, events, plugin
 from kernometer.guests.qemu import Boot, Machine, QemuVersion, argv, detect
+from tests.checkout import ROOT
 
 HERE = Path(__file__).parent
 UNIT = HERE / "units" / "classify.c"
@@ -231,7 +232,7 @@ def test_a_qemu_without_plugins_is_said_to_be_too_old() -> None:
 @pytest.mark.parametrize("api", [1, 2, 3, 4])
 def test_it_compiles_without_a_warning_for_every_interface(api: int, kind: str, compiler: str, tmp_path: Path) -> None:
     """Expected: silence. Broken: an interface's functions are declared differently in two branches."""
-    source = Path(__file__).parents[2] / "plugin" / f"{kind}.c"
+    source = ROOT / "src/kernometer/guests/plugins" / f"{kind}.c"
     words = [*plugin.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
     done = subprocess.run([compiler, *words, str(source)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""scripts/agreement.py and scripts/deciders.py: how experiments are cut and counted, on answers that were made up."""
+"""studies/agreement.py and studies/deciders.py: how experiments are cut and counted, on answers that were made up."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kernometer.results.model import Result
-from scripts import agreement, deciders
-from scripts.peers import reading
+from studies import agreement, deciders
+from studies.peers import reading
 from tests.stats.simulate import ROW, result, run, session
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from kernometer.results.model import AnyRecord, End, Failure, Run
 from kernometer.results.store import read_file
-from scripts import cost
-from scripts.section import written
+from studies import cost
+from studies.section import written
 from tests.results import make
 
 ROWS = ("mem/touch@pages=1", "mem/touch@pages=4", "syscall/getppid")
@@ -56,7 +56,7 @@ def test_tables_name_the_time_the_slowest_and_what_bounds_them(tmp_path: Path) -
 
 
 def test_the_page_has_a_place_for_them() -> None:
-    page = written(cost.PAGE.read_text(), "scripts/cost.py", "| new |")
+    page = written(cost.PAGE.read_text(), "studies/cost.py", "| new |")
     assert page.count("| new |") == 1
 
 

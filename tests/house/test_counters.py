@@ -1,4 +1,4 @@
-"""scripts/counters.py, on results that were made up: nobody has had a machine with counters yet."""
+"""studies/counters.py, on results that were made up: nobody has had a machine with counters yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernometer.results.model import AnyRecord, Counting, Run
-from scripts.counters import main
+from studies.counters import main
 from tests.results import make
 
 ROW = "syscall/getppid"

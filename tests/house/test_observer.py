@@ -1,4 +1,4 @@
-"""scripts/observer.py: what each part of measuring changes, on judgements that were made up and on this machine."""
+"""studies/observer.py: what each part of measuring changes, on judgements that were made up and on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from kernometer.errors import Status
 from kernometer.targets import build
-from scripts import observer
+from studies import observer
 
 WORDS = ("--blocks", "2", "--seconds", "0.01", "syscall/getppid@")
 BUILDS = {"the meter": "-DM", observer.COUNTERS: "-DC", "verification": "-DV"}

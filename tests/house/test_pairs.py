@@ -1,10 +1,10 @@
-"""scripts/pairs.py, on findings that were made up."""
+"""studies/pairs.py, on findings that were made up."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from scripts.pairs import judge
+from studies.pairs import judge
 
 PAIR: dict[str, Any] = {"must": ["one in B | two in B", "three in A"], "true": ["four in A"], "false": ["seven in B"]}
 

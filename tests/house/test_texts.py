@@ -28,7 +28,7 @@ def committed() -> Iterator[tuple[str, str]]:
 def test_lock_files_name_no_index() -> None:
     """Expected: names, versions, hashes. Broken: an address, which is the user's own setting."""
     for name in ("run", "dev", "oldest"):
-        text = (ROOT / f"requirements/{name}.txt").read_text()
+        text = (ROOT / f"packaging/requirements/{name}.txt").read_text()
         for line in text.splitlines()[1:]:
             assert re.fullmatch(r"[a-z0-9.-]+==\S+( ; [^:/@]+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
         assert "://" not in text

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from kernometer.results.store import Store
+from tests.checkout import ROOT
 
 from .real import judged
 
@@ -77,7 +78,7 @@ def test_busy_loop_of_counted_length_is_found_with_its_size(tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def seccomp(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("seccomp") / "seccomp"
-    source = Path(__file__).with_name("seccomp.c")
+    source = ROOT / "studies/seccomp.c"
     subprocess.run(["cc", "-O2", "-o", program, source], check=True, timeout=120)
     return program
 

@@ -19,7 +19,7 @@ from tests.checkout import ROOT, copy_to
 from tests.consoles import debian
 from tests.packaging.test_wheel import run
 
-FILE = ROOT / "Containerfile"
+FILE = ROOT / "packaging/Containerfile"
 #: Where the image keeps the certificates that this machine trusts: pip may reach its index by a proxy.
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 ADDED = "/usr/local/share/ca-certificates/machine.crt"
@@ -83,7 +83,9 @@ def test_an_ordinary_user_measures_in_the_image(buildah: Build, tmp_path: Path) 
     for name in BAIT:
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text("bait")
-    buildah("bud", "--pull-never", "--tag", "kernometer", "--file", str(checkout / "Containerfile"), str(checkout))
+    buildah(
+        "bud", "--pull-never", "--tag", "kernometer", "--file", str(checkout / "packaging/Containerfile"), str(checkout)
+    )
     image = buildah("from", "--pull-never", "localhost/kernometer")
 
     def kernometer(*words: str) -> str:

@@ -32,7 +32,7 @@ TOOLS = (
     ),
 )
 #: The programs that set-up looks for.
-NEEDED = re.findall(r"\| command (\S+)", (ROOT / "requirements/system.txt").read_text())
+NEEDED = re.findall(r"\| command (\S+)", (ROOT / "packaging/requirements/system.txt").read_text())
 
 
 class System:
@@ -46,7 +46,7 @@ class System:
             found = shutil.which(name)
             assert found, name
             (self.programs / name).symlink_to(found)
-        for name in ("scripts", "requirements"):
+        for name in ("scripts", "packaging/requirements"):
             shutil.copytree(ROOT / name, self.checkout / name)
         (self.checkout / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
         script = self.checkout / "scripts/setup"
@@ -155,7 +155,7 @@ def test_nothing_is_done_twice(system: System) -> None:
     assert first.returncode == 0, first.stderr
     assert "setup: ready" in first.stdout
     assert system.calls.count("venv\n") == 1
-    assert "--require-hashes --only-binary :all: --requirement requirements/run.txt" in system.calls
+    assert "--require-hashes --only-binary :all: --requirement packaging/requirements/run.txt" in system.calls
     before = system.calls
     second = system.setup()
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
@@ -166,11 +166,11 @@ def test_a_changed_lock_file_is_installed(system: System) -> None:
     system.add_all_but_python()
     system.add_python()
     assert system.setup().returncode == 0
-    lock = system.checkout / "requirements/run.txt"
+    lock = system.checkout / "packaging/requirements/run.txt"
     lock.write_text(lock.read_text() + "# newer\n")
     before = system.calls
     assert "ready" in system.setup().stdout
-    assert "requirements/run.txt" in system.calls.removeprefix(before)
+    assert "packaging/requirements/run.txt" in system.calls.removeprefix(before)
     assert system.calls.count("venv\n") == 1
 
 
@@ -178,7 +178,7 @@ def test_what_the_tests_need_serves_measuring_too(system: System) -> None:
     """Expected: after `make test`, `make run` installs nothing."""
     system.add_all_but_python()
     system.add_python()
-    (system.checkout / "requirements/system.txt").write_text("run | gcc | command cc | x\n")
+    (system.checkout / "packaging/requirements/system.txt").write_text("run | gcc | command cc | x\n")
     assert "ready" in system.setup("test").stdout
     before = system.calls
     assert system.setup("run").stdout == ""
@@ -194,13 +194,13 @@ def test_a_set_up_that_was_broken_off_is_taken_up_again(system: System) -> None:
         stamp.unlink()
     before = system.calls
     assert "ready" in system.setup().stdout
-    assert "requirements/run.txt" in system.calls.removeprefix(before)
+    assert "packaging/requirements/run.txt" in system.calls.removeprefix(before)
 
 
 def test_the_first_set_has_all_that_decides_which_probe_is_built() -> None:
     """Expected: the compiler that comes first, and the one without it, before anything is measured. Broken: musl comes
     with what guests need, and this machine's second session has another libc than its first."""
-    needed = (ROOT / "requirements/system.txt").read_text()
+    needed = (ROOT / "packaging/requirements/system.txt").read_text()
     assert {build.MUSL, build.COMPILERS[0]} <= set(re.findall(r"(?m)^run .*\| command (\S+)", needed))
 
 
@@ -308,7 +308,7 @@ def test_a_wish_that_stays_open_does_not_stop_an_ordinary_user(system: System) -
     system.add_python()
     system.add_apt()
     (system.programs / "chromium").unlink()
-    requirements = system.checkout / "requirements/system.txt"
+    requirements = system.checkout / "packaging/requirements/system.txt"
     requirements.write_text("".join(line for line in requirements.open() if "fonts" not in line))
     done = system.setup("test", root=False)
     lists = any(Path("/var/lib/apt/lists").glob("*_Packages*"))

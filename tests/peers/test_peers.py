@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from scripts.peers import __main__ as peers
-from scripts.peers import reading
-from scripts.peers.measuring import Absent, Agreement, agreement, measure
-from scripts.peers.pairs import PAIRS, Pair, causes, witness
-from scripts.peers.reading import MIB, Reading, ReadingError
-from scripts.section import AGREEMENT, written
+from studies.peers import __main__ as peers
+from studies.peers import reading
+from studies.peers.measuring import Absent, Agreement, agreement, measure
+from studies.peers.pairs import PAIRS, Pair, causes, witness
+from studies.peers.reading import MIB, Reading, ReadingError
+from studies.section import AGREEMENT, written
 
 OUTPUTS = Path(__file__).parent / "outputs"
 #: What the tools printed here, the reading, and the nanoseconds that it should find.
@@ -65,7 +65,7 @@ def test_a_rate_of_nothing_is_an_error() -> None:
 
 def test_every_pair_says_what_it_is() -> None:
     """Expected: words for both columns, packages that setup installs, and one pair a row and command."""
-    needed = (Path(__file__).parents[2] / "requirements" / "system.txt").read_text()
+    needed = (Path(__file__).parents[2] / "packaging/requirements" / "system.txt").read_text()
     assert len({(pair.rows, pair.theirs) for pair in PAIRS}) == len(PAIRS) >= 12
     for pair in PAIRS:
         assert pair.one and pair.why
@@ -102,14 +102,14 @@ def test_a_program_that_fails_has_no_figure(tmp_path: Path) -> None:
 
 def test_the_page_takes_the_table_between_its_markers() -> None:
     for script in (
-        "scripts/peers", "scripts/peers --witness", "scripts/peers --causes", "scripts/observer", "scripts/agreement",
-        "scripts/deciders",
+        "studies/peers", "studies/peers --witness", "studies/peers --causes", "studies/observer", "studies/agreement",
+        "studies/deciders",
     ):  # fmt: skip  # a list of names
         page = written(AGREEMENT.read_text(), script, "| new |")
         assert page.count("| new |") == 1
         assert written(page, script, "| newer |").count("| new |") == 0
     with pytest.raises(ValueError, match="no place"):
-        written("no markers", "scripts/peers", "")
+        written("no markers", "studies/peers", "")
 
 
 @pytest.mark.parametrize("tool", ["perf", "dd"])

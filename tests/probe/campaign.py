@@ -4,7 +4,7 @@ usage: make campaign-probe [WORDS="--write …"]
        .venv/bin/python -m tests.probe.campaign [--faults N] [--minutes N] [--seed N] [--jobs N] [--write]
 
 Every call of the probe has another seed; one in four batches of calls has faults in the driver too. Prints what became
-of the rows; --write puts it into examples/reliability/README.md. Exit status 1: a wrong figure, a row that hung, or a
+of the rows; --write puts it into studies/reliability/README.md. Exit status 1: a wrong figure, a row that hung, or a
 process, file or queue that was left behind.
 """
 
@@ -24,11 +24,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.guests import trio
-from scripts.section import commit, here, written
+from studies.section import commit, here, written
 from tests.probe.faulty import Call, Reference, Verdict, build, calls_in, judge
 from tests.trio.boot import Kernel, boot, initramfs
 
-PAGE = Path(__file__).parents[2] / "examples/reliability/README.md"
+PAGE = Path(__file__).parents[2] / "studies/reliability/README.md"
 FAULTS, SEED = 1_000_000, 1
 #: Of one batch; a call has a limit of its own (repeat.c).
 BATCH_SECONDS = 3600.0

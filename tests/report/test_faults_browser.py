@@ -13,7 +13,7 @@ from tests.report.test_browser import browser, no_violations, pytestmark, visit
 
 __all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
 
-CAMPAIGN = Path(__file__).parents[2] / "examples/reliability/trio.ndjson"
+CAMPAIGN = Path(__file__).parents[2] / "studies/reliability/trio.ndjson"
 
 
 @pytest.fixture(scope="module")

@@ -160,7 +160,7 @@ def test_heads_break_after_separators_and_fit() -> None:
     assert lines("6.1+mitigations=off", 8, 4) == ["6.1+", "mitigati", "ons=off"]
     assert lines("6.12", 7, 4) == ["6.12"]
     assert lines("x" * 40, 7, 3) == ["x" * 7, "x" * 6 + "…", "x" * 5]
-    ends = [lines(f"taskset -c 1 examples/uml-and-gvisor/{name}", 7, 4)[-1] for name in ("uml", "gvisor")]
+    ends = [lines(f"taskset -c 1 studies/uml-and-gvisor/{name}", 7, 4)[-1] for name in ("uml", "gvisor")]
     assert ends == ["uml", "gvisor"]
     assert lines("", 7, 3) == [""]
 

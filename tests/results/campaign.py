@@ -4,7 +4,7 @@ usage: make campaign-reader [WORDS="--write …"]
        .venv/bin/python -m tests.results.campaign [--inputs N] [--minutes N] [--seed N] [--jobs N] [--write]
 
 Each process has a bounded memory. Prints what became of the inputs, by what was done to them; --write puts it into
-examples/reliability/README.md. Exit status 1: something came out that is not documented.
+studies/reliability/README.md. Exit status 1: something came out that is not documented.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts.section import commit, here, written
+from studies.section import commit, here, written
 from tests.results.fuzzing import CHUNK, MORE_BYTES, Found, campaign
 
-PAGE = Path(__file__).parents[2] / "examples/reliability/README.md"
+PAGE = Path(__file__).parents[2] / "studies/reliability/README.md"
 INPUTS, SEED = 10_000_000, 1
 #: Inputs between two words on the standard error.
 SAY_EVERY = 500_000

@@ -41,9 +41,9 @@ MOST_SESSIONS = 6
 #: Of another suite's output.
 MOST_LINES = 60
 _STORES = (
-    "examples/sources/store.tar.xz",
-    "examples/debian-kernels/store.tar.xz",
-    "examples/full-profile/paths.tar.gz",
+    "studies/sources/store.tar.xz",
+    "studies/debian-kernels/store.tar.xz",
+    "studies/full-profile/paths.tar.gz",
 )
 
 #: Records that the stores lack, or whose parts must agree.
@@ -106,7 +106,7 @@ def ours() -> tuple[Lines, ...]:
     """One made up of every kind of record, real sessions, published tables."""
     records = make.records(id="20261121T073012Z-1f3a9c1f3a9c")
     made = make.data([*records[:-1], *MORE_KINDS, records[-1]]).splitlines()
-    papers = [path.read_bytes().splitlines() for path in sorted((ROOT / "published").glob("*.ndjson"))[:2]]
+    papers = [path.read_bytes().splitlines() for path in sorted(published.FOLDER.glob("*.ndjson"))[:2]]
     tables = [paper[:8] + paper[-4:] for paper in papers]
     return (made, *(_of_store(ROOT / name) for name in _STORES), *tables)
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow(minutes=0.8)
 def test_every_command_answers_in_a_store_of_a_hundred_thousand_samples(tmp_path: Path) -> None:
     """Expected: a time and a memory in each cell, no dash. Broken: a command that fails, or takes over 1 GiB."""
-    words = ("-m", "scripts.stores", "--results", "100", "--keep", str(tmp_path))
+    words = ("-m", "studies.stores", "--results", "100", "--keep", str(tmp_path))
     done = subprocess.run((sys.executable, *words), cwd=ROOT, capture_output=True, text=True, timeout=900, check=True)
     head, _, row = done.stdout.splitlines()[-3:]
     samples, results, *cells = (cell.strip() for cell in row.strip("|").split("|"))

@@ -55,8 +55,8 @@ def test_the_five_sources_and_minix_are_there() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_line_is_of_the_format_and_belongs_to_the_paper(name: str) -> None:
     """Expected: the schema takes each line, its system and unit are declared, its number is what was printed."""
-    validator = jsonschema.Draft202012Validator(json.loads((ROOT / "schema" / schema.NAME).read_text()))
-    for line in (ROOT / f"published/{name}.ndjson").read_text().splitlines():
+    validator = jsonschema.Draft202012Validator(schema.schema())
+    for line in (published.FOLDER / f"{name}.ndjson").read_text().splitlines():
         validator.validate(json.loads(line))
     found = paper(name)
     systems = {one.system for one in found.paper.systems}
@@ -236,7 +236,7 @@ def test_a_damaged_table_is_refused_whole(lines: list[bytes]) -> None:
     """Expected: it is ours, so a bad line is an error. Broken: a figure less, and nobody sees it."""
     with pytest.raises(ResultError):
         published.parse(lines)
-    good = (ROOT / "published/miao-2011.ndjson").read_bytes().splitlines()
+    good = (published.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()
     with pytest.raises(ResultError, match="Line 101"):
         published.parse([*good[:100], b"{", *good[100:]])
 
@@ -246,13 +246,13 @@ def test_who_needs_samples_refuses_a_published_table(tmp_path: Path) -> None:
         Store(tmp_path).load_set("published/miao-2011:linux")
     with pytest.raises(ResultError, match="published/miao-2011"):
         try:
-            read_file(ROOT / "published/miao-2011.ndjson")
+            read_file(published.FOLDER / "miao-2011.ndjson")
         except ResultError as error:
             raise ResultError(error.text + error.next_step) from error
 
 
 def test_a_published_line_in_a_session_is_damage_and_the_rest_is_kept() -> None:
-    line = (ROOT / "published/miao-2011.ndjson").read_bytes().splitlines()[1]
+    line = (published.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()[1]
     records = make.lines(make.records())
     result = parse([b"\n".join([records[0], line, *records[1:]])])
     assert len(result.runs) == 3

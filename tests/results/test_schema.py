@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.results import make
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "format.md").read_text()
-PUBLISHED = json.loads((ROOT / "schema" / schema.NAME).read_text())
+PUBLISHED = json.loads(schema.text())
 VALIDATOR = jsonschema.Draft202012Validator(PUBLISHED)
 
 
@@ -36,9 +37,11 @@ def errors(line: bytes) -> list[str]:
     return found
 
 
-def test_the_published_schema_is_the_models() -> None:
-    """Broken: the model was changed. Then: python -m kernometer.results.schema > schema/result-1.schema.json"""
-    assert (ROOT / "schema" / schema.NAME).read_text() == schema.text()
+def test_the_command_prints_the_schema() -> None:
+    """Expected: a JSON schema, as docs/format.md says. Broken: what others check their files with."""
+    words = (sys.executable, "-m", "kernometer.results.schema")
+    printed = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert json.loads(printed) == PUBLISHED
     jsonschema.Draft202012Validator.check_schema(PUBLISHED)
 
 

@@ -96,7 +96,7 @@ def test_the_interval_holds_the_share_of_all_operations() -> None:
 
 
 def test_what_griffiths_and_makaroff_printed_is_nearly_all_the_machines() -> None:
-    """examples/sources/griffiths-2006.md, from their file: every end of the ranges, table 3 of either system."""
+    """studies/sources/griffiths-2006.md, from their file: every end of the ranges, table 3 of either system."""
     publication = load(f"{PREFIX}griffiths-2006").publication
     latency = {one.system: (one.low, one.high) for one in publication.figures if one.table == "table 3"}
     athlon, powerpc = (

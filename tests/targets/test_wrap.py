@@ -1,4 +1,4 @@
-"""`wrap:` with two real kernels: the wrappers of examples/uml-and-gvisor/, by themselves and as targets."""
+"""`wrap:` with two real kernels: the wrappers of studies/uml-and-gvisor/, by themselves and as targets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.local import LocalTarget, from_spec
 
-FOLDER = Path(__file__).parents[2] / "examples" / "uml-and-gvisor"
+FOLDER = Path(__file__).parents[2] / "studies" / "uml-and-gvisor"
 WRAPPERS = ("uml", "gvisor")
 PACKAGE = {"uml": "user-mode-linux", "gvisor": "runsc"}
 VARIABLE = {"uml": "UML", "gvisor": "RUNSC"}

@@ -27,7 +27,7 @@ from pathlib import Path
 from kernometer.cache import source_folder
 from kernometer.errors import KernometerError
 from kernometer.guests import trio
-from scripts.section import commit, here, written
+from studies.section import commit, here, written
 from tests.trio import fuzzing, hostile_campaign, hostility
 from tests.trio.boot import Kernel
 from tests.trio.fuzzing import Report, findings

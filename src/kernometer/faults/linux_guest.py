@@ -18,11 +18,12 @@ from typing import Any
 
 import msgspec
 
-from kernometer.cache import sha256, source_folder
+from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, files_in, module_words
+from kernometer.faults.worker import SOURCES
 from kernometer.guests import disks, drivers, headers, initramfs, programs, qemu
 from kernometer.guests.emulator import end_of, talking
 from kernometer.guests.suites import Say
@@ -57,7 +58,7 @@ _PANIC = re.compile(rb"Kernel panic - not syncing")
 
 def sources() -> str:
     """A digest of the module and the script."""
-    folder = source_folder("faults") / "linux"
+    folder = SOURCES / "linux"
     return sha256(b"\0".join((folder / name).read_bytes() for name in ("km_fault.c", "run.sh")))
 
 
@@ -131,7 +132,7 @@ class Linux:
 
     def _files(self) -> dict[str, bytes]:
         """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
-        folder = source_folder("faults") / "linux"
+        folder = SOURCES / "linux"
         guest = self.target.guest
         built = headers.modules(guest, folder / "km_fault.c", _VIRTIO, self.say)
         given = disks.provide(guest, ("minix",), self.target.variant.command_line(guest.manifest.command_line))

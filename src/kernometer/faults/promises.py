@@ -1,4 +1,4 @@
-"""What the worker's events promise, and whether a disk keeps it; pure. The head of `faults/worker.c` defines both."""
+"""What the worker's events promise, and whether a disk keeps it; pure. The head of `guest/worker.c` defines both."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from kernometer.cache import compiled, sha256, source_folder
+from kernometer.cache import compiled, sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated, kinds, linked, worker
 from kernometer.faults.draw import Fault
@@ -142,7 +142,7 @@ class TrioGuest:
             return self._run(folder, fault)
 
     def _files(self) -> dict[str, bytes]:
-        folder = source_folder("faults") / "trio"
+        folder = worker.SOURCES / "trio"
         given = disks.provide(self.target.guest, ("minix",), self.target.guest.manifest.command_line)
         if not given.files:
             raise MissingError(" ".join(given.arguments))

@@ -1,4 +1,4 @@
-"""The worker (`faults/worker.c`): how it is compiled, and the content of its files, version by version.
+"""The worker (`guest/worker.c`): how it is compiled, and the content of its files, version by version.
 
 The head of its source says what its events mean. The rules of the content are here once more on purpose: whoever
 judges what the worker has written must not ask it.
@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from kernometer.cache import compiled, source_folder
+from kernometer.cache import compiled
 from kernometer.guests import programs
 
 LARGEST = 65536
 #: So many changes of a file are without a "kept" at most.
 MOST_LOOSE = 16
+#: The C that runs in a guest.
+SOURCES = Path(__file__).parent / "guest"
 _WORD = 2**64 - 1
 #: A version is made from the one before it: so many at a time, or the recursion would be too deep.
 _STEP = 100
@@ -24,10 +26,9 @@ _STEP = 100
 
 def program(flags: Sequence[str] = ()) -> Path:
     """The static program, for this host and its guests. Raises MissingError without a compiler, BuildError."""
-    folder = source_folder("faults")
-    parts = [folder / name for name in ("worker_events.c", "worker_files.c")]
+    parts = [SOURCES / name for name in ("worker_events.c", "worker_files.c")]
     command = (*programs.static_compiler(), "-std=gnu99", *flags, *map(str, parts))
-    return compiled("worker", command, (folder / "worker.c", *parts, folder / "worker.h"))
+    return compiled("worker", command, (SOURCES / "worker.c", *parts, SOURCES / "worker.h"))
 
 
 def content(seed: int, file: int, version: int) -> bytes:

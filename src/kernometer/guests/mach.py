@@ -1,6 +1,6 @@
 """GNU Mach as a guest: Debian's kernel, and as its boot task a program of ours that measures unit costs.
 
-Nothing runs on it here but that program, `mach/`: no Hurd, no C library. Names, numbers and plans of its units are
+Nothing runs on it here but that program, `probe/mach`: no Hurd, no C library. Names, numbers and plans of its units are
 those of `probe-trio`, whose list becomes part of it: its figures and Trio's are rows of one registry.
 """
 
@@ -80,7 +80,7 @@ def _image(package: Path) -> bytes:
 def probe() -> Path:
     """The boot task, from the cache if it and the registry are unchanged. Raises MissingError or BuildError."""
     programs.need("GNU Mach's boot task is built here", "gcc")
-    sources, engine = source_folder("mach"), source_folder("probe")
+    sources, engine = source_folder("probe") / "mach", source_folder("probe")
     units = sorted(sources.glob("*.c"))
     parts = (*units, *sorted(sources.glob("*.h")), engine / "marker.c", *sorted(engine.glob("*.h")))
     listing = _listing()

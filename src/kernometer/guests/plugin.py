@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from kernometer.cache import compiled, source_folder
+from kernometer.cache import compiled
 from kernometer.errors import KernometerError, MissingError
 from kernometer.guests.qemu import QemuVersion
 
@@ -40,7 +40,7 @@ def build(version: QemuVersion, kind: Kind) -> Path:
 
     Raises MissingError without a compiler, BuildError with the compiler's messages.
     """
-    folder = source_folder("plugin")
+    folder = Path(__file__).parent / "plugins"
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
     sources = (folder / f"{kind}.c", *(folder / name for name in ("decode.h", "processors.h", "qemu_api.h")))

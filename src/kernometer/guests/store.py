@@ -31,7 +31,7 @@ SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build 
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
-MACH = "@probe-mach"  #: the same: the program of mach/, which measures unit costs as GNU Mach's boot task
+MACH = "@probe-mach"  #: the same: the program of probe/mach, which measures unit costs as GNU Mach's boot task
 LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
 #: The manifest's digests of files.

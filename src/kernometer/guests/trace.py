@@ -1,7 +1,7 @@
 """Reads what the plugin `profile` recorded: the instructions of one execution of a region, in order. Pure.
 
-The form is that of plugin/profile.c. QEMU writes the file, but a guest decides what it contains: every size and index
-is checked.
+The form is that of plugins/profile.c. QEMU writes the file, but a guest decides what it contains: every size and
+index is checked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugin/profile.c.
+#: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugins/profile.c.
 MAX_FILE = 512 << 20
 _HEAD = struct.Struct("<8s6Q")
 _MAGIC = b"KMTRACE\0"
@@ -26,7 +26,7 @@ _AGAIN = "Run it again."
 
 
 class Flow(IntEnum):
-    """What an instruction does to the flow of control: `enum flow` of plugin/profile.c."""
+    """What an instruction does to the flow of control: `enum flow` of plugins/profile.c."""
 
     PLAIN = 0
     CALL = 1

@@ -15,10 +15,9 @@ from typing import Any
 
 import msgspec
 
-from kernometer.cache import source_folder
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, LARGEST, NAME_CHARACTERS, Paper, Publication, Published, Scale, System
-from kernometer.results.published import told_apart
+from kernometer.results.published import FOLDER, told_apart
 from kernometer.results.suites import documents, lmbench, perf_bench, unixbench
 from kernometer.results.suites.output import Figure, Output, number
 from kernometer.results.writer import new_session_id
@@ -62,7 +61,7 @@ def publications(data: bytes, name: str, label: str = "", command: str = "") -> 
 
 @cache
 def _suites() -> dict[str, Any]:
-    return tomllib.loads((source_folder("published") / "suites.toml").read_text("utf-8"))
+    return tomllib.loads((FOLDER / "suites.toml").read_text("utf-8"))
 
 
 def _publication(run: Output, name: str, label: str, rules: Mapping[str, Any]) -> Publication:

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kernometer.cache import source_folder
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, NAME_CHARACTERS, Paper, Publication, Published, Stated
 from kernometer.results.reader import DEFAULT, DamagedError, parse_record
 from kernometer.text import printable
 
 ALL = "published"
+FOLDER = Path(__file__).parents[1] / "published"
 PREFIX = ALL + "/"
 _SUFFIX = ".ndjson"
 _HEAD = b'{"type":"paper"'
@@ -43,7 +43,7 @@ def is_published(name: str) -> bool:
 
 def names() -> list[str]:
     """The names of all papers."""
-    folder = source_folder(ALL)
+    folder = FOLDER
     return sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
 
 
@@ -59,7 +59,7 @@ def load(name: str) -> Column:
             f"There is no published table {printable(paper, 80)!r}.",
             f"Did you mean {PREFIX}{close[0]}?" if close else f"They are {', '.join(known)}.",
         )
-    file = source_folder(ALL) / (paper + _SUFFIX)
+    file = FOLDER / (paper + _SUFFIX)
     try:
         publication = parse(file.read_bytes().splitlines())
     except OSError as error:

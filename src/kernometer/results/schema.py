@@ -1,7 +1,4 @@
-"""The published JSON schema of one line of a result file, made from the model.
-
-`python -m kernometer.results.schema > schema/result-1.schema.json` publishes it; a test compares them.
-"""
+"""The JSON schema of one line of a result file, by the model: `python -m kernometer.results.schema` prints it."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ from typing import Any
 import msgspec
 
 from kernometer.results.model import FORMAT, AnyRecord
-
-NAME = f"result-{FORMAT}.schema.json"
 
 
 def schema() -> dict[str, Any]:

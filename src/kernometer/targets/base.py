@@ -36,8 +36,8 @@ class Deadline:
 #: A target without output for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
 SILENCE_SECONDS = 300.0
 
-#: The measuring programs: the probe, or its engine with units of kernels (trio/user/probe-trio; on GNU Mach mach/ is in
-#: its place, and has its list). Each has a registry.
+#: The measuring programs: the probe, or its engine with units of kernels (trio/user/probe-trio; on GNU Mach probe/mach
+#: is in its place, and has its list). Each has a registry.
 Program = Literal["probe", "probe-trio"]
 
 

@@ -46,7 +46,7 @@ def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None
 
 
 def recorded(row: Row, profiled: Profiled) -> str:
-    """The plugin's arguments: see plugin/profile.c."""
+    """The plugin's arguments: see guests/plugins/profile.c."""
     return f"region={row.region},execution={'all' if profiled == 'totals' else row.iteration.number}"
 
 

@@ -1,0 +1,375 @@
+"""studies/README.md: each study, its question and its answer, with figures taken from the study's own files.
+
+usage: .venv/bin/python -m studies.gallery          writes the page
+
+A figure that is not found where it is looked for is an error, not a hole. A test holds the page against this script.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "studies"
+PAGE = STUDIES / "README.md"
+#: Rows of the heat maps that the page shows.
+ROWS = {
+    "syscall/getppid": "null call",
+    "syscall/stat": "stat",
+    "ctx/pipe-pair@same-cpu": "pipe, there and back",
+    "proc/fork-exit": "fork, exit, wait",
+    "mem/fault-cow": "copy-on-write fault",
+    "sig/catch": "signal caught",
+    "fs/rename": "rename",
+}
+FAMILIES = {"syscall": "system calls", "ctx": "context switches", "proc": "processes", "fs": "files"}
+HEAD = """\
+# Results
+
+What has been asked with Kernometer so far: one part a study, with the command that makes it again; each links to its
+directory here, which has all figures, and says what the study does not show. They were made on
+different days, with different revisions of the probe: divide no figure of one study by a figure of another.
+`python -m studies.gallery` writes this page, and takes every figure from there.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One part of the page."""
+
+    folder: str
+    title: str
+    question: str
+    answer: str
+    shown: Sequence[str]  #: lines: a table, or a picture
+    command: str
+
+
+def page() -> str:
+    """The whole text."""
+    return "\n".join([HEAD, *(_part(make()) for make in ALL)])
+
+
+def _part(study: Study) -> str:
+    command = study.command.replace("\n", "\n> ")
+    return f"""\
+## {study.title}
+
+{textwrap.fill(f"{study.question} {study.answer}", 120, break_long_words=False, break_on_hyphens=False)}
+
+{chr(10).join(study.shown)}
+
+<!-- not run: studies/{study.folder} says what it needs and how long it takes -->
+```console
+$ {command}
+```
+
+[studies/{study.folder}]({study.folder})
+"""
+
+
+def architectures() -> Study:
+    document = _matrix("architectures", "label:architectures", "--different-machines")
+    families = {**document["machines"]["families"], "all": document["machines"]["all"]}
+    whole = families["all"]["shares"]
+
+    def row(name: str, one: Mapping[str, Any]) -> list[str]:
+        shares = (one["shares"][part] for part in ("kernel", "machine", "interaction"))
+        return [name, str(one["operations"]), *(_interval(share) for share in shares)]
+
+    return Study(
+        "architectures",
+        "One kernel on three architectures",
+        "What of an operation's path length is the kernel's, and what the architecture's?",
+        f"Over all operations {_share(whole['machine'])} of the variance is the machine's and "
+        f"{_share(whole['kernel'])} the kernel's; of context switches {_share(families['ctx']['shares']['kernel'])} is "
+        "the kernel's.",
+        _table(
+            ("family", "operations", "kernel", "machine", "both together"),
+            [row(said, families[name]) for name, said in {**FAMILIES, "all": "all"}.items()],
+        ),
+        _command("architectures/README.md", "kernometer matrix"),
+    )
+
+
+def debian_kernels() -> Study:
+    aside = ("--aside", "qemu:linux-6.1+machine=pc,qemu:xen")
+    document = _matrix("debian-kernels", "label:debian-kernels", *aside, "--different-machines")
+    rows = {one["row"]: one for one in document["rows"]}
+    kernels = [one["name"] for one in document["systems"] if not one["aside"]]
+    last = [one["cells"][kernels[-1]]["verdict"] for one in document["rows"]]
+    shown = ("qemu:linux-6.12", "qemu:linux-6.18", "qemu:linux-7.1", kernels[-1], "qemu:xen")
+
+    def ratio(row: str, system: str) -> str:
+        return f"{rows[row]['cells'][system]['ratio']:.2f}"
+
+    return Study(
+        "debian-kernels",
+        "Ten Debian kernels, from 6.1 to 7.3, and Xen",
+        "Which operations got longer between Linux 6.1 and 7.3, and when?",
+        f"{last.count('slower')} of {len(last)} rows got longer, {last.count('faster')} shorter, "
+        f"{last.count('equivalent')} did not move. A pipe's round trip takes "
+        f"{ratio('ctx/pipe-pair@same-cpu', kernels[-1])} times the instructions, "
+        f"stat {ratio('syscall/stat', kernels[-1])}; under Xen a fork takes "
+        f"{ratio('proc/fork-exit', 'qemu:xen')} times as many.",
+        _table(
+            ("instructions", "linux-6.1", *(name.removeprefix("qemu:") for name in shown)),
+            [[said, f"{rows[row]['value']:,.0f}", *(ratio(row, name) for name in shown)] for row, said in ROWS.items()],
+        ),
+        _command("debian-kernels/README.md", "kernometer matrix"),
+    )
+
+
+def structures() -> Study:
+    text = _read("trio-structures/structures.txt")
+    costs = _flat(_read("trio-structures/costs.txt"))
+    told, of = _found(r"explain (\d+) of (\d+) operations to a tenth of the difference", costs)
+    [rest] = _found(r"the median rest is ([\d.]+) %", costs)
+
+    def row(name: str) -> list[str]:
+        mono, *others = _found(rf"^{re.escape(name)}\s+([\d,]+) instr" + 4 * r"\s+([\d.]+)" + "$", text)
+        return [mono, *map(_times, others)]
+
+    micro = {name: row(name)[2] for name in ROWS}
+    return Study(
+        "trio-structures",
+        "One operation in every structure",
+        "What does it cost that a kernel's services are processes of their own?",
+        f"The same source as processes (micro) takes {micro['syscall/getppid']} times the instructions of mono in a "
+        f"null call, {micro['ctx/pipe-pair@same-cpu']} in a pipe's round trip and {micro['proc/fork-exit']} in a fork. "
+        f"Prices of single events explain {told} of {of} operations to a tenth of the difference; the median rest is "
+        f"{rest} %.",
+        _table(
+            ("instructions", "mono", "hybrid", "micro", "one-server", "Linux 6.1"),
+            [[said, *row(name)] for name, said in ROWS.items()],
+        ),
+        _command("trio-structures/README.md", "kernometer ab"),
+    )
+
+
+def trio_mono() -> Study:
+    head = _flat(_read("trio-mono/ab.txt"))
+    longer, shorter, equal = _found(r"(\d+) slower, (\d+) faster, (\d+) equivalent", head)
+    tables = [_read("trio-mono/linux-less.txt"), _read("trio-mono/ab.txt")]
+
+    def ratio(row: str, text: str) -> tuple[str, str, str]:
+        start = re.escape(row.partition("@")[0])
+        a, b, found = _found(rf"^{start}@?\s+([\d,]+) instr\s+([\d,]+) instr\s+([\d.]+) ", text)
+        return a, b, _times(found)
+
+    def row(name: str, said: str) -> list[str]:
+        (linux, less, _), (_, trio, times) = (ratio(name, text) for text in tables)
+        return [said, linux, less, trio, times]
+
+    shown = {name: said for name, said in ROWS.items() if name != "syscall/stat"}
+    return Study(
+        "trio-mono",
+        "Trio and Linux, both monolithic",
+        "How much of a kernel's path is no structure at all?",
+        f"{shorter} rows are shorter on Trio than on Linux 6.1, {equal} equal and {longer} longer, though both call "
+        f"their services as procedures: a null call takes {ratio('syscall/getppid', tables[1])[2]} of Linux's "
+        f"instructions, a fork {ratio('proc/fork-exit', tables[1])[2]}. Linux without what Trio lacks (mitigations, "
+        f"control groups, security modules) still takes {ratio('proc/fork-exit', tables[0])[2]} of itself for a fork.",
+        _table(
+            ("instructions", "Linux 6.1", "Linux with less", "Trio", "Trio ÷ Linux"),
+            [row(name, said) for name, said in shown.items()],
+        ),
+        _command("trio-mono/README.md", "kernometer ab"),
+    )
+
+
+def uml_and_gvisor() -> Study:
+    text = _read("uml-and-gvisor/README.md")
+    uml, gvisor = re.findall(r"```text\n(wrap:.*?)```", text, flags=re.DOTALL)
+
+    def ratio(row: str, block: str) -> tuple[str, str]:
+        times, low, high = map(_times, _found(rf"^{re.escape(row)}\s.* ([\d.]+) \[([\d.]+), ([\d.]+)\] ", block))
+        return times, f"[{low}, {high}]"
+
+    rows = (
+        "clock/monotonic",
+        "syscall/getppid",
+        "syscall/stat",
+        "ctx/pipe-pair@same-cpu",
+        "proc/fork-exec",
+        "cpu/hanoi",
+    )
+    return Study(
+        "uml-and-gvisor",
+        "A system call through user-mode Linux and gVisor",
+        "What does a kernel cost that is an ordinary process?",
+        f"A null call takes {ratio('syscall/getppid', uml)[0]} times as long through user-mode Linux and "
+        f"{ratio('syscall/getppid', gvisor)[0]} times through gVisor with ptrace. gVisor answers a clock without a "
+        f"call: {ratio('clock/monotonic', gvisor)[0]} times, where user-mode Linux takes "
+        f"{ratio('clock/monotonic', uml)[0]}.",
+        _table(
+            ("time, as a multiple of this host's [95 %]", "user-mode Linux", "gVisor"),
+            [[row, *(" ".join(ratio(row, block)) for block in (uml, gvisor))] for row in rows],
+        ),
+        'rows="…"        # fourteen rows, listed there\n' + _command("uml-and-gvisor/README.md", "kernometer ab"),
+    )
+
+
+def sources() -> Study:
+    readme = _read("sources/README.md")
+    table = [line for line in readme.splitlines() if line.startswith("|")]
+    table = [re.sub(r"\]\((\S+\.md)\)", r"](sources/\1)", line) for line in table]
+    return Study(
+        "sources",
+        "Five papers, measured again",
+        "Do the findings of the literature hold today?",
+        f"{len(table) - 2} comparisons of kernels, each with its table beside ours.",
+        table,
+        _command("sources/README.md", "kernometer ab"),
+    )
+
+
+def full_profile() -> Study:
+    by_time, by_path = (_flat(_read(f"full-profile/by-{by}.txt")) for by in ("time", "path"))
+    [rows], [counted] = (_found(r"(\d+) rows measured", text) for text in (by_time, by_path))
+    [half] = _found(r"half of the figures are known to ±([\d.]+) %", by_time)
+    [most] = _found(r"nine in ten to ±([\d.]+) %", by_time)
+    [drawn] = _found(r">([^<]+) \(griffiths-1\)<", _read("full-profile/griffiths-1.svg"))
+    [seconds] = _found(r"UTC, (\d+) s, complete", by_time)
+    return Study(
+        "full-profile",
+        "Every row, by time and by path",
+        "What does all of it take, and how narrow are the intervals?",
+        f"{rows} rows by time in {seconds} s on a shared virtual machine: half of them within ±{half} %, nine in ten "
+        f"within ±{most} %. {counted} rows by path. One of the literature's plots, from this session:",
+        [f"![{drawn}](full-profile/griffiths-1.svg)"],
+        _command("full-profile/README.md", "kernometer run"),
+    )
+
+
+def explain() -> Study:
+    text = (ROOT / "docs/explain.md").read_text()
+    share = r" \| (\d+ of \d+)"
+    rows = re.findall(rf"^\| (\d+) pairs \|{3 * share} findings \|$", text, re.MULTILINE)
+    first, second = rows
+    pairs = _read("explain/pairs.toml").count("{ what = ")
+    if pairs != sum(int(one[0]) for one in rows):
+        raise ValueError(f"studies/explain has {pairs} pairs, docs/explain.md judges others")
+    return Study(
+        "explain",
+        "Causes told by figures alone, judged blind",
+        "Do the rules of `kernometer explain` find a cause that is known?",
+        f"Of the causes in {pairs} pairs of systems they found {first[1]} at first. Then rules were changed, and on "
+        f"other pairs they found {second[1]}; {second[3]} of what they said was false "
+        "([docs/explain.md](explain.md#judged-blind)).",
+        _table(
+            ("pairs", "causes found", "missed", "falsely said"),
+            [[f"the first {first[0]}", *first[1:]], [f"{second[0]} others, after the change", *second[1:]]],
+        ),
+        "python studies/pairs.py STORE",
+    )
+
+
+def reliability() -> Study:
+    text = _read("reliability/trio.txt") + _read("reliability/linux.txt")
+    sentence = (
+        r"^(\S+) (\d+) of (\d+) faults struck. After (\d+) of them \(([\d.–]+ %)\) all went on with all data\. "
+        r"Of the machines that hung or died (\d+) had"
+    )
+    parts = re.split(r"^qemu:(?=\S+$)", text, flags=re.MULTILINE)[1:]
+    found = [_found(sentence, _flat(part)) for part in parts]
+    micro = next(one for one in found if one[0] == "trio-micro")
+    mono = next(one for one in found if one[0] == "trio-mono")
+    return Study(
+        "reliability",
+        "Faults in drivers and services",
+        "Does a system go on when one of its drivers or services fails?",
+        f"With services as processes after {micro[3]} of {micro[1]} faults all went on with all data ({micro[4]}), "
+        f"with the same services in one kernel after {mono[3]} of {mono[1]} ({mono[4]}). Linux's "
+        "faults are others: compare its line with no other.",
+        _table(
+            (
+                "system",
+                "faults that struck",
+                "all went on with all data",
+                "95 %",
+                "hung or dead, with synced data lost",
+            ),
+            [[name, struck, well, share, lost] for name, struck, _, well, share, lost in found],
+        ),
+        _command("reliability/trio.md", "kernometer faults"),
+    )
+
+
+ALL: tuple[Callable[[], Study], ...] = (
+    debian_kernels,
+    architectures,
+    structures,
+    trio_mono,
+    reliability,
+    uml_and_gvisor,
+    sources,
+    full_profile,
+    explain,
+)
+
+
+def _read(name: str) -> str:
+    return (STUDIES / name).read_text()
+
+
+def _flat(text: str) -> str:
+    """The text without the line ends of a terminal's width."""
+    return " ".join(text.split())
+
+
+def _found(pattern: str, text: str) -> tuple[str, ...]:
+    """The groups of the first place. Raises ValueError if there is none."""
+    found = re.search(pattern, text, flags=re.MULTILINE)
+    if found is None:
+        raise ValueError(f"not found: {pattern}")
+    return found.groups()
+
+
+def _times(ratio: str) -> str:
+    """A printed ratio to three digits."""
+    return f"{float(ratio):.3g}"
+
+
+def _command(name: str, begin: str) -> str:
+    """The first command of a page that begins so, with the lines that continue it."""
+    [found] = _found(rf"((?:^|^\$ |^    ){re.escape(begin)}(?:.*\\\n)*.*$)", _read(name))
+    first, *others = found.splitlines()
+    return "\n".join([first.lstrip("$ "), *(f"    {line.strip()}" for line in others)])
+
+
+def _matrix(folder: str, *words: str) -> dict[str, Any]:
+    """What `kernometer matrix --json` says of a study's stored sessions."""
+    with tempfile.TemporaryDirectory() as made:
+        subprocess.run(["tar", "-xJf", str(STUDIES / folder / "store.tar.xz"), "-C", made], timeout=300, check=True)
+        argv = [sys.executable, "-m", "kernometer", "--store", f"{made}/store", "matrix", *words, "--json"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _share(share: Mapping[str, float]) -> str:
+    return f"{100 * share['value']:.0f} %"
+
+
+def _interval(share: Mapping[str, float]) -> str:
+    return f"{_share(share)} ({100 * share['low']:.0f}–{100 * share['high']:.0f})"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Text in the first column, figures in the others."""
+    lines = [" | ".join(head), "|".join(["---", *["---:"] * (len(head) - 1)]), *(" | ".join(row) for row in rows)]
+    return [f"|{line}|" if line.startswith("---") else f"| {line} |" for line in lines]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

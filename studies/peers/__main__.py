@@ -1,0 +1,104 @@
+"""Kernometer against other suites, pair by pair: the second half of docs/agreement.md.
+
+usage: .venv/bin/python -m studies.peers [--blocks N] [--seconds S] [--seed N] [--witness|--causes] [--write] [WORD...]
+
+A WORD selects the pairs whose row, package or command contains it; without one all pairs are measured. With `--witness`
+the other side is a program of our own that shares nothing with the probe (witness.c); with `--causes` pairs with a
+large difference have its supposed cause on both sides (cause.c). `--write` puts the table into docs/agreement.md,
+between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from studies.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
+from studies.peers.pairs import PAIRS, Pair, causes, witness
+from studies.section import AGREEMENT, here, written
+
+HEAD = (
+    "| one operation | ours | theirs | ours (ns) | theirs (ns) | theirs / ours (95 %) | why they differ |\n"
+    "|---|---|---|---:|---:|---:|---|"
+)
+
+
+def chosen(pairs: Sequence[Pair], words: Sequence[str]) -> tuple[Pair, ...]:
+    def text(pair: Pair) -> str:
+        return " ".join((pair.name, pair.package, *pair.theirs))
+
+    return tuple(pair for pair in pairs if not words or any(word in text(pair) for word in words))
+
+
+def significant(value: float) -> str:
+    """Three digits; thousands apart."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def line(found: Agreement | Absent) -> str:
+    pair = found.pair
+    sides = [f"`kernometer run {row}`" if pair.command else f"`{row}`" for row in pair.rows]
+    sides += [f"`{shlex.join(pair.added)}`"] if pair.added else []
+    ours = " + ".join(sides) + (" (gross)" if pair.figure == "gross" and pair.rows else "")
+    cells = [pair.one, ours, f"`{shlex.join(pair.theirs)}`".replace("|", "\\|")]
+    if isinstance(found, Absent):
+        cells += ["", "", "", f"not measured: {found.why}".replace("|", "\\|").replace("\n", " ")]
+    else:
+        ratio = f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
+        cells += [significant(found.ours), significant(found.theirs), ratio, pair.why]
+    return "| " + " | ".join(cells) + " |"
+
+
+def versions(found: Sequence[Agreement | Absent]) -> str:
+    """Versions of the measured packages, by dpkg; without dpkg none."""
+    packages = sorted({one.pair.package for one in found if isinstance(one, Agreement)})
+    try:
+        done = subprocess.run(
+            ("dpkg-query", "-W", "-f", "${Package} ${Version}, ", *packages),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except OSError:
+        return ""
+    return done.stdout.rstrip(", ")
+
+
+def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
+    where = f"{here()}; {versions(found)}; {blocks} blocks."
+    return "\n".join((where, "", HEAD, *map(line, found)))
+
+
+def main(words: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=20, help="at least 2")
+    parser.add_argument("--seconds", type=float, default=0.3, help="sampling time of one run of ours")
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--witness", action="store_true", help="compare with our own second program")
+    parser.add_argument("--causes", action="store_true", help="put the causes of large differences on both sides")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
+    parser.add_argument("words", nargs="*", metavar="WORD")
+    options = parser.parse_args(words)
+    pairs = chosen(witness() if options.witness else causes() if options.causes else PAIRS, options.words)
+    if options.blocks < LEAST_BLOCKS or not pairs:
+        parser.error("an interval needs two blocks" if pairs else "no pair contains any of these words")
+    with tempfile.TemporaryDirectory(prefix="peers-") as folder:
+        say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731  # one line, used once
+        found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
+    table = report(found, options.blocks)
+    if options.write:
+        which = " --witness" if options.witness else " --causes" if options.causes else ""
+        AGREEMENT.write_text(written(AGREEMENT.read_text(), f"studies/peers{which}", table))
+    else:
+        print(table)
+    return int(any(isinstance(one, Absent) for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,227 @@
+"""How far `kernometer predict` is off: five programs on many Linux guests by path, each kernel left out in turn.
+
+    python -m studies.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
+
+The prices are those of the stored sessions of the label (a matrix by path). Each program is counted whole in each
+guest; its calls are recorded once, in the first one. The output is the tables of docs/predict.md, and the two
+errors for src/kernometer/explain/prices.toml. `--kept` names a file for what was counted, which is not counted again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from kernometer.explain import prediction
+from kernometer.explain.prediction import Asked, Sheet
+from kernometer.host.recorder import parse, recorder
+from kernometer.results.store import Store
+from kernometer.targets import whole
+from kernometer.targets.base import Deadline
+from kernometer.targets.qemu import QemuTarget
+
+#: What was counted, by program: its "calls" (name, kind, bytes, count), and by guest user and kernel instructions,
+#: calls, faults, switches, resident pages.
+Kept = dict[str, dict[str, list[Any]]]
+PRICES = prediction.prices(files("kernometer.explain").joinpath("prices.toml").read_text())
+SECONDS = 600.0
+MUSL = "/usr/include/x86_64-linux-musl"
+GUESTS = "/tmp"  # noqa: S108  # in the guest, which belongs to us
+WORDS = "kernel the message server page of process a time memory is driver file queue signal pipe"
+SCRIPT = """i=0
+while [ $i -lt 20 ]; do
+  busybox sort words >sorted.$i
+  busybox grep the sorted.$i | busybox wc -l >count.$i
+  test -s count.$i || exit 1
+  busybox rm sorted.$i count.$i
+  i=$((i + 1))
+done
+"""
+SQL = """create table t(a integer primary key, b text);
+begin;
+with recursive n(x) as (select 1 union all select x + 1 from n where x < 500) insert into t select x, hex(x * x) from n;
+commit;
+create index i on t(b);
+update t set b = b || 'x' where a % 3 = 0;
+delete from t where a % 5 = 0;
+select count(*), max(b) from t;
+"""
+
+
+#: The words of each command; MUSL is brought where it is one.
+PROGRAMS = {
+    "shell script": ("busybox", "sh", "script"),
+    "tar": ("tar", "cf", f"{GUESTS}/all.tar", "tree"),
+    "git status": ("git", "-C", "tree", "status", "--short"),
+    "tcc": ("tcc", "-nostdinc", "-isystem", MUSL, "-c", "all.c", "-o", f"{GUESTS}/all.o"),
+    "sqlite3": ("sqlite3", "data", ".read work.sql"),
+}
+
+
+def make_work(folder: Path) -> Path:
+    """The programs' files, always the same."""
+    tree = folder / "tree"
+    for number in range(150):
+        path = tree / f"part{number % 15}" / f"file{number}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"line {number}\n" * (1 + 37 * number % 400))
+    words = WORDS.split()
+    lines = (" ".join(words[(7 * n + 3 * k) % 16] for k in range(6)) for n in range(300))
+    (folder / "words").write_text("\n".join(lines) + "\n")
+    (folder / "script").write_text(SCRIPT)
+    (folder / "work.sql").write_text(SQL)
+    headers = ("stdio", "stdlib", "string", "unistd", "errno", "fcntl", "signal", "time", "math", "pthread")
+    functions = "".join(
+        f'int f{n}(int a) {{ return printf("%d\\n", a * {n} + (int)strlen("x")); }}\n' for n in range(200)
+    )
+    (folder / "all.c").write_text("".join(f"#include <{name}.h>\n" for name in headers) + functions)
+    fixed = {"GIT_AUTHOR_DATE": "2025-01-01T00:00:00Z", "GIT_COMMITTER_DATE": "2025-01-01T00:00:00Z"}
+    who = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main")
+    for git in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "all")):
+        done = ("git", "-C", str(tree), *who, *git)
+        subprocess.run(done, check=True, timeout=120, env={"PATH": "/usr/bin:/bin", **fixed})
+    (tree / "part3" / "new.txt").write_text("new\n")
+    return folder
+
+
+def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
+    """Counts what `kept` does not have; the calls of each program in the first guest."""
+    for name, (program, *rest) in PROGRAMS.items():
+        brought = whole.program_files(program, *({MUSL} & {*rest}))
+        words = (f"/{next(iter(brought))}", *rest)
+        brought |= whole.folder_files(work)
+        for guest in guests:
+            of = kept.setdefault(name, {})
+            target = QemuTarget.from_spec(guest)
+            if guest not in of:
+                one = whole.count(target, words, brought, Deadline.after(SECONDS))
+                if one.status != 0:
+                    raise SystemExit(f"{name} on {guest} exited with status {one.status}")
+                of[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
+                print(f"{name} on {guest}: {of[guest]}", file=sys.stderr)
+            if "calls" not in of:
+                by = recorder(whole.TRACE)
+                with_it = {**brought, **whole.program_files(by[0])}
+                made = whole.count(target, (*by, *words), with_it, Deadline.after(SECONDS), whole.TRACE)
+                of["calls"] = [[*key, n] for key, n in parse(made.trace).calls.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One program, predicted for the guest `b` from the guest `a`."""
+
+    program: str
+    a: str
+    b: str
+    true: float  #: the kernel's share on B, counted
+    off: float  #: the predicted share, relative to it
+    log: float  #: the kernel's cost, predicted to counted, as a logarithm
+    naive: float  #: A's share for B's, relative to the true one
+    asked: Asked
+    kernel: int  #: on B, counted
+
+
+def cases(kept: Kept, sheets: Mapping[str, Sheet], guests: Sequence[str], *, scaled: bool) -> list[Case]:
+    """Every program from every guest to every other one; not `scaled`: by B's prices alone."""
+    found = []
+    for program, of in kept.items():
+        calls = {(str(name), str(kind), int(size)): int(n) for name, kind, size, n in of["calls"]}
+        for a in guests:
+            user, kernel, _, faults, switches, pages = of[a]
+            asked = Asked(calls, faults, switches, user, kernel, pages)
+            for b in guests:
+                if (a == b) != scaled:
+                    one = prediction.predict(asked, PRICES, sheets[a], sheets[b], scaled=scaled)
+                    true = of[b][1] / (of[b][0] + of[b][1])
+                    log = math.log(one.b / of[b][1])
+                    naive = kernel / (kernel + user) / true - 1
+                    found.append(Case(program, a, b, true, one.share(one.b) / true - 1, log, naive, asked, of[b][1]))
+    return found
+
+
+def quantile(found: Sequence[Case]) -> float:
+    """What 19 of 20 errors do not exceed."""
+    return sorted(abs(one.log) for one in found)[math.ceil(0.95 * len(found)) - 1]
+
+
+def covered(found: Sequence[Case], sheets: Mapping[str, Sheet], guests: Sequence[str]) -> float:
+    """The share of cases within the interval that the other kernels' errors give."""
+    hits = 0
+    for left_out in guests:
+        others = [one for one in found if left_out not in (one.a, one.b)]
+        of = msgspec.structs.replace(PRICES, error={"scaled": quantile(others)})
+        for one in found:
+            if one.b == left_out:
+                made = prediction.predict(one.asked, of, sheets[one.a], sheets[one.b], scaled=True)
+                hits += made.low <= one.kernel <= made.high
+    return hits / len(found)
+
+
+def order(name: str) -> list[int]:
+    """Versions by number, programs in their order."""
+    return [[*PROGRAMS].index(name)] if name in PROGRAMS else [*map(int, re.findall(r"\d+", name))]
+
+
+def table(head: str, scaled: Sequence[Case], plain: Sequence[Case], by: Callable[[Case], str]) -> None:
+    """Prints a table in Markdown, a line for each value of `by`; errors are relative to the counted share."""
+    print(f"| {head} | share, counted | median error | largest | median if as on A | largest | cost by prices alone |")
+    print("|---|---|---:|---:|---:|---:|---|")
+    for name in sorted({*map(by, scaled)}, key=order):
+        true = [100 * one.true for one in scaled if by(one) == name]
+        off = [100 * abs(one.off) for one in scaled if by(one) == name]
+        naive = [100 * abs(one.naive) for one in scaled if by(one) == name]
+        alone = [100 * math.expm1(one.log) for one in plain if by(one) == name]
+        print(
+            f"| {name} | {min(true):.1f} to {max(true):.1f} % | {median(off):.1f} % | {max(off):.1f} % | "
+            f"{median(naive):.1f} % | {max(naive):.1f} % | "
+            f"{min(alone):+.0f} to {max(alone):+.0f} % |"
+        )
+    print()
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    words.add_argument("--rows", action="store_true")
+    words.add_argument("--store", type=Path, default=Path())
+    words.add_argument("--label", default="prices")
+    words.add_argument("--guests", default="")
+    words.add_argument("--kept", type=Path)
+    given = words.parse_args()
+    if given.rows:  # for --workloads
+        rows = sorted(row for price in PRICES.price for row in price.rows)
+        print(",".join(dict.fromkeys(row if "@" in row else f"{row}@" for row in rows)))
+        return
+    results = Store(given.store).load_set(f"label:{given.label}")
+    sheets = {one.session.target.removeprefix("qemu:"): prediction.sheet(one) for one in results}
+    guests = given.guests.split(",") if given.guests else sorted(sheets, key=order)
+    kept: Kept = json.loads(given.kept.read_text()) if given.kept and given.kept.exists() else {}
+    with tempfile.TemporaryDirectory() as made:
+        try:
+            counted(guests, make_work(Path(made)), kept)
+        finally:
+            if given.kept:
+                given.kept.write_text(json.dumps(kept))
+    scaled, plain = (cases(kept, sheets, guests, scaled=each) for each in (True, False))
+    table("program", scaled, plain, lambda one: one.program)
+    table("B", scaled, plain, lambda one: one.b)
+    print(f"all {len(scaled)} cases: median error of the share {100 * median(abs(one.off) for one in scaled):.1f} %,")
+    print(f"{100 * median(abs(one.naive) for one in scaled):.1f} % if A's share is taken for B's")
+    print(f"within the interval, its kernel left out: {100 * covered(scaled, sheets, guests):.0f} %")
+    print(f"[error]\nscaled = {quantile(scaled):.3f}\nplain = {quantile(plain):.3f}")
+
+
+if __name__ == "__main__":
+    main()

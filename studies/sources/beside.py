@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""Prints a published table in Markdown, and beside each of its rows what ours was counted at.
+
+usage: beside PUBLISHED.json TABLE A:B OURS.json[,OURS.json…] SYSTEM…
+
+PUBLISHED.json: of `kernometer show published/NAME --json`. A:B are two of its systems; B/A is B's cost to A's, as
+printed. OURS.json: of `kernometer matrix --json`, or of `show published/NAME --json` (its systems are NAME:SYSTEM).
+SYSTEM is a column: a system of OURS, or X/Y for the ratio of two.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+#: What a guest has instead of the host's own programs.
+STAND_INS = {
+    "sh/script-1": "sh/script-busybox-1",
+    "sh/script-8": "sh/script-busybox-8",
+    "sh/script-16": "sh/script-busybox-16",
+    "sh/cc": "sh/cc-tcc",
+    "sh/dc": "sh/dc-busybox",
+}
+
+
+def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """(row, system) to figure. A matrix has the baseline's beside the cells of the others."""
+    if "paper" in ours:
+        name = ours["paper"]["name"]
+        return {(row, f"{name}:{one['system']}"): one["value"] for one in ours["figures"] for row in one["ours"]}
+    cells = {(row["row"], name): cell for row in ours["rows"] for name, cell in row["cells"].items()}
+    cells |= {(row["row"], ours["baseline"]): row for row in ours["rows"]}
+    there = {key: one["value"] for key, one in cells.items() if one and one["value"]}
+    return {(row, name.removeprefix("qemu:")): value for (row, name), value in there.items()}
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value < 1e5 else f"{value / 1e3:,.0f}k" if value < 1e6 else f"{value / 1e6:,.4g} M"
+
+
+def cell(found: dict[tuple[str, str], float], row: str, system: str) -> str:
+    values = [found[row, name] for name in system.split("/") if (row, name) in found]
+    if len(values) <= system.count("/"):
+        return "–"
+    return number(values[0]) if len(values) == 1 else f"{values[0] / values[1]:.3g}"
+
+
+def printed(figure: dict[str, Any] | None) -> str:
+    if figure is None:
+        return "–"
+    return f"{figure['printed']}{'' if figure['value'] is None else ' ' + figure['unit']}"
+
+
+def ratio(a: dict[str, Any] | None, b: dict[str, Any] | None) -> str:
+    if not (a and b and a["value"] and b["value"]):
+        return "–"
+    quotient = b["value"] / a["value"]
+    return f"{quotient if a['better'] == 'lower' else 1 / quotient:.3g}"
+
+
+def main(published: str, table: str, pair: str, ours: str, *systems: str) -> None:
+    found: dict[tuple[str, str], float] = {}
+    for name in ours.split(","):
+        found |= figures(json.loads(Path(name).read_text()))
+    here = {row for row, _ in found}
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for figure in json.loads(Path(published).read_text())["figures"]:
+        if figure["table"] == table:
+            rows.setdefault(figure["row"], {})[figure["system"]] = figure
+    a, b = pair.split(":")
+    print("|", " | ".join([table, a, b, f"{b}/{a}", "our row", *systems]), "|")
+    print("|---|---:|---:|---:|---|" + "---:|" * len(systems))
+    for row, by_system in rows.items():
+        wanted = [STAND_INS.get(name, name) for name in next(iter(by_system.values()))["ours"]]
+        name = next((name for name in wanted if name in here), "")
+        left, right = by_system.get(a), by_system.get(b)
+        line = [row, printed(left), printed(right), ratio(left, right), f"`{name}`" if name else "–"]
+        print("|", " | ".join(line + [cell(found, name, system) for system in systems]), "|")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
