@@ -21,7 +21,7 @@ from statistics import median, quantiles
 from kernometer.cli.boundaries import plan_of_sources
 from kernometer.explain.factorial import Cell, between, cells
 from kernometer.explain.partitions import HYBRID, MICRO, MONO, structure_of, switched, switches_of, target
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.model import Result
 from kernometer.results.store import Store
 from kernometer.stats.counters import by_kernel

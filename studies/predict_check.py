@@ -29,7 +29,7 @@ from kernometer.explain import prediction
 from kernometer.explain.prediction import Asked, Sheet
 from kernometer.host.recorder import parse, recorder
 from kernometer.results.store import Store
-from kernometer.targets import whole
+from kernometer.targets import execution
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 
@@ -100,22 +100,22 @@ def make_work(folder: Path) -> Path:
 def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
     """Counts what `kept` does not have; the calls of each program in the first guest."""
     for name, (program, *rest) in PROGRAMS.items():
-        brought = whole.program_files(program, *({MUSL} & {*rest}))
+        brought = execution.program_files(program, *({MUSL} & {*rest}))
         words = (f"/{next(iter(brought))}", *rest)
-        brought |= whole.folder_files(work)
+        brought |= execution.folder_files(work)
         for guest in guests:
             of = kept.setdefault(name, {})
             target = QemuTarget.from_spec(guest)
             if guest not in of:
-                one = whole.count(target, words, brought, Deadline.after(SECONDS))
+                one = execution.count(target, words, brought, Deadline.after(SECONDS))
                 if one.status != 0:
                     raise SystemExit(f"{name} on {guest} exited with status {one.status}")
                 of[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
                 print(f"{name} on {guest}: {of[guest]}", file=sys.stderr)
             if "calls" not in of:
-                by = recorder(whole.TRACE)
-                with_it = {**brought, **whole.program_files(by[0])}
-                made = whole.count(target, (*by, *words), with_it, Deadline.after(SECONDS), whole.TRACE)
+                by = recorder(execution.TRACE)
+                with_it = {**brought, **execution.program_files(by[0])}
+                made = execution.count(target, (*by, *words), with_it, Deadline.after(SECONDS), execution.TRACE)
                 of["calls"] = [[*key, n] for key, n in parse(made.trace).calls.items()]
 
 

@@ -13,7 +13,7 @@ import pytest
 from kernometer.cli import kernometer
 from kernometer.errors import KernometerError, TargetError, UsageError
 from kernometer.guests import store as guests
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.store import Store
 from kernometer.targets import booting
 from tests.cli.test_matrix import ONLY, ROW, call
@@ -85,7 +85,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
-    monkeypatch.setattr("kernometer.guests.plugin.build", no_plugin)
+    monkeypatch.setattr("kernometer.guests.plugins.plugin.build", no_plugin)
     return folder
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kernometer.errors import KernometerError, UsageError
 from kernometer.guests import store as guests
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.store import Store
 from tests.cli.test_boundaries import sources, store  # noqa: F401  # fixtures: pytest finds them by name here
 from tests.cli.test_matrix import ONLY, ROW, call

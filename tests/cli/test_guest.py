@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import linux, store
-from kernometer.guests.qemu import COMMAND_LINE, Device, Machine
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Device, Machine
+from kernometer.guests.kernels import linux
 from tests.guests.test_bzimage import KERNEL
 from tests.guests.test_store import made
 from tests.measuring.real import kernometer

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import sha256
-from kernometer.guests import store, tcc
+from kernometer.guests import store
+from kernometer.guests.inside import tcc
 from tests.cli.terminals import COMMAND, SECONDS, alive, on_terminal, settings, wait_for
 
 #: What every fake QEMU begins with: it says how it was started, and can set the terminal as QEMU does. It knows no KVM,

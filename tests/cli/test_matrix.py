@@ -17,7 +17,7 @@ from kernometer.cli import kernometer, lists
 from kernometer.cli.columns import measured, stored
 from kernometer.errors import KernometerError, ResultError, Status, TargetError, UsageError
 from kernometer.guests import store as guests
-from kernometer.guests.qemu import Machine
+from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
 from kernometer.results.model import FORMAT, AnyRecord, End, Session
@@ -84,7 +84,7 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
-    monkeypatch.setattr("kernometer.guests.plugin.build", no_plugin)
+    monkeypatch.setattr("kernometer.guests.plugins.plugin.build", no_plugin)
     return Store(tmp_path / "store")
 
 

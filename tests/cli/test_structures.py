@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.store import Store
 from tests.cli.storing import call, fill
 

@@ -51,7 +51,7 @@ def plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plays:
     """
     qemu_script.prepare(tmp_path, monkeypatch)
     monkeypatch.setattr(build, "amalgam", lambda: SOURCE)
-    monkeypatch.setattr("kernometer.guests.kvm.DEVICE", tmp_path / "no-kvm")
+    monkeypatch.setattr("kernometer.guests.emulator.kvm.DEVICE", tmp_path / "no-kvm")
     (tmp_path / "disk.img").write_bytes(b"a disk")
 
     def play(script: str, described: str = DESCRIPTION, **more: str) -> ConsoleTarget:

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from kernometer.guests import sourcelist
+from kernometer.guests.packages import sourcelist
 
 USER, PASSWORD = "root", "4 horses"
 PACKAGES = (

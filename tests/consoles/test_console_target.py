@@ -16,7 +16,7 @@ import pytest
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store
-from kernometer.guests.qemu import Machine
+from kernometer.guests.emulator.qemu import Machine
 from kernometer.targets import console as console_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Machine
+from kernometer.guests.emulator.qemu import Machine
 from kernometer.targets.consoles import boot, description, dialogue, images, media
 from tests.consoles.foreign import content
 

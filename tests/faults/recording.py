@@ -9,8 +9,8 @@ from pathlib import Path
 from kernometer.faults.cuts import Write, logged
 from kernometer.faults.promises import Event, Promises, read
 from kernometer.faults.worker import program
-from kernometer.guests import drivers
-from kernometer.guests.initramfs import DRIVERS
+from kernometer.guests.images.initramfs import DRIVERS
+from kernometer.guests.kernels import drivers
 from tests.trio.boot import Inside, Kernel, Machine, initramfs
 from tests.trio.live import live
 

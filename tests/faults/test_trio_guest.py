@@ -15,7 +15,7 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.kinds import KINDS, Kind
 from kernometer.faults.outcomes import Found, found, outcome, told, wrong
 from kernometer.faults.trio_guest import CHECKED, PLAIN, TrioGuest
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.conftest import guest_cache  # noqa: F401  # a fixture: pytest finds it by name here
 

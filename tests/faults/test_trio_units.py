@@ -20,7 +20,7 @@ from kernometer.faults.linked import Image, link, physical
 from kernometer.faults.outcomes import Found, Outcome, Seen, found, outcome, told, wrong
 from kernometer.faults.places import CALL, JUMP, Code
 from kernometer.faults.records import line, read
-from kernometer.guests import programs
+from kernometer.guests.inside import programs
 from tests.faults import make
 
 #: 0: push; 1: call copy_in; 6: call fs_read; b: jmp 15; 10: call inside; 15: ret, padding; 20: mov, ret, in a function.

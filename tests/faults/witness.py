@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from kernometer.guests import lwip, trio
+from kernometer.guests.kernels import trio
+from kernometer.guests.packages import lwip
 from kernometer.stats.shares import wilson
 from tests.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
 from tests.trio.minixfs import fsck, make

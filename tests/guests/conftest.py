@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import linux, store
-from kernometer.guests.qemu import COMMAND_LINE
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import COMMAND_LINE
+from kernometer.guests.kernels import linux
 from tests.checkout import alone
 from tests.guests.repository import Repository, served
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, ResultError, TargetError
-from kernometer.guests import apt, debsource
-from kernometer.guests.apt import Apt
+from kernometer.guests.packages import apt, debsource
+from kernometer.guests.packages.apt import Apt
 from tests.guests.repository import Repository
 
 pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")

@@ -12,8 +12,13 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, events, linux, plugin, programs, qemu, store, suites, tools, variant
+from kernometer.guests import store, variant
 from kernometer.guests.architecture import AARCH64, ALL, RISCV64, X86_64, Architecture, of_version
+from kernometer.guests.emulator import qemu
+from kernometer.guests.inside import programs, tools
+from kernometer.guests.kernels import drivers, linux
+from kernometer.guests.packages import suites
+from kernometer.guests.plugins import events, plugin
 from kernometer.targets.attended import Console
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import bzimage
-from kernometer.guests.bzimage import pvh_entry, unpack
+from kernometer.guests.kernels import bzimage
+from kernometer.guests.kernels.bzimage import pvh_entry, unpack
 
 
 def elf(notes: bytes = b"", kind: int = 4) -> bytes:

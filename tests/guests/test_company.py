@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.campaign.plan import exactly, plan_of
-from kernometer.guests import store, trio
+from kernometer.guests import store
+from kernometer.guests.kernels import trio
 from kernometer.results.model import Events, Run
 from kernometer.results.reader import parse_record
 from kernometer.targets.base import Deadline

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.explain.structures import ROWS
-from kernometer.guests import store, trio
+from kernometer.guests import store
+from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 from tests.docs import counted

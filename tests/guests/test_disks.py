@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import disks, drivers, store
-from kernometer.guests.disks import BLOCK, KINDS, SIZE, image, provide, sparse
+from kernometer.guests import store
+from kernometer.guests.images import disks
+from kernometer.guests.images.disks import BLOCK, KINDS, SIZE, image, provide, sparse
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import drivers
 
 
 @pytest.fixture(autouse=True)
@@ -203,7 +206,7 @@ def test_disks_of_a_built_in_driver_must_be_said_to_fit(line: str, fits: bool, m
 
 def test_names_are_those_of_init() -> None:
     """Expected: what init_devices.c knows. Broken: one was changed alone."""
-    source = Path(disks.__file__).with_name("init_devices.c").read_text()
+    source = Path(programs.__file__).with_name("init_devices.c").read_text()
     assert f'#define DISK_FOLDER "/{disks.IMAGES}/"\n' in source
     for kind in KINDS:
         assert f'{{ "{kind}", DISK_FOLDER "{kind}", "{disks.MOUNTED}/{kind}",' in source

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import drivers, store
-from kernometer.guests.drivers import Modinfo, modinfo, name_of, resolved, uncompressed
+from kernometer.guests import store
+from kernometer.guests.kernels import drivers
+from kernometer.guests.kernels.drivers import Modinfo, modinfo, name_of, resolved, uncompressed
 from tests.guests.conftest import Compile
 from tests.guests.test_store import made
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests.elf import layout, sections, symbols
+from kernometer.guests.kernels.elf import layout, sections, symbols
 
 SCRIPT = "SECTIONS { . = 0x100000; .text : { *(.text) } . = ALIGN(4096); .data : { *(.data) } .bss : { *(.bss) } }"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import Status
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 
 ROOT = Path(__file__).parents[2]
 GETPPID = "verdict pm_getppid(struct request *r)\n{"

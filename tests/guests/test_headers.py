@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, UsageError
-from kernometer.guests import headers, store, suites
+from kernometer.guests import store
+from kernometer.guests.kernels import headers
+from kernometer.guests.packages import suites
 from tests.guests.repository import Repository
 
 NAME = "linux-image-6.1.0-1-amd64"

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import command, initramfs, programs
-from kernometer.guests.initramfs import Entry, archive, entries
+from kernometer.guests.emulator import fw_cfg
+from kernometer.guests.images import initramfs
+from kernometer.guests.images.initramfs import Entry, archive, entries
+from kernometer.guests.inside import programs
 
 
 def records(data: bytes) -> dict[str, tuple[dict[str, int], bytes]]:
@@ -114,12 +116,12 @@ def test_a_file_is_no_folder_of_another() -> None:
 
 def test_names_and_limits_are_those_of_init() -> None:
     """Expected: the constants of init.c and of its parts. Broken: one was changed alone."""
-    folder = Path(initramfs.__file__).parent
+    folder = Path(programs.__file__).parent
     source = "".join((folder / f"init{part}").read_text() for part in (".c", ".h", "_command.c", "_devices.c"))
-    assert f"#define COMMAND_BYTES {command.MAX_BYTES}\n" in source
-    assert f"#define COMMAND_WORDS {command.MAX_WORDS}\n" in source
-    assert f'#define COMMAND "{command.COMMAND}"\n' in source
-    assert f'#define BEFORE "{command.BEFORE}"\n' in source
+    assert f"#define COMMAND_BYTES {fw_cfg.MAX_BYTES}\n" in source
+    assert f"#define COMMAND_WORDS {fw_cfg.MAX_WORDS}\n" in source
+    assert f'#define COMMAND "{fw_cfg.COMMAND}"\n' in source
+    assert f'#define BEFORE "{fw_cfg.BEFORE}"\n' in source
     assert f'#define DRIVERS_FILE "/{initramfs.DRIVERS}"\n' in source
 
 
@@ -146,7 +148,7 @@ def test_init_refuses_to_run_on_a_host(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "musl-gcc", "aarch64-linux-gnu-gcc", "riscv64-linux-gnu-gcc"])
 def test_init_compiles_without_a_warning(compiler: str, tmp_path: Path) -> None:
     """Expected: silence."""
-    sources = [str(path) for path in Path(initramfs.__file__).parent.glob("init*.c")]
+    sources = [str(path) for path in Path(programs.__file__).parent.glob("init*.c")]
     words = [compiler, "-std=gnu99", "-Wall", "-Wextra", "-pedantic", "-O2", "-c", *sources]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, TargetError
-from kernometer.guests import kvm, remembered
+from kernometer.guests.emulator import kvm, remembered
 from kernometer.targets import booting, tsc
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
@@ -138,7 +138,7 @@ def test_a_device_that_may_not_be_opened_says_who_may(
             raise PermissionError(13, "Permission denied", str(path))
         return really(path, *rest)
 
-    monkeypatch.setattr("kernometer.guests.kvm.os.open", refused)
+    monkeypatch.setattr("kernometer.guests.emulator.kvm.os.open", refused)
     (note,) = target.place("time").notes
     assert f"{kvm.DEVICE} is here and this user may not open it" in note
     assert step in note

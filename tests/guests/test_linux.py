@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, linux, store, suites, variant
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
+from kernometer.guests.kernels import drivers, linux
+from kernometer.guests.packages import suites
 from tests.guests.conftest import Compile
 from tests.guests.repository import Repository
 from tests.guests.test_bzimage import KERNEL, elf, image

@@ -12,8 +12,9 @@ import pytest
 
 from kernometer.cache import source_folder
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import linux, mach, store
-from kernometer.guests.qemu import Machine
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.kernels import linux, mach
 from kernometer.results.model import Result
 from kernometer.results.store import read_file
 from kernometer.stats.figures import figures

@@ -10,7 +10,7 @@ from kernometer.cache import sha256
 from kernometer.cli.planning import check_machines
 from kernometer.errors import UsageError
 from kernometer.guests import store
-from kernometer.guests.qemu import Machine, QemuVersion
+from kernometer.guests.emulator.qemu import Machine, QemuVersion
 from kernometer.guests.store import Manifest
 from kernometer.results.store import Store
 from kernometer.stats.differences import machine_differences

@@ -14,8 +14,9 @@ import msgspec
 import pytest
 
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import multiboot, store, symbols
-from kernometer.guests.qemu import Machine
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.kernels import multiboot, symbols
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget

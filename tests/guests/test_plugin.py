@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError
-from kernometer.guests import elf, events, plugin
-from kernometer.guests.qemu import Boot, Machine, QemuVersion, argv, detect
+from kernometer.guests.emulator.qemu import Boot, Machine, QemuVersion, argv, detect
+from kernometer.guests.kernels import elf
+from kernometer.guests.plugins import events, plugin
 from tests.checkout import ROOT
 
 HERE = Path(__file__).parent

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import linux, store
+from kernometer.guests import store
+from kernometer.guests.kernels import linux
 from kernometer.results.store import Store
-from kernometer.targets import whole
+from kernometer.targets import execution
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 from tests.checkout import alone
@@ -46,11 +47,11 @@ def test_a_prediction_is_near_what_the_other_kernel_counts(
     found = json.loads(said)
     assert (found["status"], found["scaled"], found["missing"]) == (0, True, [])
     assert found["witness"] == f"{found['calls']:,} counted by the emulator"
-    brought = whole.program_files("tar")
+    brought = execution.program_files("tar")
     program = f"/{next(iter(brought))}"
-    brought |= whole.folder_files(work)
+    brought |= execution.folder_files(work)
     for guest in ("linux-6.1", "linux-6.12"):
-        one = whole.count(QemuTarget.from_spec(guest), (program, *words[1:]), brought, Deadline.after(300))
+        one = execution.count(QemuTarget.from_spec(guest), (program, *words[1:]), brought, Deadline.after(300))
         assert one.status == 0
         if guest == "linux-6.1":
             assert (one.user, one.kernel) == (found["user"], found["a"])
@@ -63,13 +64,13 @@ def test_what_a_guest_needs_of_the_host_is_brought(tmp_path: Path) -> None:
     """Expected: a program with its loader and libraries, a directory with what is below it, each under its name."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c").write_text("text")
-    found = whole.program_files("tar", str(tmp_path / "a"))
+    found = execution.program_files("tar", str(tmp_path / "a"))
     program, *_ = found
     assert program == str(Path(shutil.which("tar") or "").absolute())[1:]
     assert any(name.startswith("lib64/ld-linux") for name in found)
     assert found[f"{tmp_path}/a/b/c"[1:]] == b"text"
     own = tmp_path / "a" / "own"
     shutil.copy(shutil.which("tar") or "", own)
-    assert next(iter(whole.program_files(str(own)))) == "usr/local/bin/own"
+    assert next(iter(execution.program_files(str(own)))) == "usr/local/bin/own"
     own.unlink()
-    assert whole.folder_files(tmp_path / "a") == {"work/b/c": b"text"}
+    assert execution.folder_files(tmp_path / "a") == {"work/b/c": b"text"}

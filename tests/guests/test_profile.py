@@ -12,9 +12,11 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import TargetError
-from kernometer.guests import profile, store, symbols, trace, trio
-from kernometer.guests.flow import exceptions
-from kernometer.guests.trace import Flow
+from kernometer.guests import store
+from kernometer.guests.kernels import symbols, trio
+from kernometer.guests.plugins import profile, trace
+from kernometer.guests.plugins.flow import exceptions
+from kernometer.guests.plugins.trace import Flow
 from kernometer.results.iteration import median_iteration
 from kernometer.results.model import Failure, Profile, Run, Workload
 from kernometer.results.reader import parse_record

@@ -10,7 +10,16 @@ from typing import get_args
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests.qemu import COMMAND_LINE, Accelerator, Boot, Machine, QemuVersion, argv, detect, parse_version
+from kernometer.guests.emulator.qemu import (
+    COMMAND_LINE,
+    Accelerator,
+    Boot,
+    Machine,
+    QemuVersion,
+    argv,
+    detect,
+    parse_version,
+)
 
 BOOT = Boot(
     machine=Machine(),

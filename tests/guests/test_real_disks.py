@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kernometer.campaign.plan import plan_of
-from kernometer.guests import disks, drivers, store
+from kernometer.guests import store
+from kernometer.guests.images import disks
+from kernometer.guests.kernels import drivers
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.guests.repeated import repeated

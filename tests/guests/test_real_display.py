@@ -17,7 +17,7 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.guests import store
-from kernometer.guests.qemu import argv
+from kernometer.guests.emulator.qemu import argv
 from kernometer.targets import guest_runs
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernometer.guests.sourcelist import Source, parse_deb822, parse_one_line
+from kernometer.guests.packages.sourcelist import Source, parse_deb822, parse_one_line
 
 BOOKWORM = Source("http://mirror/debian", "bookworm", ("main", "contrib"), (("Signed-By", "/keys/a.gpg"),))
 

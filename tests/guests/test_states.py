@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import ResultError, TargetError
-from kernometer.guests import qemu
+from kernometer.guests.emulator import qemu
 from kernometer.targets.base import Deadline
 from kernometer.targets.saved import saving, states
 

@@ -10,7 +10,8 @@ import pytest
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
-from kernometer.guests import linux, store, variant
+from kernometer.guests import store, variant
+from kernometer.guests.kernels import linux
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from kernometer.explain.structures import ROWS, SYSTEMS
-from kernometer.guests import linux, store
+from kernometer.guests import store
+from kernometer.guests.kernels import linux
 from kernometer.results.store import Store
 from tests.guests.repository import Repository
 from tests.measuring.real import kernometer

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import apt, linux, suites
-from kernometer.guests.apt import Origin
-from kernometer.guests.sourcelist import Source
+from kernometer.guests.kernels import linux
+from kernometer.guests.packages import apt, suites
+from kernometer.guests.packages.apt import Origin
+from kernometer.guests.packages.sourcelist import Source
 from tests.guests.repository import Repository
 from tests.guests.test_apt import source_package
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import TargetError
-from kernometer.guests import symbols
+from kernometer.guests.kernels import symbols
 
 LISTING = """\
 0000000000000000 A fixed_percpu_data

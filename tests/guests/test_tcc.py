@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError
-from kernometer.guests import apt, initramfs, tcc
+from kernometer.guests.images import initramfs
+from kernometer.guests.inside import tcc
+from kernometer.guests.packages import apt
 from kernometer.targets import build
 from kernometer.targets.base import Deadline
 

@@ -15,7 +15,8 @@ import pytest
 from kernometer.campaign.alternate import measure_pair
 from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 from kernometer.campaign.session import measure
-from kernometer.guests import kvm, store
+from kernometer.guests import store
+from kernometer.guests.emulator import kvm
 from kernometer.results.model import AnyRecord, Result, RowInfo
 from kernometer.results.store import Store, read_file
 from kernometer.stats.alternate import ab

@@ -9,7 +9,8 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import BuildError, MissingError, TargetError
-from kernometer.guests import programs, store, tcc, tools
+from kernometer.guests import store
+from kernometer.guests.inside import programs, tcc, tools
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 

@@ -10,8 +10,13 @@ import msgspec
 import pytest
 
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import disks, displays, initramfs, linux, lwip, plugin, programs, store, trio, variant
-from kernometer.guests.qemu import Machine, QemuVersion, argv
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.qemu import Machine, QemuVersion, argv
+from kernometer.guests.images import disks, displays, initramfs
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import linux, trio
+from kernometer.guests.packages import lwip
+from kernometer.guests.plugins import plugin
 from kernometer.targets import qemu
 from tests.measuring.real import kernometer
 

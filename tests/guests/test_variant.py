@@ -8,7 +8,7 @@ from kernometer.errors import UsageError
 from kernometer.explain import machines
 from kernometer.guests import variant
 from kernometer.guests.architecture import ALL, X86_64
-from kernometer.guests.qemu import COMMAND_LINE, Machine, QemuVersion
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine, QemuVersion
 from kernometer.guests.variant import Variant
 from kernometer.targets import guest_runs
 

@@ -12,8 +12,9 @@ import pytest
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import multiboot, store, variant, xen
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
+from kernometer.guests.kernels import multiboot, xen
 from kernometer.results.store import Store
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline, Job

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from studies.section import commit, here, written
 from tests.probe.faulty import Call, Reference, Verdict, build, calls_in, judge
 from tests.trio.boot import Kernel, boot, initramfs

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.reader import parse_record
 from tests.probe.campaign import BY_PATH, BY_TIME, on_this_machine, on_trio
 from tests.probe.faulty import Call, Process, Reference, Verdict, build, calls_in, complete, judge, shape

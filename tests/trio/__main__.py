@@ -25,9 +25,9 @@ import sys
 from pathlib import Path
 
 from kernometer.errors import KernometerError
-from kernometer.guests import lwip
-from kernometer.guests.disks import KINDS
-from kernometer.guests.trio import file_name
+from kernometer.guests.images.disks import KINDS
+from kernometer.guests.kernels.trio import file_name
+from kernometer.guests.packages import lwip
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, argv, boot, devices, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]

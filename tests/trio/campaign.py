@@ -26,7 +26,7 @@ from pathlib import Path
 
 from kernometer.cache import source_folder
 from kernometer.errors import KernometerError
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from studies.section import commit, here, written
 from tests.trio import fuzzing, hostile_campaign, hostility
 from tests.trio.boot import Kernel

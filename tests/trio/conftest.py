@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import compiled, source_folder
-from kernometer.guests import linux, lwip, programs, store, trio
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import linux, trio
+from kernometer.guests.packages import lwip
 from tests.guests.conftest import guest_cache, linux_6_1  # noqa: F401  # fixtures: pytest finds them by name here
 from tests.trio.boot import Kernel
 from tests.trio.user_programs import PROGRAMS, USER, make

@@ -10,7 +10,8 @@ from itertools import dropwhile
 from pathlib import Path
 
 from kernometer.cache import source_folder
-from kernometer.guests import lwip, trio
+from kernometer.guests.kernels import trio
+from kernometer.guests.packages import lwip
 from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.user_programs import PROGRAMS
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import idl_parse
 from kernometer.cache import compiled
-from kernometer.guests import lwip, programs
-from kernometer.guests.trio import file_name
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels.trio import file_name
+from kernometer.guests.packages import lwip
 from tests.trio import minixfs
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, Outcome, boot, initramfs
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernometer.guests.emulator import SAID, end_of, started
+from kernometer.guests.emulator.process import SAID, end_of, started
 from tests.trio.boot import BULK, Inside, Kernel, Machine, argv
 
 #: For what a machine does at once, on a host that is busy.

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import programs, tcc, trio
+from kernometer.guests.inside import programs, tcc
+from kernometer.guests.kernels import trio
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget

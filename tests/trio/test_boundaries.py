@@ -13,7 +13,7 @@ from idl_parse import Wrong
 from kernometer.cache import source_folder
 from kernometer.cli.boundaries import plan_of_sources
 from kernometer.explain.partitions import cut, merged
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from tests.measuring.real import kernometer
 from tests.trio.boot import Kernel
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from tests.measuring.real import kernometer
 
 pytestmark = pytest.mark.guest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import source_folder
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_emulator, by_kernel
 from tests.measuring.real import kernometer

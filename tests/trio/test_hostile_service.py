@@ -15,7 +15,7 @@ import pytest
 
 import idl_parse
 from idl_parse import Service
-from kernometer.guests.trio import file_name
+from kernometer.guests.kernels.trio import file_name
 from tests.trio import hostility
 from tests.trio.boot import Kernel
 from tests.trio.hostility import FATAL, LIES, RANDOM, REFUSED, Orders, Seen

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from kernometer.errors import MissingError
-from kernometer.guests import apt, lwip, sourcelist, suites, trio
+from kernometer.guests.kernels import trio
+from kernometer.guests.packages import apt, lwip, sourcelist, suites
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program
 from tests.trio.partitions import MONO_AND_IN_TURN

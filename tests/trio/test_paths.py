@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from tests.measuring.real import judged, kernometer
 from tests.trio.boot import Kernel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program
 from tests.trio.test_devices import DISK, SECONDS, numbered

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests import lwip
+from kernometer.guests.packages import lwip
 from tests.trio import call_graph
 from tests.trio.call_graph import Graph
 from tests.turns import in_turn

@@ -11,7 +11,7 @@ import idl_parse
 import structures
 from idl_parse import Service, Wrong
 from kernometer.errors import BuildError
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from tests.trio.boot import Kernel, boot, initramfs
 from tests.trio.partitions import EXPECTED_TO_FAIL, PARTITIONS
 from tests.trio.questions import failed_questions

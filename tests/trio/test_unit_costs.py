@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import sha256, source_folder
-from kernometer.guests import trio
+from kernometer.guests.kernels import trio
 from kernometer.results.model import Result
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_emulator, by_kernel

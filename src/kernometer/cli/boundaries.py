@@ -41,7 +41,7 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
 def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dry_run: bool) -> bool:
     """Compiles the kernels that are missing or of other sources, after `say`. A dry run prints that command instead,
     and returns False."""
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     current = trio.current()
     missing = [each for each in structures if each not in current]
@@ -57,7 +57,7 @@ def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dr
 
 def plan_of_sources() -> Plan:
     """The plan for Trio as its sources are."""
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     calls = trio.calls()
     return plan([*calls], ((caller, callee) for caller, callees in calls.items() for callee in callees))

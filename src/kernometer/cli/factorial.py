@@ -23,7 +23,7 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
     are the ones to turn, or all of them. Raises UsageError by time, and for any other target; otherwise as trio.add
     does.
     """
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     given = tuple(takewhile(is_target, words))
     if by != "path":

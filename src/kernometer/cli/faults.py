@@ -20,7 +20,7 @@ from kernometer.errors import ResultError, UsageError
 if TYPE_CHECKING:
     from kernometer.faults.campaign import Wanted
     from kernometer.faults.records import Header, Record
-    from kernometer.guests.suites import Say
+    from kernometer.guests.packages.suites import Say
     from kernometer.targets.qemu import QemuTarget
 
 EPILOG = """\b
@@ -99,7 +99,7 @@ def command(
     from kernometer.faults.kinds import KINDS
     from kernometer.faults.linux import SUBJECTS
     from kernometer.faults.records import read
-    from kernometer.guests.trio import calls
+    from kernometer.guests.kernels.trio import calls
     from kernometer.report import faults as report
     from kernometer.report.html import write
 
@@ -134,7 +134,7 @@ def command(
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], *, checked: bool) -> list[QemuTarget]:
-    from kernometer.guests.trio import is_trio
+    from kernometer.guests.kernels.trio import is_trio
     from kernometer.targets.parse import target_of
     from kernometer.targets.qemu import QemuTarget
 
@@ -161,7 +161,7 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     """Trio's structures together, as they have the same faults; then each Linux."""
     from kernometer.faults import campaign, linux_campaign
     from kernometer.faults.linux import SUBJECTS
-    from kernometer.guests.trio import calls, is_trio
+    from kernometer.guests.kernels.trio import calls, is_trio
 
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
         targets = [one for one in wanted.targets if is_trio(one.guest) is ours]

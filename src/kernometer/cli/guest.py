@@ -61,7 +61,8 @@ def list_(env: Env) -> None:
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
     """Remove guests, or variants from the list. Their results stay."""
-    from kernometer.guests import linux, store, variant
+    from kernometer.guests import store, variant
+    from kernometer.guests.kernels import linux
 
     for name in names:
         if variant.parse(name).words:
@@ -113,7 +114,7 @@ def _folded(env: Env, text: str) -> None:
 
 def _machine(guest: Guest) -> str:
     """The options of a guest's machine and command line that differ from the defaults."""
-    from kernometer.guests.qemu import standard
+    from kernometer.guests.emulator.qemu import standard
 
     made, (usual, words) = guest.manifest, standard(guest.architecture)
     parts = [

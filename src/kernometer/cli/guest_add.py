@@ -171,7 +171,8 @@ def add(env: Env, /, **given: Any) -> None:
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import linux, store
+    from kernometer.guests import store
+    from kernometer.guests.kernels import linux
 
     for each in wanted.versions:
         linux.check_version(each)
@@ -185,8 +186,8 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
 
 
 def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
-    from kernometer.guests import linux, multiboot, trio
-    from kernometer.guests.qemu import Machine
+    from kernometer.guests.emulator.qemu import Machine
+    from kernometer.guests.kernels import linux, multiboot, trio
 
     if wanted.versions:
         raise UsageError("A kernel from a file has a name and no version.", "guest add linux --kernel FILE --name NAME")
@@ -230,7 +231,7 @@ def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
 
 
 def _xen(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import xen
+    from kernometer.guests.kernels import xen
 
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
@@ -238,7 +239,7 @@ def _xen(env: Env, wanted: Wanted) -> None:
 
 
 def _trio(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     for structure in wanted.versions:
         trio.check(structure)
@@ -249,7 +250,7 @@ def _trio(env: Env, wanted: Wanted) -> None:
 
 
 def _gnumach(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import mach
+    from kernometer.guests.kernels import mach
 
     for each in wanted.versions:
         if each != mach.DEBUG:
@@ -261,7 +262,7 @@ def _gnumach(env: Env, wanted: Wanted) -> None:
 
 
 def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
-    from kernometer.guests import linux
+    from kernometer.guests.kernels import linux
 
     if wanted.words:
         found = wanted.variant(guest)

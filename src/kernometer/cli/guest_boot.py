@@ -25,8 +25,8 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
     once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
     a probe that you call yourself counts instructions.
     """
-    from kernometer.guests.gdb import how_to_attach
-    from kernometer.guests.interactive import attended
+    from kernometer.guests.emulator.gdb import how_to_attach
+    from kernometer.guests.emulator.interactive import attended
     from kernometer.targets.attended import DEBUGGER, Console
     from kernometer.targets.qemu import QemuTarget
 

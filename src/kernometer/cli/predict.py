@@ -110,7 +110,7 @@ def command(
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
     """Raises UsageError, before anything runs, if the two cannot be held against each other or against the command."""
-    from kernometer.guests.qemu import emulated
+    from kernometer.guests.emulator.qemu import emulated
     from kernometer.targets.parse import target_of
 
     with ExitStack() as stack:
@@ -169,7 +169,7 @@ def _copy(folder: Path | None) -> Iterator[Path]:
 def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
     from kernometer.explain.prediction import Asked
     from kernometer.host.recorder import parse, recorder
-    from kernometer.targets import whole
+    from kernometer.targets import execution
     from kernometer.targets.base import Deadline
     from kernometer.targets.parse import target_of
     from kernometer.targets.qemu import QemuTarget
@@ -177,13 +177,14 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
     with closing(target_of(spec)) as target:
         if not isinstance(target, QemuTarget):
             raise UsageError(f"{spec} is no guest, and a command is counted in a guest.", "For example qemu:linux-6.1.")
-        brought = whole.program_files(words[0], *bring)
+        brought = execution.program_files(words[0], *bring)
         words = (f"/{next(iter(brought))}", *words[1:])
-        brought |= whole.folder_files(folder) if folder else {}
-        one = whole.count(target, words, brought, Deadline.after(limit))
-        by = recorder(whole.TRACE)
-        brought |= whole.program_files(by[0])
-        calls = parse(whole.count(target, (*by, *words), brought, Deadline.after(limit), whole.TRACE).trace).calls
+        brought |= execution.folder_files(folder) if folder else {}
+        one = execution.count(target, words, brought, Deadline.after(limit))
+        by = recorder(execution.TRACE)
+        brought |= execution.program_files(by[0])
+        traced = execution.count(target, (*by, *words), brought, Deadline.after(limit), execution.TRACE)
+        calls = parse(traced.trace).calls
         if not calls:
             raise TargetError(f"{by[0]} recorded no system call in {spec}.", "It needs ptrace there.")
         asked = Asked(calls, one.faults, one.switches, one.user, one.kernel, one.resident)

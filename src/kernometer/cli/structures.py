@@ -85,7 +85,7 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
     from kernometer.cli import many
     from kernometer.cli.planning import plan_for
     from kernometer.explain.structures import LINUX, ROWS
-    from kernometer.guests import programs
+    from kernometer.guests.inside import programs
 
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
@@ -105,7 +105,7 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
     """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
     from kernometer.explain.structures import LINUX, SYSTEMS
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     found: dict[str, str] = {}
     built = trio.current()
@@ -125,7 +125,8 @@ def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
 
 def _linux(env: Env) -> str:
     """The guest of this release's kernel."""
-    from kernometer.guests import linux, store
+    from kernometer.guests import store
+    from kernometer.guests.kernels import linux
 
     name = linux.name_of(None)
     if all(guest.name != name for guest in store.listed()):

@@ -21,8 +21,8 @@ from kernometer.faults.outcomes import Found, found, outcome
 from kernometer.faults.places import Code, code
 from kernometer.faults.records import Header, Record
 from kernometer.faults.trio_guest import CHECKED, FLAGS, PLAIN, TrioGuest
-from kernometer.guests import trio
-from kernometer.guests.suites import Say
+from kernometer.guests.kernels import trio
+from kernometer.guests.packages.suites import Say
 from kernometer.targets.qemu import QemuTarget
 
 #: Seconds; objdump takes a part of one.

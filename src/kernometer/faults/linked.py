@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from kernometer.errors import TargetError
 from kernometer.faults.kinds import NEEDED, ROOM, Where
 from kernometer.faults.places import CALL_BYTES, Code
-from kernometer.guests import elf, symbols
+from kernometer.guests.kernels import elf, symbols
 
 if TYPE_CHECKING:
-    from kernometer.guests.trace import Trace
+    from kernometer.guests.plugins.trace import Trace
 
 #: Where the kernel is linked: kernel/kernel.ld. It is loaded at its addresses less this.
 KERNEL_BASE = 0xFFFFFFFF80000000

@@ -15,7 +15,7 @@ from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oop
 from kernometer.faults.linux_guest import Linux, sources
 from kernometer.faults.outcomes import Found, outcome
 from kernometer.faults.records import Header, Record
-from kernometer.guests.suites import Say
+from kernometer.guests.packages.suites import Say
 
 #: After the target's name: its faults that oopsed, once more, with the kernel set to panic then.
 PANICS = " panic_on_oops=1"

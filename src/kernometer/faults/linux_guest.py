@@ -24,9 +24,12 @@ from kernometer.faults import emulated
 from kernometer.faults.draw import Fault
 from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, files_in, module_words
 from kernometer.faults.worker import SOURCES
-from kernometer.guests import disks, drivers, headers, initramfs, programs, qemu
-from kernometer.guests.emulator import end_of, talking
-from kernometer.guests.suites import Say
+from kernometer.guests.emulator import qemu
+from kernometer.guests.emulator.process import end_of, talking
+from kernometer.guests.images import disks, initramfs
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import drivers, headers
+from kernometer.guests.packages.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kernometer.errors import TargetError
-from kernometer.guests import elf
+from kernometer.guests.kernels import elf
 
 #: Bytes that a fault puts over an instruction: a call, or a jump where a jump was.
 CALL_BYTES = 5

@@ -25,9 +25,13 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
-from kernometer.guests import disks, elf, plugin, programs, qemu, trio
-from kernometer.guests.emulator import end_of, talking
-from kernometer.guests.suites import Say
+from kernometer.guests.emulator import qemu
+from kernometer.guests.emulator.process import end_of, talking
+from kernometer.guests.images import disks
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import elf, trio
+from kernometer.guests.packages.suites import Say
+from kernometer.guests.plugins import plugin
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE, TRACE

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernometer.cache import compiled
-from kernometer.guests import programs
+from kernometer.guests.inside import programs
 
 LARGEST = 65536
 #: So many changes of a file are without a "kept" at most.

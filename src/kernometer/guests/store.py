@@ -21,7 +21,7 @@ import msgspec
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
 from kernometer.guests.architecture import Architecture
-from kernometer.guests.qemu import COMMAND_LINE, Machine
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
 
 KERNEL = "vmlinux"
 PACKED = "bzImage"

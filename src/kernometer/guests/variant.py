@@ -14,7 +14,7 @@ from typing import get_args
 import msgspec
 
 from kernometer.errors import UsageError
-from kernometer.guests.qemu import Device, Display, Machine
+from kernometer.guests.emulator.qemu import Device, Display, Machine
 
 #: The characters of a word: enough for kernel options, and none that is special for QEMU, a shell or a file name.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import displays, programs, store, tcc
+from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
-from kernometer.guests.qemu import argv
+from kernometer.guests.emulator.qemu import argv
+from kernometer.guests.images import displays
+from kernometer.guests.inside import programs, tcc
 from kernometer.results.model import By
 from kernometer.targets.booting import initrd, lay_out
 from kernometer.targets.qemu import QemuTarget

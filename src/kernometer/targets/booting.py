@@ -9,9 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import events, initramfs, mach, programs, store, trace, trio
+from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
-from kernometer.guests.emulator import SAID, end_of
+from kernometer.guests.emulator.process import SAID, end_of
+from kernometer.guests.images import initramfs
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import mach, trio
+from kernometer.guests.plugins import events, trace
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
 from kernometer.targets.side_by_side import Lines

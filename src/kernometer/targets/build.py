@@ -19,8 +19,8 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError
-from kernometer.guests import programs
 from kernometer.guests.architecture import X86_64, Architecture
+from kernometer.guests.inside import programs
 
 #: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300

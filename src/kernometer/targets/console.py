@@ -19,9 +19,11 @@ import msgspec
 
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import events, kvm, plugin, store, variant
-from kernometer.guests.emulator import SAID, end_of, talking
-from kernometer.guests.qemu import Accelerator, Machine, QemuVersion, detect
+from kernometer.guests import store, variant
+from kernometer.guests.emulator import kvm
+from kernometer.guests.emulator.process import SAID, end_of, talking
+from kernometer.guests.emulator.qemu import Accelerator, Machine, QemuVersion, detect
+from kernometer.guests.plugins import events, plugin
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Program

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 from kernometer.errors import UsageError
-from kernometer.guests.remembered import boot_id
+from kernometer.guests.emulator.remembered import boot_id
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
@@ -77,7 +77,7 @@ def lister(program: Program) -> LocalTarget:
     """The target that lists the program's registry, which is the same everywhere. Raises MissingError, BuildError."""
     if program == "probe":
         return from_spec("local")
-    from kernometer.guests import trio
+    from kernometer.guests.kernels import trio
 
     return LocalTarget(program, path=trio.probe())
 

@@ -10,9 +10,12 @@ import msgspec
 
 from kernometer.cache import cache_folder, kept
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import events, mach, profile, programs, store, symbols, trio
-from kernometer.guests.symbols import Symbols, Table
-from kernometer.guests.trace import Trace
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import mach, symbols, trio
+from kernometer.guests.kernels.symbols import Symbols, Table
+from kernometer.guests.plugins import events, profile
+from kernometer.guests.plugins.trace import Trace
 from kernometer.results.iteration import Iteration, median_iteration
 from kernometer.results.model import Profile, Run
 from kernometer.targets import build

@@ -17,10 +17,15 @@ from typing import ClassVar
 import msgspec
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.guests import command, disks, displays, kvm, plugin, programs, store, tools, trio, variant
+from kernometer.guests import store, variant
 from kernometer.guests.architecture import X86_64
-from kernometer.guests.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
-from kernometer.guests.remembered import until_reboot
+from kernometer.guests.emulator import fw_cfg, kvm
+from kernometer.guests.emulator.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
+from kernometer.guests.emulator.remembered import until_reboot
+from kernometer.guests.images import disks, displays
+from kernometer.guests.inside import programs, tools
+from kernometer.guests.kernels import trio
+from kernometer.guests.plugins import plugin
 from kernometer.guests.variant import Variant
 from kernometer.results.model import By
 from kernometer.targets import profiling, tsc
@@ -138,7 +143,7 @@ class QemuTarget:
         if machine.history and not self.guest.has_init:
             raise UsageError(f"{self.name}: history= is for guests whose first process is our init.", "Leave it out.")
         tells = self.guest.has_init and self.guest.architecture.tells
-        told = {command.COMMAND: Path(TOLD), command.BEFORE: Path(BEFORE)} if tells else {}
+        told = {fw_cfg.COMMAND: Path(TOLD), fw_cfg.BEFORE: Path(BEFORE)} if tells else {}
         return Boot(
             machine=machine,
             accelerator=accelerator,

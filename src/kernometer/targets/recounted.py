@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kernometer.errors import TargetError
-from kernometer.guests.events import EMPTY, Region, Rows
+from kernometer.guests.plugins.events import EMPTY, Region, Rows
 
 _RUN = b'{"type":"run"'
 

@@ -14,7 +14,7 @@ from statistics import median_low
 import msgspec
 
 from kernometer.errors import TargetError
-from kernometer.guests.remembered import until_reboot
+from kernometer.guests.emulator.remembered import until_reboot
 from kernometer.results.model import Header
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.local import from_spec

@@ -6,7 +6,7 @@
  *
  * Arguments: region=ID; execution=N (from 0, among the complete ones) or `all`, which counts and keeps no order;
  * out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the steps, and the
- * readings of registers, all little-endian; guests/trace.py reads it. */
+ * readings of registers, all little-endian; trace.py reads it. */
 #include "decode.h"
 #include "qemu_api.h"
 #include <errno.h>

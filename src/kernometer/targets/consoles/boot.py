@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.guests.qemu import PROGRAM, Accelerator, Machine
+from kernometer.guests.emulator.qemu import PROGRAM, Accelerator, Machine
 from kernometer.targets.consoles.description import Description
 from kernometer.targets.consoles.images import Image
 

@@ -17,7 +17,7 @@ from msgspec import Meta
 from kernometer.cache import sha256
 from kernometer.errors import UsageError
 from kernometer.guests.architecture import MachineType
-from kernometer.guests.qemu import Device, Machine
+from kernometer.guests.emulator.qemu import Device, Machine
 
 SHIPPED = Path(__file__).with_name("systems")
 MAX_BYTES = 1 << 16

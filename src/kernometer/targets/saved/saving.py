@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kernometer.errors import TargetError
-from kernometer.guests import qemu
-from kernometer.guests.emulator import talking
+from kernometer.guests.emulator import qemu
+from kernometer.guests.emulator.process import talking
 from kernometer.targets.base import Deadline
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Literal
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import apt as apt_module
-from kernometer.guests import sourcelist
-from kernometer.guests.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package, UnreachableError
 from kernometer.guests.architecture import X86_64, Architecture
-from kernometer.guests.sourcelist import Source
+from kernometer.guests.packages import apt as apt_module
+from kernometer.guests.packages import sourcelist
+from kernometer.guests.packages.apt import LISTS_HOURS, Apt, ExpiredError, NoSuiteError, Package, UnreachableError
+from kernometer.guests.packages.sourcelist import Source
 from kernometer.text import printable
 
 #: The searched distributions, by the Origin of their Release files.

@@ -13,8 +13,11 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, MissingError, TargetError
-from kernometer.guests import building, elf, kernelpackage, linux, multiboot, programs, store, suites, trio
-from kernometer.guests.suites import Say
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import elf, kernelpackage, linux, multiboot, trio
+from kernometer.guests.packages import building, suites
+from kernometer.guests.packages.suites import Say
 
 NAME = "gnumach"
 #: Its kernel with a debugger, which is another build and keeps its symbols: a profile has the names of its functions.

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import drivers, kernelpackage, programs, store, suites, symbols, variant
+from kernometer.guests import store, variant
 from kernometer.guests.architecture import X86_64, Architecture, of_version
-from kernometer.guests.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
-from kernometer.guests.qemu import COMMAND_LINE, Machine, standard
-from kernometer.guests.suites import Say
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine, standard
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import drivers, kernelpackage, symbols
+from kernometer.guests.kernels.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
+from kernometer.guests.packages import suites
+from kernometer.guests.packages.suites import Say
 
 #: "6.1", "6.1-cloud"; without the architecture of "6.1-arm64".
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")

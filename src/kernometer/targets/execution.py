@@ -18,16 +18,18 @@ import msgspec
 
 from kernometer.cache import compiled
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import command, initramfs, programs
-from kernometer.guests.emulator import talking
-from kernometer.guests.qemu import argv
+from kernometer.guests.emulator import fw_cfg
+from kernometer.guests.emulator.process import talking
+from kernometer.guests.emulator.qemu import argv
+from kernometer.guests.images import initramfs
+from kernometer.guests.inside import programs
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
 from kernometer.targets.qemu import QemuTarget
 
-#: The number of the region, the runner's file, and the command's directories in the guest: see whole.c.
-REGION, RUNNER, WORK, WARM = "1", "bin/whole", "work", "warm"
+#: The number of the region, the runner's file, and the command's directories in the guest: see twice.c.
+REGION, RUNNER, WORK, WARM = "1", "bin/twice", "work", "warm"
 TRACE = "/tmp/trace"  # noqa: S108  # in the guest, which belongs to us
 #: System calls in the region besides the command's: clone, dup2 twice, wait4.
 RUNNERS_CALLS = 4
@@ -36,7 +38,7 @@ MAX_FILES, MAX_BYTES = 20_000, 256 << 20
 _LIBRARY = re.compile(r"(/[^\s()]+) \(0x[0-9a-f]+\)")
 
 
-class Whole(msgspec.Struct, frozen=True):
+class Execution(msgspec.Struct, frozen=True):
     """One execution: as the guest's kernel tells, then as the plugin counted, whatever the guest tells of that."""
 
     status: int  #: negative: the signal that ended it
@@ -94,7 +96,7 @@ def folder_files(folder: Path, name: str = WORK) -> dict[str, bytes]:
 
 def count(
     target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline, trace: str = "-"
-) -> Whole:
+) -> Execution:
     """Runs the command and counts; `trace`: a file that it writes.
 
     Raises TargetError if the guest fails, UsageError if it cannot run commands.
@@ -108,8 +110,8 @@ def count(
     with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}))
-        (folder / TOLD).write_bytes(command.encoded((f"/{RUNNER}", trace, *words)))
-        (folder / BEFORE).write_bytes(command.encoded(()))
+        (folder / TOLD).write_bytes(fw_cfg.encoded((f"/{RUNNER}", trace, *words)))
+        (folder / BEFORE).write_bytes(fw_cfg.encoded(()))
         with talking(argv(boot), folder, 0) as (process, _):
             try:
                 come = booting.records(process, folder, BULK, MAX_BYTES, until, target.name)
@@ -120,7 +122,7 @@ def count(
     if region is None or region.complete != 1:
         raise TargetError(f"{target.name}: the plugin did not see one execution of the command.", "Run it again.")
     try:
-        ended = msgspec.json.decode(lines[0], type=Whole)
+        ended = msgspec.json.decode(lines[0], type=Execution)
     except msgspec.DecodeError as error:
         raise TargetError(f"{target.name}: the runner's answer cannot be read: {error}.") from error
     user, kernel, calls = (region.counts[event] for event in ("user", "kernel", "syscalls"))
@@ -136,5 +138,5 @@ def _fitting(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _runner() -> bytes:
-    source = Path(programs.__file__).parent / "whole.c"
-    return compiled("whole", (*programs.static_compiler(), "-std=gnu99"), (source,)).read_bytes()
+    source = Path(programs.__file__).parent / "twice.c"
+    return compiled("twice", (*programs.static_compiler(), "-std=gnu99"), (source,)).read_bytes()

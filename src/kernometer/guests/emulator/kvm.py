@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from kernometer.errors import BuildError, TargetError
-from kernometer.guests.qemu import Accelerator
-from kernometer.guests.remembered import until_reboot
+from kernometer.guests.emulator.qemu import Accelerator
+from kernometer.guests.emulator.remembered import until_reboot
 
 DEVICE = Path("/dev/kvm")
 #: The end of the note before measuring by time, after the reason, if the guest is emulated.

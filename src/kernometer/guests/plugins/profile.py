@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from kernometer.errors import TargetError
-from kernometer.guests.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
-from kernometer.guests.symbols import Program, Symbols
-from kernometer.guests.trace import Flow, Trace
+from kernometer.guests.kernels.symbols import Program, Symbols
+from kernometer.guests.plugins.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
+from kernometer.guests.plugins.trace import Flow, Trace
 from kernometer.results.model import Profile, ProfileLine, ProfileStack
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kernometer.errors import TargetError
-from kernometer.guests.emulator import die_with_parent
+from kernometer.guests.emulator.process import die_with_parent
 from kernometer.processes import reap
 
 STDIN, STDOUT, STDERR = 0, 1, 2

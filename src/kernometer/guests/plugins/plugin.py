@@ -9,7 +9,7 @@ from typing import Literal
 
 from kernometer.cache import compiled
 from kernometer.errors import KernometerError, MissingError
-from kernometer.guests.qemu import QemuVersion
+from kernometer.guests.emulator.qemu import QemuVersion
 
 #: Counts events in all timed regions; records the instructions of one.
 Kind = Literal["events", "profile"]
@@ -40,7 +40,7 @@ def build(version: QemuVersion, kind: Kind) -> Path:
 
     Raises MissingError without a compiler, BuildError with the compiler's messages.
     """
-    folder = Path(__file__).parent / "plugins"
+    folder = Path(__file__).parent
     compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
     sources = (folder / f"{kind}.c", *(folder / name for name in ("decode.h", "processors.h", "qemu_api.h")))

@@ -1,7 +1,7 @@
-/* whole.c: runs a user's command in a guest twice, the second time as one marked region: clone, exec, the command,
+/* twice.c: runs a user's command in a guest twice, the second time as one marked region: clone, exec, the command,
  * wait. The first execution on a kernel that has just booted takes up to a third more instructions.
  *
- * whole FILE COMMAND… prints, between the probe's markers, how it ended and what the kernel counted for it and its
+ * twice FILE COMMAND… prints, between the probe's markers, how it ended and what the kernel counted for it and its
  * children; then the lines of FILE, which the command has written ("-": none). The command works in /warm, then in
  * /work, which have the same files; its input is empty, and its output is thrown away. Every line begins with a brace,
  * as the probe's records do. */

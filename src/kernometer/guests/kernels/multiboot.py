@@ -17,9 +17,11 @@ from typing import Literal
 
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import elf, linux, programs, store
-from kernometer.guests.bzimage import MAX_UNPACKED, gzip, whole
-from kernometer.guests.qemu import Machine
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import elf, linux
+from kernometer.guests.kernels.bzimage import MAX_UNPACKED, gzip, whole
 
 #: Such kernels need a PC: its timer, its interrupt controller, its way to power off.
 MACHINE = Machine(type="pc")

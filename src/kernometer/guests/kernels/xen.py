@@ -12,9 +12,11 @@ from pathlib import Path
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import kernelpackage, linux, multiboot, store, suites, variant
-from kernometer.guests.qemu import COMMAND_LINE, Machine
-from kernometer.guests.suites import Say
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
+from kernometer.guests.kernels import kernelpackage, linux, multiboot
+from kernometer.guests.packages import suites
+from kernometer.guests.packages.suites import Say
 
 NAME = "xen"
 #: The default first domain.

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import KernometerError, MissingError, ResultError, TargetError
-from kernometer.guests import debsource, sourcelist
+from kernometer.guests.packages import debsource, sourcelist
 
 #: Seconds. A download is some 100 MB.
 QUERY_SECONDS = 60

@@ -18,7 +18,9 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError, ResultError, TargetError
-from kernometer.guests import drivers, initramfs, store
+from kernometer.guests import store
+from kernometer.guests.images import initramfs
+from kernometer.guests.kernels import drivers
 
 #: Bytes of a disk: three times as much as the largest row by path and ext4's journal need.
 SIZE = 16 << 20

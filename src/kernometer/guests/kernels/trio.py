@@ -20,8 +20,11 @@ from typing import Any
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
 from kernometer.errors import BuildError, TargetError, UsageError
-from kernometer.guests import building, elf, linux, lwip, programs, store
-from kernometer.guests.suites import Say
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import elf, linux
+from kernometer.guests.packages import building, lwip
+from kernometer.guests.packages.suites import Say
 
 #: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
 STRUCTURES = ("mono", "hybrid", "micro", "one-server")

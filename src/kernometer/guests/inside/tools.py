@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import programs, store, tcc
+from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
+from kernometer.guests.inside import programs, tcc
 
 BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 

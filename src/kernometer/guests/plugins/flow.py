@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernometer.guests.trace import Flow, Trace
+from kernometer.guests.plugins.trace import Flow, Trace
 from kernometer.results.model import STACK_DEPTH
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import suites
+from kernometer.guests.packages import suites
 
 #: Of the package, what is kept: its C, and the licence that goes with it.
 PARTS = ("src", "COPYING")

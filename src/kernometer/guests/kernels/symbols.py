@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernometer.errors import TargetError
-from kernometer.guests import elf
+from kernometer.guests.kernels import elf
 
 #: The most symbols: a distribution's kernel has some 200,000.
 MAX_SYMBOLS = 2_000_000

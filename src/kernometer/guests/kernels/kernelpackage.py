@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import drivers
+from kernometer.guests.kernels import drivers
 
 #: Each file's path, and a function for its content.
 Files = Generator[tuple[PurePosixPath, Callable[[], bytes]], None, None]

@@ -12,8 +12,11 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.guests import apt, building, drivers, kernelpackage, programs, store, suites
-from kernometer.guests.suites import Say
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import drivers, kernelpackage
+from kernometer.guests.packages import apt, building, suites
+from kernometer.guests.packages.suites import Say
 
 #: Seconds; it takes three.
 BUILD_SECONDS = 300

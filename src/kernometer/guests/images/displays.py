@@ -11,9 +11,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernometer.errors import MissingError
-from kernometer.guests import drivers, initramfs, store
-from kernometer.guests.disks import Provided
-from kernometer.guests.qemu import Machine
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.images import initramfs
+from kernometer.guests.images.disks import Provided
+from kernometer.guests.kernels import drivers
 
 #: VESA mode 0x144 of QEMU's VGA BIOS, as Linux counts modes (from 0x200): 1024 by 768, 32 bits.
 VESA_MODE = 0x344

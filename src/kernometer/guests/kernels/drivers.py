@@ -13,8 +13,9 @@ from pathlib import PurePosixPath
 
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
-from kernometer.guests import elf, store
-from kernometer.guests.bzimage import gzip, unpack_zstd, whole
+from kernometer.guests import store
+from kernometer.guests.kernels import elf
+from kernometer.guests.kernels.bzimage import gzip, unpack_zstd, whole
 
 #: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display, and the emulated
 #: disk, whose power is cut.

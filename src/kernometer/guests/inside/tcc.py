@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError
-from kernometer.guests import building, suites
+from kernometer.guests.packages import building, suites
 
 #: Directories of Debian's musl-dev on the host.
 HEADERS = Path("/usr/include/x86_64-linux-musl")

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from kernometer.errors import TargetError
-from kernometer.guests import elf, programs
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import elf
 
 if TYPE_CHECKING:
     Stream = zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor
