@@ -11,7 +11,7 @@ import pytest
 from msgspec import structs
 
 from kernometer.errors import Status
-from kernometer.report import gate as report
+from kernometer.report.comparison import gate as report
 from kernometer.results.model import Failure
 from kernometer.results.store import Store
 from kernometer.stats.compare import compare

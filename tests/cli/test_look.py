@@ -17,8 +17,8 @@ from kernometer.__main__ import main
 from kernometer.cli import kernometer
 from kernometer.cli.list import state
 from kernometer.errors import MissingError, ResultError, Status, UsageError
-from kernometer.report.export import COLUMNS
-from kernometer.report.table import broken
+from kernometer.report.session.terminal import broken
+from kernometer.report.store.export import COLUMNS
 from kernometer.results.model import Baseline, Failure, RowInfo
 from kernometer.results.store import Store
 from kernometer.results.summary import Summary

@@ -15,7 +15,7 @@ from kernometer.explain.functions import (
     difference,
     differences,
 )
-from kernometer.report.functions import sentence_of
+from kernometer.report.profile.functions import sentence_of
 from kernometer.results.model import Profile, ProfileLine, ProfileStack, Result
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.stats.compare import compare

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kernometer.explain.machines import STANDARD, factors, study
-from kernometer.report.machines import document, view
-from kernometer.report.units import NOTHING
+from kernometer.report.explanation.machines import document, view
+from kernometer.report.words.units import NOTHING
 from kernometer.results.model import Result
 from tests.stats.simulate import header, of_costs, path_result
 

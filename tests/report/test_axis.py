@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernometer.report.axis import Axis, Span, axis_of, percent_label, span
-from kernometer.report.compared import named_view
-from kernometer.report.units import ratio_text
+from kernometer.report.chart.axis import Axis, Span, axis_of, percent_label, span
+from kernometer.report.comparison.view import named_view
+from kernometer.report.words.units import ratio_text
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 
 

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from kernometer.explain.boundaries import boundaries
 from kernometer.explain.partitions import MICRO
-from kernometer.report.boundaries import count_text, document, view
-from kernometer.report.boundaries_table import print_boundaries
-from kernometer.report.boundaries_view import BoundariesView, PriceTable
-from kernometer.report.matrix import render
+from kernometer.report.explanation.boundaries import count_text, document, view
+from kernometer.report.explanation.boundaries_table import print_boundaries
+from kernometer.report.explanation.boundaries_view import BoundariesView, PriceTable
+from kernometer.report.matrix.page import render
 from kernometer.stats.series import Column, series
 from tests.explain.test_boundaries import CALLS, session, systems
 from tests.report.factory import HOSTILE

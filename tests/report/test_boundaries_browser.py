@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kernometer.explain.partitions import cut_of, plan, target
-from kernometer.report.matrix import render
+from kernometer.report.matrix.page import render
 from kernometer.stats.series import Column, series
 from tests.report.test_browser import browser, no_violations, pytestmark, visit
 from tests.stats.simulate import path_result

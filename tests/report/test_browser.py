@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.report.html import render
+from kernometer.report.write.html import render
 from tests.report import factory
 
 sync_api = pytest.importorskip("playwright.sync_api")

@@ -9,7 +9,7 @@ from msgspec import structs
 from rich.console import Console
 
 from kernometer.cli.lists import is_target
-from kernometer.report.counters import HEADS, counters, print_counters
+from kernometer.report.session.counters import HEADS, counters, print_counters
 from kernometer.results.model import Events, Result, Tally
 from kernometer.stats.counters import by_kernel, counted
 from tests.stats.simulate import path_result

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from kernometer.report.absolute import figures as figures_view
-from kernometer.report.compared import named_view
-from kernometer.report.curves import comparison_document, definitions, rows_document, x_text
-from kernometer.report.subjects import gather
-from kernometer.report.table import ASCII, BLOCKS, print_result, signs, spark
-from kernometer.report.verdicts import print_comparison
-from kernometer.report.view import CurveView
+from kernometer.report.comparison.terminal import print_comparison
+from kernometer.report.comparison.view import named_view
+from kernometer.report.session.absolute import figures as figures_view
+from kernometer.report.session.systems import gather
+from kernometer.report.session.terminal import ASCII, BLOCKS, print_result, signs, spark
+from kernometer.report.session.view import CurveView
+from kernometer.report.words.curves import comparison_document, definitions, rows_document, x_text
 from kernometer.results.model import Result
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures

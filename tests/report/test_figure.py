@@ -15,10 +15,10 @@ from xml.etree import ElementTree
 import pytest
 
 from kernometer.errors import UsageError
-from kernometer.report.figure import Figure, figures, find
-from kernometer.report.figure_draw import picture
-from kernometer.report.figure_points import Drawing, Source, Value, draw, matches, source_of, source_of_published
-from kernometer.report.figure_text import COLUMNS, as_csv
+from kernometer.report.literature.definition import Figure, figures, find
+from kernometer.report.literature.draw import picture
+from kernometer.report.literature.points import Drawing, Source, Value, draw, matches, source_of, source_of_published
+from kernometer.report.literature.text import COLUMNS, as_csv
 from kernometer.results import published
 from kernometer.results.model import Result, Unsupported
 from kernometer.stats.curves import tags

@@ -11,9 +11,9 @@ from msgspec import structs
 from rich.console import Console
 
 from kernometer.explain.structures import ROWS
-from kernometer.report.first import FEW, FIRST, lead, trust
-from kernometer.report.subjects import gather
-from kernometer.report.table import print_result
+from kernometer.report.session.first import FEW, FIRST, lead, trust
+from kernometer.report.session.systems import gather
+from kernometer.report.session.terminal import print_result
 from kernometer.results.model import Result, Workload
 from kernometer.stats.figures import figures
 from kernometer.targets import build

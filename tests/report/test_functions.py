@@ -12,7 +12,9 @@ from msgspec import structs
 from rich.console import Console
 
 from kernometer.explain.functions import Breakdown, breakdowns, difference
-from kernometer.report import flames, functions, profile_files
+from kernometer.report.chart import flames
+from kernometer.report.profile import files as profile_files
+from kernometer.report.profile import functions
 from kernometer.results.model import ProfileStack
 from tests.explain.test_functions import ROW, A, profiled
 from tests.report.factory import HOSTILE

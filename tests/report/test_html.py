@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import ResultError, Status
-from kernometer.report.html import breakable, render, write
+from kernometer.report.write.html import breakable, render, write
 from kernometer.results.model import Result
 from kernometer.stats.model import Difference
 from tests.report import factory

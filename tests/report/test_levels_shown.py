@@ -9,14 +9,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from kernometer.report.compared import named_view
-from kernometer.report.html import render
-from kernometer.report.matrix import render as render_matrix
-from kernometer.report.matrix_document import document as matrix_document
-from kernometer.report.matrix_table import print_matrix
-from kernometer.report.matrix_view import view
-from kernometer.report.table import document, print_result
-from kernometer.report.verdicts import print_comparison
+from kernometer.report.comparison.terminal import print_comparison
+from kernometer.report.comparison.view import named_view
+from kernometer.report.matrix.document import document as matrix_document
+from kernometer.report.matrix.page import render as render_matrix
+from kernometer.report.matrix.terminal import print_matrix
+from kernometer.report.matrix.view import view
+from kernometer.report.session.terminal import document, print_result
+from kernometer.report.write.html import render
 from kernometer.results.model import Events, Result
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures

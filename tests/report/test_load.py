@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kernometer.report.curves import comparison_document, crossing_lines, figures_document
+from kernometer.report.words.curves import comparison_document, crossing_lines, figures_document
 from kernometer.stats.model import Comparison
 from tests.stats.test_load import FASTER, OPEN, SLOWER, WORKLOADS, compared, load
 

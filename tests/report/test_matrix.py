@@ -12,12 +12,12 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from kernometer.report.heads import lines, short_names
-from kernometer.report.html import breakable
-from kernometer.report.matrix import render
-from kernometer.report.matrix_document import document
-from kernometer.report.matrix_table import print_matrix
-from kernometer.report.matrix_view import SIGNS, Cell, MatrixView, view
+from kernometer.report.matrix.document import document
+from kernometer.report.matrix.page import render
+from kernometer.report.matrix.terminal import print_matrix
+from kernometer.report.matrix.view import SIGNS, Cell, MatrixView, view
+from kernometer.report.words.names import lines, short_names
+from kernometer.report.write.html import breakable
 from kernometer.results.model import Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.report.matrix import render
+from kernometer.report.matrix.page import render
 from tests.report.test_browser import browser, no_violations, pytestmark, visit
 from tests.report.test_matrix import made
 

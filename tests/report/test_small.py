@@ -8,9 +8,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernometer.report import small
-from kernometer.report.samples import per_operation
-from kernometer.report.small import ORDER_BUCKETS, RUNS_DRAWN, Series, drawn, ecdf, order, quantile
+from kernometer.report.chart import samples as small
+from kernometer.report.chart.samples import ORDER_BUCKETS, RUNS_DRAWN, Series, drawn, ecdf, order, quantile
+from kernometer.report.session.samples import per_operation
 from tests.results import make
 
 

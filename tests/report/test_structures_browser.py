@@ -13,9 +13,9 @@ from rich.console import Console
 
 from kernometer.errors import MissingError
 from kernometer.explain.structures import ROWS, Operation, of_operations
-from kernometer.report.html import render
-from kernometer.report.structures import print_structures, view
-from kernometer.report.structures_view import StructuresView
+from kernometer.report.explanation.structures import print_structures, view
+from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.report.write.html import render
 from tests.explain.test_costs import found
 from tests.report import factory
 from tests.report.test_browser import browser, no_violations, pytestmark, visit

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kernometer.report.units import format_half_width, format_interval, format_percent, format_value
+from kernometer.report.words.units import format_half_width, format_interval, format_percent, format_value
 
 FACTORS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12}
 FACTORS |= {"/s": 1, "k/s": 1e3, "M/s": 1e6, "G/s": 1e9, "instr": 1}

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from kernometer.report.compared import named_view
-from kernometer.report.verdicts import print_comparison
+from kernometer.report.comparison.terminal import print_comparison
+from kernometer.report.comparison.view import named_view
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
 from tests.report import factory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.report.warnings import WORDS, explain
+from kernometer.report.words.flags import WORDS, explain
 from kernometer.stats.model import FlagCode
 
 DOCS = Path(__file__).parents[2] / "docs" / "statistics.md"

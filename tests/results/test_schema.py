@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kernometer.report.export import COLUMNS
+from kernometer.report.store.export import COLUMNS
 from kernometer.results import schema
 from kernometer.results.model import SAMPLES_PER_RUN, Record
 from kernometer.results.reader import DEFAULT, parse

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.report.units import format_value
+from kernometer.report.words.units import format_value
 from kernometer.results.model import By, Result, Run
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare

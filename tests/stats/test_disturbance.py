@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernometer.report.warnings import folded, noisy
+from kernometer.report.words.flags import folded, noisy
 from kernometer.results.model import Result
 from kernometer.stats.disturbance import disturbance
 from kernometer.stats.figures import figures

@@ -76,7 +76,7 @@ def tell_lacking(env: Env, names: Iterable[str]) -> None:
 
 
 def _say(env: Env, of: Plan) -> None:
-    from kernometer.report.boundaries import refused_text
+    from kernometer.report.explanation.boundaries import refused_text
 
     env.say(
         f"{len(of.structures)} kernels: mono, {len(of.services)} with one service cut out, {len(of.pairs)} with two, "

@@ -92,7 +92,7 @@ def topics_of(sides: Mapping[str, Sequence[Result]]) -> tuple[Topical, ...]:
 
 def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
     """On the terminal."""
-    from kernometer.report.topics import print_topics
+    from kernometer.report.explanation.topics import print_topics
 
     a, b = names
     print_topics(env.console(), rows, (a, b), with_trio=any(map(structure_of, names)))
@@ -100,8 +100,8 @@ def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None
 
 def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
     """On the terminal, and as a page."""
-    from kernometer.report.costs import page, print_costs
-    from kernometer.report.html import write
+    from kernometer.report.explanation.costs import page, print_costs
+    from kernometer.report.write.html import write
 
     if not env.json:
         print_costs(env.console(), costs)

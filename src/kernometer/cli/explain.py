@@ -80,10 +80,10 @@ def command(
     from kernometer.cli.published import of_one_system
     from kernometer.explain.diagnosis import diagnose
     from kernometer.explain.systems import of_session, printed
-    from kernometer.report import costs as costs_report
-    from kernometer.report import topics as topics_report
-    from kernometer.report.diagnosis import document, print_diagnosis
-    from kernometer.report.rules import rules
+    from kernometer.report.comparison.causes import rules
+    from kernometer.report.explanation import costs as costs_report
+    from kernometer.report.explanation import topics as topics_report
+    from kernometer.report.explanation.diagnosis import document, print_diagnosis
     from kernometer.stats.figures import figures
 
     store = env.store()
@@ -140,8 +140,8 @@ def _no_report() -> UsageError:
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
     """Two guests, now."""
     from kernometer.cli.costs import are_of_trio, costs_of, measured, tell, tell_topics, topics_of
-    from kernometer.report import topics as topics_report
-    from kernometer.report.costs import document
+    from kernometer.report.explanation import topics as topics_report
+    from kernometer.report.explanation.costs import document
     from kernometer.stats.path import conditions
     from kernometer.stats.sides import side
 
@@ -168,7 +168,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:
     """What limits the findings, before they are read."""
-    from kernometer.report.published import different
+    from kernometer.report.literature.published import different
 
     found: list[str] = []
     if comparison is not None:

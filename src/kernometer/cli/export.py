@@ -14,10 +14,10 @@ import click
 from kernometer.cli import complete
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
-from kernometer.report.whole import whole_file
+from kernometer.report.write.file import whole_file
 
 if TYPE_CHECKING:
-    from kernometer.report.export import Line, Per
+    from kernometer.report.store.export import Line, Per
 
 
 @click.command()
@@ -67,7 +67,7 @@ def command(
         return
     with whole_file(output, "table") as file:
         if as_parquet:
-            from kernometer.report.parquet import write_parquet
+            from kernometer.report.store.parquet import write_parquet
 
             write_parquet(file, lines, per)
             return
@@ -78,7 +78,7 @@ def command(
 
 def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
     """One result after the other, so that only one is in memory."""
-    from kernometer.report.export import lines
+    from kernometer.report.store.export import lines
     from kernometer.results.store import read_file
     from kernometer.stats.figures import figures
 
@@ -88,7 +88,7 @@ def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
 
 
 def _write_csv(out: TextIO, lines: Iterator[Line], per: Per) -> None:
-    from kernometer.report.export import COLUMNS, guarded
+    from kernometer.report.store.export import COLUMNS, guarded
 
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS[per])

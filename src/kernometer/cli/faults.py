@@ -101,7 +101,7 @@ def command(
     from kernometer.faults.records import read
     from kernometer.guests.kernels.trio import calls
     from kernometer.report import faults as report
-    from kernometer.report.html import write
+    from kernometer.report.write.html import write
 
     found = list(paths)
     with ExitStack() as stack:

@@ -14,8 +14,8 @@ from kernometer.errors import UsageError
 from kernometer.results.model import Result
 
 if TYPE_CHECKING:
-    from kernometer.report.figure import Figure
-    from kernometer.report.figure_points import Source
+    from kernometer.report.literature.definition import Figure
+    from kernometer.report.literature.points import Source
     from kernometer.results.published import Column
 
 EPILOG = """\b
@@ -47,11 +47,11 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
     In bars the first RESULT is 100, and the others are relative to it. If a result lacks rows, the error names the
     command that measures them.
     """
-    from kernometer.report.figure import find
-    from kernometer.report.figure_draw import FORMATS, picture
-    from kernometer.report.figure_points import draw
-    from kernometer.report.figure_text import as_csv, print_drawing
-    from kernometer.report.html import write
+    from kernometer.report.literature.definition import find
+    from kernometer.report.literature.draw import FORMATS, picture
+    from kernometer.report.literature.points import draw
+    from kernometer.report.literature.text import as_csv, print_drawing
+    from kernometer.report.write.html import write
 
     if listed or name is None:
         if not listed:
@@ -76,7 +76,7 @@ def _list(env: Env) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from kernometer.report.figure import figures
+    from kernometer.report.literature.definition import figures
 
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
@@ -101,7 +101,7 @@ def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
 def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     """Argument to its session, under a name that differs from the others'."""
     from kernometer.cli.report import name_systems
-    from kernometer.report.figure_points import source_of
+    from kernometer.report.literature.points import source_of
     from kernometer.stats.figures import figures
 
     results = {word: _one(env, word) for word in words}
@@ -112,7 +112,7 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
 
 def _published(figure: Figure, column: Column) -> list[Source]:
     """The named system; of a whole table every system that has the figure's rows, its reference first."""
-    from kernometer.report.figure_points import source_of_published
+    from kernometer.report.literature.points import source_of_published
 
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)

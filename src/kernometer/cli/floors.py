@@ -129,7 +129,7 @@ def _rows_failed(outcome: Outcome) -> bool:
 
 
 def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
-    from kernometer.report.layouts import document, print_layout
+    from kernometer.report.store.floors import document, print_layout
 
     if env.json:
         click.echo(json.dumps([document(layout) for layout in found], ensure_ascii=False, indent=1), file=env.out)

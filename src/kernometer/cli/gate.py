@@ -116,7 +116,7 @@ def judged(
     `systems`: the results by name, as for show_comparisons. Raises UsageError for an allowance that allows nothing.
     """
     from kernometer.explain.functions import differences
-    from kernometer.report.functions import sentence_of
+    from kernometer.report.profile.functions import sentence_of
     from kernometer.stats.gate import gate, looked_again
 
     if wanted is None:
@@ -140,8 +140,8 @@ def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
     """
     from rich.text import Text
 
-    from kernometer.report import gate as report
-    from kernometer.report.whole import whole_file
+    from kernometer.report.comparison import gate as report
+    from kernometer.report.write.file import whole_file
 
     for line in (line for one in gates for line in report.lines(one)):
         if env.json:

@@ -73,7 +73,7 @@ def command(
 
 
 def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
-    from kernometer.report.courses import document, print_courses
+    from kernometer.report.store.changes import document, print_courses
     from kernometer.stats.changes import courses
     from kernometer.stats.order import named
 

@@ -211,14 +211,14 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
         floors=known_layouts(store) if counted else (),
     )
     if env.json:
-        from kernometer.report.matrix_document import document
+        from kernometer.report.matrix.document import document
 
         click.echo(document(judged), file=env.out)
     else:
         _print(env, judged, shown)
     if shown.report_file is not None:
-        from kernometer.report.html import write
-        from kernometer.report.matrix import render
+        from kernometer.report.matrix.page import render
+        from kernometer.report.write.html import write
 
         write(shown.report_file, render(judged))
         env.say(f"The report is in {shown.report_file}.")
@@ -227,14 +227,14 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
 
 def _print(env: Env, judged: Series, shown: Shown) -> None:
-    from kernometer.report.counters import print_counters
-    from kernometer.report.machines import of_columns as study_of
-    from kernometer.report.machines import print_study
-    from kernometer.report.matrix_table import print_matrix
-    from kernometer.report.matrix_view import view
+    from kernometer.report.explanation.machines import of_columns as study_of
+    from kernometer.report.explanation.machines import print_study
+    from kernometer.report.matrix.terminal import print_matrix
+    from kernometer.report.matrix.view import view
+    from kernometer.report.session.counters import print_counters
 
     if shown.factorial:
-        from kernometer.report.factorial import of_columns, print_factorial
+        from kernometer.report.explanation.switches import of_columns, print_factorial
 
         found = of_columns(judged)
         if found is None:
@@ -245,8 +245,8 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
         print_factorial(env.console(), found)
     elif shown.boundaries:
         from kernometer.cli.boundaries import tell_lacking
-        from kernometer.report.boundaries import of_series
-        from kernometer.report.boundaries_table import print_boundaries
+        from kernometer.report.explanation.boundaries import of_series
+        from kernometer.report.explanation.boundaries_table import print_boundaries
 
         priced = of_series(judged)
         if priced is None:

@@ -73,7 +73,7 @@ def command(
     """
     from kernometer.explain import prediction
     from kernometer.host.recorder import recorder
-    from kernometer.report.prediction import View, document, print_prediction
+    from kernometer.report.explanation.prediction import View, document, print_prediction
 
     words = command_of(click.get_current_context())
     if len(names) != 2 or not words:

@@ -139,9 +139,9 @@ def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Br
 def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
     import json
 
-    from kernometer.report import functions
-    from kernometer.report.profile_files import FORMS
-    from kernometer.report.whole import whole_file
+    from kernometer.report.profile import functions
+    from kernometer.report.profile.files import FORMS
+    from kernometer.report.write.file import whole_file
 
     if form == "pprof" and output is None:
         raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def show_all(env: Env) -> None:
     """`show published` and `list --published`: every table."""
-    from kernometer.report import published as report
+    from kernometer.report.literature import published as report
 
     papers = [load(PREFIX + one).publication for one in names()]
     if env.json:
@@ -33,7 +33,7 @@ def show_all(env: Env) -> None:
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
     """`show published/NAME[:SYSTEM] [ROW]…`, and the same for an imported result."""
-    from kernometer.report import published as report
+    from kernometer.report.literature import published as report
 
     figures = [one for one in column.publication.figures if column.system in ("", one.system)]
     chosen = _choose(figures, rows)
@@ -76,7 +76,7 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
 
 def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
     """Prints one comparison, except with --json; returns it as a document."""
-    from kernometer.report import published as report
+    from kernometer.report.literature import published as report
 
     columns = [of_one_system(one) for one in sides if one is not None]
     first = sides[0] is not None

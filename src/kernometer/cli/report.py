@@ -51,7 +51,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     The file needs no network and contains no script.
     """
     from kernometer.cli.layouts import known_layouts
-    from kernometer.report.html import render, write
+    from kernometer.report.write.html import render, write
     from kernometer.stats.history import History, history_of
 
     store = env.store()

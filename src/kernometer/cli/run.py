@@ -138,7 +138,7 @@ def _show(
     """
     from kernometer.cli.layouts import figures_of
     from kernometer.cli.show_comparisons import alone, compared_with_last, show_comparisons, write_report
-    from kernometer.report.table import document, print_result
+    from kernometer.report.session.terminal import document, print_result
 
     found = figures_of(store, result)
     if env.json:
@@ -166,7 +166,7 @@ def _tell_probe(env: Env, store: Store, result: Result) -> None:
 
 
 def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:
-    from kernometer.report.spread import spread_view
+    from kernometer.report.session.spread import spread_view
     from kernometer.stats.noise import spread_between_sessions
 
     spread = spread_view(spread_between_sessions(sessions), "of this host")

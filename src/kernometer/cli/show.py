@@ -41,7 +41,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
     """
     from kernometer.cli import published
     from kernometer.cli.layouts import figures_of
-    from kernometer.report.table import document, print_result
+    from kernometer.report.session.terminal import document, print_result
     from kernometer.results.published import ALL
 
     if name == ALL:

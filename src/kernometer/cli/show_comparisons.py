@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernometer.cli.env import Env
-    from kernometer.report.structures_view import StructuresView
+    from kernometer.report.explanation.structures_view import StructuresView
     from kernometer.results.model import Result
     from kernometer.results.store import Store
     from kernometer.stats.gate import Gate
@@ -71,15 +71,15 @@ def show_comparisons(
 
     `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
-    from kernometer.report.curves import comparison_document, definitions
+    from kernometer.report.words.curves import comparison_document, definitions
 
     workloads = definitions(result for one in systems.values() for result in one)
     from kernometer.explain.functions import decided, differences
 
     by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
     if env.json:
-        from kernometer.report.functions import difference_document
-        from kernometer.report.gate import document
+        from kernometer.report.comparison.gate import document
+        from kernometer.report.profile.functions import difference_document
         from kernometer.stats.counters import counted
 
         gate_of = {id(one.comparison): document(one) for one in gates}
@@ -93,16 +93,16 @@ def show_comparisons(
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
-        from kernometer.report.compared import named_view
-        from kernometer.report.functions import print_differences
-        from kernometer.report.verdicts import print_comparison
+        from kernometer.report.comparison.terminal import print_comparison
+        from kernometer.report.comparison.view import named_view
+        from kernometer.report.profile.functions import print_differences
 
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
             print_differences(env.console(), comparison.b, by_function[comparison.b])
         if counters:
-            from kernometer.report.counters import print_counters
+            from kernometer.report.session.counters import print_counters
 
             print_counters(env.console(), systems)
     write_report(env, systems, comparisons, history, report_file)
@@ -120,7 +120,7 @@ def write_report(
     if report_file is None:
         return
     from kernometer.cli.layouts import known_layouts
-    from kernometer.report.html import render, write
+    from kernometer.report.write.html import render, write
 
     results = [result for one in systems.values() for result in one]
     floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()

@@ -15,7 +15,7 @@ from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
 
 if TYPE_CHECKING:
-    from kernometer.report.structures_view import StructuresView
+    from kernometer.report.explanation.structures_view import StructuresView
     from kernometer.results.model import Result
 
 EPILOG = """\b
@@ -59,12 +59,12 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
         raise
     except KernometerError as error:
         if beside is not None:
-            from kernometer.report.structures import view
+            from kernometer.report.explanation.structures import view
 
             _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
     from kernometer.explain.structures import answer
-    from kernometer.report.structures import document, print_structures, view
+    from kernometer.report.explanation.structures import document, print_structures, view
 
     found = answer(systems)
     shown = view(found, left_out)

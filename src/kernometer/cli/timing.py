@@ -15,7 +15,7 @@ from kernometer.errors import UsageError
 def tell(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
     """Judges the model on two sets of sessions of one kernel, and tells of each other result what it may."""
     from kernometer.explain import timing
-    from kernometer.report.timing import Side, View, document, print_timing
+    from kernometer.report.explanation.timing import Side, View, document, print_timing
 
     store = env.store()
     if by_path is None:

@@ -65,7 +65,7 @@ def _print_table(console: Console, found: Sequence[Workload]) -> None:
 def _print_definition(console: Console, one: Workload) -> None:
     from rich.table import Table
 
-    from kernometer.report.curves import spread_of
+    from kernometer.report.words.curves import spread_of
     from kernometer.stats.curves import curves
 
     table = Table.grid(padding=(0, 2))

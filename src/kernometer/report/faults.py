@@ -126,7 +126,7 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
 
 def page(campaigns: Sequence[Campaign]) -> str:
     """As HTML."""
-    from kernometer.report.html import fill
+    from kernometer.report.write.html import fill
 
     found = structures(campaigns)
     view = Page(

@@ -1,0 +1,146 @@
+"""A gate's result as lines for the terminal, as Markdown, and as JUnit's XML. All texts may come from a machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from kernometer.report.session.systems import single
+from kernometer.report.words.units import format_factor, format_percent, ratio_interval, ratio_text
+from kernometer.stats.gate import FAILING, Gate, GateRow, Outcome
+from kernometer.stats.model import RowComparison
+from kernometer.text import printable
+
+#: Rows that a summary lists for each outcome; characters of one text.
+MOST, TEXT = 100, 300
+#: Undecided rows that the terminal lists.
+MOST_UNDECIDED = 5
+_SHOWN = (Outcome.WORSE, Outcome.LOST, Outcome.ALLOWED, Outcome.UNDECIDED, Outcome.BETTER)
+
+
+def sentence(gate: Gate) -> str:
+    """The first line: whether it passed, and how many rows of each kind there are."""
+    counts = ", ".join(f"{len(gate.of(each))} {each.value}" for each in Outcome if gate.of(each))
+    why = f" ({gate.empty})" if gate.empty else ""
+    passed = "passed" if gate.passed else "failed"
+    if gate.passed and gate.of(Outcome.UNDECIDED):
+        passed = "passed what it could tell"
+    if gate.strict:
+        passed += " (strict)"
+    return printable(f"Gate {passed}: {gate.comparison.b} against {gate.comparison.a}: {counts}{why}")
+
+
+def lines(gate: Gate) -> list[str]:
+    """The sentence, then each row that fails, is undecided or allowed, or was measured again, with its explanation."""
+    found = [sentence(gate), *(f"  {_shown(condition)}" for condition in gate.comparison.conditions)]
+    for row in _told(gate):
+        found.append(f"  {row.outcome.value}: {_shown(row.of.row)}: {_text(row)}")
+        found += [f"    {_shown(line)}" for line in row.explanation]
+    undecided = len(gate.of(Outcome.UNDECIDED))
+    if undecided > MOST_UNDECIDED:
+        found.append(f"  and {undecided - MOST_UNDECIDED} more undecided rows")
+    return found
+
+
+def _told(gate: Gate) -> list[GateRow]:
+    listed = gate.of(*FAILING, Outcome.ALLOWED)
+    listed += tuple(row for row in gate.of(Outcome.SAME, Outcome.BETTER) if row.first is not None)
+    undecided = sorted(gate.of(Outcome.UNDECIDED), key=lambda row: (row.first is None, -(row.of.ratio or 0.0)))
+    return [*listed, *undecided[:MOST_UNDECIDED]]
+
+
+def document(gate: Gate) -> dict[str, Any]:
+    """The same for --json, every row."""
+    return {
+        "passed": gate.passed,
+        "strict": gate.strict,
+        "empty": gate.empty,
+        "counts": {each.value: len(gate.of(each)) for each in Outcome},
+        "rows": [
+            {
+                "row": row.of.row,
+                "outcome": row.outcome.value,
+                "fails": row.outcome in gate.failing,
+                "before": row.first.value if row.first else None,
+                "explanation": row.explanation,
+            }
+            for row in gate.rows
+        ],
+    }
+
+
+def markdown(gates: Sequence[Gate]) -> bytes:
+    """For a pull request's comment or GITHUB_STEP_SUMMARY: one table a comparison."""
+    parts = []
+    for gate in gates:
+        parts.append(f"### {'✅' if gate.passed else '❌'} {_code(sentence(gate))}\n")
+        rows = [row for each in _SHOWN for row in gate.of(each)[:MOST]]
+        if rows:
+            parts.append("| | row | A | B | B/A | |\n|---|---|---:|---:|---:|---|")
+            parts += [_cells(row) for row in rows]
+        left = sum(max(0, len(gate.of(each)) - MOST) for each in _SHOWN)
+        parts.append(f"\n{left} more rows are not listed.\n" if left else "")
+        parts += [f"- {_code(remark)}" for remark in (*gate.comparison.conditions, *gate.comparison.remarks)]
+        parts.append("")
+    return "\n".join(parts).encode()
+
+
+def _cells(row: GateRow) -> str:
+    of = row.of
+    told = ("; ".join(of.notes) if row.outcome not in (Outcome.WORSE, Outcome.BETTER) else "", *row.explanation)
+    figures = (single(of.a).text, single(of.b).text, _ratio(of))
+    cells = (row.outcome.value, _code(of.row), *figures, "<br>".join(_code(each) for each in told if each))
+    return f"| {' | '.join(cells)} |"
+
+
+def junit(gates: Sequence[Gate]) -> bytes:
+    """The form that CI systems read: a suite for each comparison, a case for each row; undecided rows are skipped."""
+    root = ET.Element("testsuites", name="kernometer")
+    for gate in gates:
+        name = _shown(f"{gate.comparison.b} against {gate.comparison.a}")
+        counts = {"tests": gate.rows, "failures": gate.of(*gate.failing)}
+        numbers = {what: str(len(rows) + bool(gate.empty)) for what, rows in counts.items()}
+        skipped = "0" if gate.strict else str(len(gate.of(Outcome.UNDECIDED)))
+        suite = ET.SubElement(root, "testsuite", numbers, name=name, errors="0", skipped=skipped)
+        if gate.empty:
+            case = ET.SubElement(suite, "testcase", classname="gate", name="decided")
+            ET.SubElement(case, "failure", message=_shown(gate.empty), type="nothing decided")
+        for row in gate.rows:
+            family = _shown(row.of.row.partition("/")[0])
+            case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.of.row))
+            if row.outcome in gate.failing:
+                failure = ET.SubElement(case, "failure", message=_text(row), type=row.outcome.value)
+                failure.text = "\n".join(map(_shown, row.explanation))
+            elif row.outcome is Outcome.UNDECIDED:
+                ET.SubElement(case, "skipped", message=_text(row))
+    ET.indent(root)
+    made: bytes = ET.tostring(root, "utf-8", xml_declaration=True)
+    return made + b"\n"
+
+
+def _text(row: GateRow) -> str:
+    of = row.of
+    if of.ratio is None:
+        return _shown("; ".join(of.notes) or "no figure")
+    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(of)}{' of means' if of.by_mean else ''}"
+    if row.outcome is not Outcome.UNDECIDED:
+        return told
+    sees = () if of.smallest is None else (f"a difference below {format_factor(of.smallest)} would not show",)
+    return _shown("; ".join((told, *sees, *of.notes)))
+
+
+def _ratio(of: RowComparison) -> str:
+    if of.ratio is None:
+        return ""
+    floor = f"(floor {format_percent(of.floor)})" if of.floor else ""
+    return f"{ratio_text(of.ratio)} {ratio_interval(of) or floor}".rstrip()
+
+
+def _shown(text: str) -> str:
+    return printable(text, TEXT)
+
+
+def _code(text: str) -> str:
+    """As a code span, in which Markdown knows no markup, no link and no @name; a table's cells end at |."""
+    return "`" + _shown(text).replace("`", "'").replace("|", "\\|") + "`"

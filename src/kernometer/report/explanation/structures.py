@@ -1,0 +1,147 @@
+"""What a microkernel's structure costs, beside the way a kernel is written: terminal, page, and other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.errors import KernometerError
+from kernometer.explain.partitions import MICRO, MONO
+from kernometer.explain.structures import LINUX, SYSTEMS, Answer, Factor
+from kernometer.report.explanation import costs
+from kernometer.report.explanation.boundaries import count_text
+from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.report.session.systems import name
+from kernometer.report.words.units import NOTHING, counted, format_percent
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TITLE = "What a microkernel's structure costs, and what the way it is written"
+CAPTION = "Instructions of one operation, and ratios"
+#: The last two columns: what is divided by what.
+_RATIOS = ((LINUX, MONO), (MICRO, MONO))
+_LIMIT = (
+    "Instructions are no time: what a processor loses at a switch of address spaces, in its caches and its TLB, is "
+    "not in them. What Linux does and Trio does not (several processors, accounting, security modules) belongs to the "
+    "way of writing."
+)
+#: Rows that a sentence names.
+_NAMED = 4
+
+
+def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
+    """`of`: None if nothing could be measured. `left_out`: by what is left out, why."""
+    heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
+    lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
+    if of is None:
+        return StructuresView(TITLE, CAPTION, heads, (), (), lacking, (), ())
+    rows = tuple(
+        (
+            printable(name(each.row)),
+            (
+                *(count_text(each.counts[system]) if system in each.counts else NOTHING for system in SYSTEMS),
+                *(_times(each.ratio(a, b)) for a, b in _RATIOS),
+            ),
+        )
+        for each in of.operations
+    )
+    falls = of.costs.rows if of.costs else ()
+    return StructuresView(
+        TITLE,
+        CAPTION,
+        heads,
+        rows,
+        tuple(_sentences(of)),
+        lacking,
+        tuple(costs.prices(of.costs)) if of.costs else (),
+        tuple(costs.waterfall(each, MONO, MICRO) for each in falls),
+    )
+
+
+def print_structures(console: Console, of: StructuresView) -> None:
+    """The table, the answer, and what is left out."""
+    if of.rows:
+        console.print()
+        console.print(Text(of.caption, "bold"))
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(overflow="fold")
+        for _ in of.heads[1:]:
+            table.add_column(justify="right", no_wrap=True)
+        table.add_row(*(Text(head.replace(" / ", "\n/"), "dim") for head in of.heads))
+        for row, cells in of.rows:
+            table.add_row(Text(row), *map(Text, cells))
+        console.print(table)
+        console.print()
+        console.print(Text(of.title, "bold"))
+    for sentence in of.answer:
+        console.print(Text(sentence))
+    for what, why, to_do in of.left_out:
+        console.print(Text(f"Left out: {what}. {why}"))
+        if to_do:
+            console.print(Padding(Text(to_do), (0, 0, 0, 2)))
+
+
+def document(of: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
+    """For --json: docs/trio.md, "Structure or writing"."""
+    factors = {"written": of.written, "structure": of.structure, "domains": of.domains, "spaces": of.spaces}
+    return {
+        "rows": [{"row": each.row, "instructions": dict(each.counts)} for each in of.operations],
+        "factors": {key: asdict(factor) if factor else None for key, factor in factors.items()},
+        "written_more": of.written_more,
+        "structure_more": of.structure_more,
+        "events": dict(of.events),
+        "costs": costs.document(of.costs) if of.costs else None,
+        "left_out": {what: why.text for what, why in left_out.items()},
+    }
+
+
+def _sentences(of: Answer) -> Iterator[str]:
+    """The answer, each sentence from the figures."""
+    if of.structure:
+        yield f"Structure: {MICRO} takes {_factor(of.structure)} the instructions of {MONO}, from the same source."
+        if of.domains and of.spaces:
+            yield (
+                f"Of this, protection domains and messages are {_times(of.domains.mean)} times (hybrid beside "
+                f"{MONO}), address spaces {_times(of.spaces.mean)} times ({MICRO} beside hybrid)."
+            )
+    if of.written:
+        yield f"Way of writing: Linux takes {_factor(of.written)} the instructions of {MONO}, with the same structure."
+    if of.written and of.structure:
+        yield _larger(of)
+    if of.costs and of.events:
+        told = counted(sum(bool(each.difference) for each in of.costs.rows), "operation")
+        shares = ", ".join(f"{kind} {format_percent(share)}" for kind, share in of.events.items())
+        yield f"What {MICRO} takes more, by what each event costs alone, mean of {told}: {shares}."
+    if of.structure or of.written:
+        yield _LIMIT
+
+
+def _larger(of: Answer) -> str:
+    both = len(of.written_more) + len(of.structure_more)
+    text = f"The way of writing is the larger factor in {len(of.written_more)} of {counted(both, 'operation')}"
+    return f"{text}, the structure in {_some(of.structure_more)}." if of.structure_more else f"{text}."
+
+
+def _some(rows: Sequence[str]) -> str:
+    """How many, and which if these are few."""
+    named = f" ({', '.join(printable(name(row)) for row in rows)})" if len(rows) <= _NAMED else ""
+    return f"{len(rows)}{named}"
+
+
+def _factor(of: Factor) -> str:
+    """The geometric mean with its range."""
+    return (
+        f"{_times(of.mean)} times (geometric mean of {counted(of.operations, 'operation')}, "
+        f"{_times(of.least)} to {_times(of.most)})"
+    )
+
+
+def _times(ratio: float | None) -> str:
+    return NOTHING if ratio is None else f"{ratio:.2f}"

@@ -1,0 +1,157 @@
+"""From counts to time: how near the model comes, and beside counts what the hardware adds. For people and programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, JUDGED, KINDS, Hardware, Judgement, Row
+from kernometer.report.session.systems import name
+from kernometer.report.session.terminal import broken
+from kernometer.report.words.units import NOTHING, counted, format_percent, format_value
+from kernometer.results.model import Result
+from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Rows that are named as furthest off.
+NAMED = 8
+#: Characters of a line of a row's name.
+ROOM = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way in which the kernel was measured."""
+
+    name: str
+    kernel: str
+    sessions: int
+
+    @staticmethod
+    def of(name: str, results: Sequence[Result]) -> Side:
+        """From its sessions."""
+        header = results[0].header
+        kernel = " ".join(header.uname.get(key, "") for key in ("sysname", "release")) if header else ""
+        return Side(name, kernel, len(results))
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is shown."""
+
+    by_time: Side
+    by_path: Side
+    judgement: Judgement
+    hardware: Hardware
+    results: Mapping[str, tuple[Row, ...]]
+
+
+def print_timing(console: Console, view: View) -> None:
+    """The judgement first; then of each result its counts, the range of the hardware, and times where they are told."""
+    of = view.judgement
+    a, b = view.by_time, view.by_path
+    console.print(Text("From counts to time: families predicted from the others", "bold"))
+    console.print(Text(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}")))
+    console.print(Text(printable(f"by path {b.name}: {b.kernel}")))
+    table = _table("family", "rows", f"within {FACTOR}", "share")
+    for family in FAMILIES:
+        near, rows = of.share(family)
+        if rows:
+            table.add_row(family, str(rows), str(near), format_percent(near / rows))
+    console.print(table)
+    if a.kernel != b.kernel:
+        console.print(Text("The two are not one build: what differs between them counts as error."))
+    for line in _verdict(of):
+        console.print(Text(line))
+    for title, operations in view.results.items():
+        console.print()
+        console.print(Text(printable(title), "bold"))
+        console.print(_rows(view, operations))
+    if view.results:
+        for line in _legend(view):
+            console.print(Text(line, "dim"))
+
+
+def document(view: View) -> dict[str, Any]:
+    """For --json: docs/path-to-time.md."""
+    of = view.judgement
+    shares = {family: of.share(family) for family in FAMILIES}
+    return {
+        "families": {
+            family: {"near": near, "rows": rows, "passes": of.passes(family)}
+            for family, (near, rows) in shares.items()
+            if rows
+        },
+        "passes": of.passes(*JUDGED),
+        "costs": dict(zip(KINDS, of.costs, strict=True)),
+        "judged": {each.row.row: each.ratio for each in of.rows},
+        "results": {
+            title: [
+                {
+                    "row": row.row,
+                    "counts": dict(zip(KINDS, row.counts, strict=True)),
+                    "time": of.time(row),
+                    "no_time": of.reason(row),
+                    "cycles": view.hardware.cycles(row),
+                }
+                for row in rows
+            ]
+            for title, rows in view.results.items()
+        },
+    }
+
+
+def _verdict(of: Judgement) -> Iterator[str]:
+    near, rows = of.share(*JUDGED)
+    share = format_percent(near / rows) if rows else NOTHING
+    bar = f"{'at least' if of.passes(*JUDGED) else 'below'} {format_percent(ENOUGH)}"
+    yield f"{', '.join(JUDGED)} together: {near} of {rows}, {share}, {bar}."
+    told = [family for family in JUDGED if of.passes(family)]
+    never = [family for family in JUDGED if not of.passes(family)]
+    if told:
+        yield f"Times are told of {', '.join(told)}, where no event is denser than in the rows judged."
+    if never:
+        yield f"No times are told of {', '.join(never)}: too few are near."
+    far = sorted((each for each in of.rows if not each.near), key=lambda each: -abs(math.log(max(each.ratio, 1e-9))))
+    if far:
+        listed = ", ".join(f"{name(each.row.row)} {each.ratio:.2f}" for each in far[:NAMED])
+        yield f"Furthest off, predicted by measured: {listed}"
+    costs = zip(KINDS, of.costs, strict=True)
+    yield f"Costs fitted to all, ns: {', '.join(f'{kind} {cost:.3g}' for kind, cost in costs)}"
+
+
+def _rows(view: View, rows: Sequence[Row]) -> Table:
+    table = _table("row", "instr", "time", "no time", "hardware, cycles")
+    for row in rows:
+        time = view.judgement.time(row)
+        low, high = view.hardware.cycles(row)
+        table.add_row(
+            "\n".join(broken(name(row.row), ROOM)),
+            f"{row.counts[0]:,.0f}",
+            format_value(time, "ns"),
+            view.judgement.reason(row),
+            f"{low:,.0f} – {high:,.0f}" if high >= 0.5 else "0",
+        )
+    return table
+
+
+def _legend(view: View) -> Iterator[str]:
+    yield "Hardware: what events cost beyond their one instruction, by published figures:"
+    for one in view.hardware.price:
+        yield f"  {one.event}: {one.what}, {one.low.cycles:,.0f} to {one.high.cycles:,.0f} cycles"
+    yield "No time: too few rows of its family are near; its own prediction is far off; or"
+    yield "it has more of these events for each instruction than any row judged."
+
+
+def _table(first: str, *heads: str) -> Table:
+    table = Table(first, box=None, pad_edge=False, show_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, justify="right")
+    return table

@@ -1,0 +1,273 @@
+"""A named figure as SVG, PNG or PDF: one Vega-Lite specification, drawn by vl-convert.
+
+Series differ in colour and in the shape of their marks, results in the dashes of their lines: nothing depends on
+colour alone. Bands and whiskers are 95 % intervals within the session.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from kernometer.report.literature.points import Drawing, Panel
+
+WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
+#: Colours of a drawing on white.
+PAPER, INK, MUTED, GRID = "#ffffff", "#1b1f23", "#57606a", "#d8dde2"
+#: Colours that can be told apart with the usual kinds of colour blindness, on white.
+COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [10, 4])
+#: Intervals are drawn up to this factor beyond the lowest and the highest figure of a plot.
+REACH = 1.5
+#: The scale of a PNG: its pixels per CSS pixel.
+SHARP = 2.0
+FORMATS = ("svg", "png", "pdf")
+#: Characters of a title's line and of a legend's entry.
+TITLE, LEGEND = 112, 60
+
+
+def picture(drawing: Drawing, form: str) -> bytes:
+    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second."""
+    import vl_convert
+
+    given: dict[str, Any] = {"vl_version": "5.20", "allowed_base_urls": []}
+    made = spec(drawing)
+    if form == "svg":
+        return str(vl_convert.vegalite_to_svg(made, **given)).encode()
+    if form == "png":
+        return bytes(vl_convert.vegalite_to_png(made, scale=SHARP, **given))
+    return bytes(vl_convert.vegalite_to_pdf(made, **given))
+
+
+def spec(drawing: Drawing) -> dict[str, Any]:
+    """The Vega-Lite specification: the title, what the original shows, and the panels, one below the other."""
+    makers = {"curves": _curves, "samples": _curves, "bars": _bars, "grid": _grid}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": PAPER,
+        "padding": 16,
+        "config": _config(),
+        "title": {
+            "text": f"{drawing.figure.title} ({drawing.figure.name})",
+            "subtitle": _lines([f"The original: {drawing.figure.shows}", *drawing.remarks]),
+            "anchor": "start",
+            "offset": 14,
+        },
+        "vconcat": [makers[panel.kind](panel) for panel in drawing.panels],
+        "resolve": {"scale": {"color": "independent", "shape": "independent", "strokeDash": "independent"}},
+    }
+
+
+def _config() -> dict[str, Any]:
+    axis = {"labelColor": MUTED, "titleColor": INK, "gridColor": GRID, "tickColor": GRID}
+    return {
+        "font": "sans-serif",
+        "view": {"stroke": None},
+        "axis": {**axis, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "domain": False},
+        "legend": {
+            "labelLimit": 400,
+            "labelFontSize": 11,
+            "titleFontSize": 11,
+            "symbolStrokeWidth": 1.6,
+            "symbolOpacity": 1,
+        },
+        "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": MUTED, "color": INK},
+    }
+
+
+def _lines(sentences: list[str]) -> list[str]:
+    """The sentences in lines: Vega does not break lines."""
+    lines: list[str] = []
+    for sentence in sentences:
+        lines.append("")
+        for word in sentence.split():
+            if lines[-1] and len(lines[-1]) + len(word) >= TITLE:
+                lines.append("")
+            lines[-1] += (" " if lines[-1] else "") + word
+    return lines
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LEGEND else label[: LEGEND - 1] + "…"
+
+
+def _coded(panel: Panel) -> dict[str, Any]:
+    """Colour and shape by series, dashes by result; one legend for all."""
+    labels = [_short(one.label) for one in panel.series]
+    order = {"domain": labels}
+    count = len(labels)
+    dashes = [list(DASHES[one.source % len(DASHES)]) for one in panel.series]
+    column = {"field": "series", "type": "nominal", "title": None, "sort": None}
+    legend = {"orient": "bottom", "columns": 3 if count > 3 else count, "direction": "horizontal"}
+    return {
+        "color": {**column, "legend": legend, "scale": {**order, "range": _cycle(COLOURS, count)}},
+        "shape": {**column, "legend": legend, "scale": {**order, "range": _cycle(SHAPES, count)}},
+        "strokeDash": {**column, "legend": legend, "scale": {**order, "range": dashes}},
+    }
+
+
+def _cycle(values: tuple[str, ...], count: int) -> list[str]:
+    return [values[index % len(values)] for index in range(count)]
+
+
+def _data(panel: Panel) -> list[dict[str, Any]]:
+    """Every point, its interval cut at `REACH` times beyond the figures: otherwise the interval of two wild runs would
+    press all figures of a plot into one line. The CSV has the whole interval."""
+    ys = [point.y for one in panel.series for point in one.points if point.y is not None]
+    least, most = (min(ys) / REACH, max(ys) * REACH) if ys else (0.0, 0.0)
+    return [
+        {
+            "series": _short(one.label),
+            "source": one.source,
+            "x": point.x,
+            "y": point.y,
+            "low": None if point.low is None else max(point.low, min(least, point.y)),
+            "high": None if point.high is None else min(point.high, max(most, point.y)),
+        }
+        for one in panel.series
+        for point in one.points
+    ]
+
+
+def _scale(log: int | bool, values: list[float]) -> dict[str, Any]:
+    """Logarithmic only if all values are above 0."""
+    if log and values and min(values) > 0:
+        return {"type": "log", "base": 2 if log == 2 else 10, "nice": False} | ({"padding": 8} if log == 2 else {})
+    return {"type": "linear", "zero": True}
+
+
+def _one_two_five(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten: Vega's own labels on a logarithmic axis leave out the tens."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [value for power in powers for step in (1, 2, 5) if low <= (value := step * 10.0**power) <= high]
+
+
+def _curves(panel: Panel) -> dict[str, Any]:
+    code = _coded(panel)
+    numbers = [float(point.x) for one in panel.series for point in one.points]
+    ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
+    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "labelOverlap": "greedy"}
+    if panel.x_base == 2:
+        x_axis["labelExpr"] = _BYTES
+    if panel.kind == "curves":  # ticks at figures only: there is no half process
+        x_axis["values"] = sorted(set(numbers))
+    x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
+    y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
+    if _scale(panel.y_log, ys)["type"] == "log":
+        y_axis["values"] = _one_two_five(min(ys) / REACH, max(ys) * REACH)
+    y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
+    band = {
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+        "mark": {"type": "area", "opacity": 0.18},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "low"},
+            "y2": {"field": "high"},
+            "color": code["color"],
+        },
+    }
+    line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y} | _without(code, "shape")}
+    size = 26 if panel.kind == "curves" else 6
+    points = {
+        "mark": {"type": "point", "filled": True, "size": size, "opacity": 1},
+        "encoding": {"x": x, "y": y} | _without(code, "strokeDash"),
+    }
+    layers = [band, line, points] if panel.kind == "curves" else [points]
+    return {
+        "width": WIDTH,
+        "height": HEIGHT if panel.kind == "curves" else HEIGHT // 2,
+        "title": {"text": panel.title, "fontSize": 12, "anchor": "start"} if panel.title else "",
+        "data": {"values": _data(panel)},
+        "layer": layers,
+    }
+
+
+#: A number on an axis, never with an exponent.
+_DIGITS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '.4~g')"
+#: Powers of two as people call them: 512, 4 Ki, 64 Mi.
+_BYTES = (
+    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' Gi' : "
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' Mi' : "
+    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
+)
+
+
+def _without(code: dict[str, Any], channel: str) -> dict[str, Any]:
+    return {name: value for name, value in code.items() if name != channel}
+
+
+def _bars(panel: Panel) -> dict[str, Any]:
+    """Horizontal bars, two or more per name, each with its figure in digits: the shortest cannot be read off."""
+    data = [{**one, "figure": f"{one['y']:.3g}"} for one in _data(panel)]
+    names = list(dict.fromkeys(one["x"] for one in data))
+    ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
+    y_axis = {"axis": {"labelLimit": 240, "grid": False}, "scale": {"paddingInner": 0.25}}
+    y: dict[str, Any] = {"field": "x", "type": "nominal", "sort": names, "title": None, **y_axis}
+    series = [_short(one.label) for one in panel.series]
+    offset = {"field": "series", "type": "nominal", "sort": series, "scale": {"domain": series}}
+    x = {"field": "y", "type": "quantitative", "title": panel.x_title}
+    colour = _coded(panel)["color"]
+    return {
+        "width": WIDTH,
+        "height": {"step": BAR, "for": "offset"} if len(series) > 1 else {"step": 2 * BAR},
+        "data": {"values": data},
+        "layer": [
+            {"mark": {"type": "bar"}, "encoding": {"x": x, "y": y, "yOffset": offset, "color": colour}},
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.2},
+                "encoding": {**ends, "y": y, "yOffset": offset},
+            },
+            {
+                "transform": [{"calculate": "isValid(datum.high) ? max(datum.high, datum.y) : datum.y", "as": "end"}],
+                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 10, "color": MUTED},
+                "encoding": {
+                    "x": {"field": "end", "type": "quantitative"},
+                    "y": y,
+                    "yOffset": offset,
+                    "text": {"field": "figure", "type": "nominal"},
+                },
+            },
+        ],
+    }
+
+
+def _grid(panel: Panel) -> dict[str, Any]:
+    """A grid as text, in lines and columns like a program's output."""
+    heads = [*panel.x_title.split(", "), *(_short(f"{one.label}, {panel.unit}") for one in panel.series)]
+    found: dict[str, dict[int, str]] = {}
+    for place, one in enumerate(panel.series):
+        for point in one.points:
+            found.setdefault(str(point.x), {})[place] = digits(point.y)
+        for x, word in one.blank.items():
+            found.setdefault(x, {})[place] = word
+    lines = [heads]
+    lines += [[*key.split(", "), *(of.get(i, "") for i in range(len(panel.series)))] for key, of in found.items()]
+    cells = [
+        {"row": row, "column": column, "text": text, "weight": "bold" if row == 0 else "normal"}
+        for row, line in enumerate(lines)
+        for column, text in enumerate(line)
+    ]
+    wide = max(110, 7 * max(map(len, heads)))
+    where: dict[str, Any] = {
+        "x": {"field": "column", "type": "ordinal", "axis": None},
+        "y": {"field": "row", "type": "ordinal", "axis": None},
+        "text": {"field": "text", "type": "nominal"},
+    }
+    mark: dict[str, Any] = {"type": "text", "align": "right", "dx": wide // 2 - 6, "fontSize": 12, "color": INK}
+    layers: list[dict[str, Any]] = [
+        {
+            "transform": [{"filter": f"datum.weight === '{weight}'"}],
+            "mark": {**mark, "fontWeight": weight},
+            "encoding": where,
+        }
+        for weight in ("bold", "normal")
+    ]
+    size: dict[str, Any] = {"width": wide * len(heads), "height": LINE * len(lines)}
+    return {**size, "data": {"values": cells}, "layer": layers}
+
+
+def digits(value: float) -> str:
+    """Four digits, without an exponent for numbers of usual size."""
+    return f"{value:.4g}" if 1e-4 <= abs(value) < 1e4 else f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.3g}"

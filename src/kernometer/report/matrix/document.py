@@ -1,0 +1,111 @@
+"""The matrix as one JSON document, for other programs: docs/matrix.md, "As JSON"."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kernometer.explain.functions import Breakdown, difference, newest
+from kernometer.report.explanation.boundaries import document as boundaries_document
+from kernometer.report.explanation.boundaries import of_columns
+from kernometer.report.explanation.machines import document as study_document
+from kernometer.report.explanation.machines import of_columns as study_of
+from kernometer.report.explanation.switches import document as factorial_document
+from kernometer.report.explanation.switches import of_columns as settings_of
+from kernometer.report.profile.functions import difference_document
+from kernometer.report.session.absolute import family
+from kernometer.report.words.curves import definitions, rows_document
+from kernometer.stats.counters import counted
+from kernometer.stats.model import RowComparison, RowFigure
+from kernometer.stats.series import Change, Column, Series
+
+#: The fields of a comparison's row.
+_CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "by_mean", "smallest", "sessions_missing", "notes")
+
+
+def document(of: Series) -> str:
+    """The whole matrix; strings are not made printable."""
+    of_settings, of_machines = settings_of(of), study_of(of)
+    others = [column for column in of.columns if column.name != of.baseline]
+    profiles = {column.name: newest(column.results) for column in of.columns}
+    made = {
+        "by": next(one.session.by for column in of.columns for one in column.results),
+        "baseline": of.baseline,
+        "delta": next(iter(of.comparisons.values())).delta,
+        "systems": [_system(column) for column in of.columns],
+        "rows": [
+            {
+                "row": row,
+                "family": family(row)[0],
+                "unit": figure.unit if (figure := of.figures.get(row)) else "",
+                "value": figure.value if figure else None,
+                **_parts(figure),
+                "cells": {column.name: _cell(of.cell(row, column.name)) for column in others},
+                "counters": counted(row, {column.name: column.results for column in of.columns}),
+            }
+            for row in of.rows
+        ],
+        "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
+        "boundaries": boundaries_document(of_columns(of)),
+        "factorial": factorial_document(of_settings) if of_settings else None,
+        "machines": study_document(of_machines) if of_machines else None,
+        "changes": [_change(change, profiles) for change in of.changes],
+        "conditions": list(dict.fromkeys(text for one in of.comparisons.values() for text in one.conditions)),
+        "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
+    }
+    return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()
+
+
+def _system(column: Column) -> dict[str, Any]:
+    first = column.results[0] if column.results else None
+    uname = first.header.uname if first is not None and first.header is not None else {}
+    return {
+        "name": column.name,
+        "aside": column.aside,
+        "failure": column.failure,
+        "sessions": [one.session.id for one in column.results],
+        "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        "image": first.session.image if first is not None else "",
+        "machine": first.session.machine if first is not None else "",
+        "command_line": first.session.command_line if first is not None else "",
+    }
+
+
+def _cell(row: RowComparison | None) -> dict[str, Any] | None:
+    """None if the row was not measured on both."""
+    if row is None:
+        return None
+    value = {"value": row.b.value if row.b is not None else None, **_parts(row.b)}
+    return {"verdict": row.verdict.value, **value, **{key: getattr(row, key) for key in _CELL}}
+
+
+def _parts(figure: RowFigure | None) -> dict[str, Any]:
+    """By path: levels, their mean, and the kernel's part."""
+    return {key: getattr(figure, key, None) for key in ("levels", "mean", "kernel_part")}
+
+
+def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> dict[str, Any]:
+    return {
+        "row": change.row,
+        "longer": change.longer,
+        "total": _cell(change.total),
+        "since": change.since,
+        "steps": [
+            {
+                "before": step.before,
+                "after": step.after,
+                **(_cell(step.row) or {}),
+                "events": dict(step.events),
+                "functions": _functions(profiles[step.before].get(change.row), profiles[step.after].get(change.row)),
+            }
+            for step in change.steps
+        ],
+    }
+
+
+def _functions(before: Breakdown | None, after: Breakdown | None) -> dict[str, Any] | None:
+    """None if one of the two has no profile."""
+    found = difference(before, after)
+    return difference_document(found) if found else None

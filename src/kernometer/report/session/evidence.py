@@ -1,0 +1,207 @@
+"""Evidence for and against figures: flags, counts, counters, rows without a figure, the host."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from kernometer.report.session.systems import Subject, name, names_of, rows_of, sentence, workloads_of
+from kernometer.report.session.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
+from kernometer.report.words.flags import WORDS, explain
+from kernometer.results.model import COMMAND, Counting, Events, Run
+from kernometer.stats.model import Flag, FlagCode
+
+#: A row's counting run is mentioned if it took at least so many times as long.
+TOLD_COUNTING = 1.1
+#: The findings of `check` that affect figures: those that make them vary, then those that shift them evenly.
+SEVERITIES = ("disturbs", "note")
+
+
+def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
+    """Every flag, by reason, in the order of FlagCode; a detail that many rows share stands once."""
+    found: dict[FlagCode, dict[tuple[str, str], list[str]]] = {}
+    for row in rows_of(subjects):
+        for subject in subjects:
+            for flag in _flags_of(subject, row):
+                found.setdefault(flag.code, {}).setdefault((subject.letter, flag.detail), []).append(row)
+    workloads = workloads_of(subjects)
+    efforts = [result.session.effort for subject in subjects for result in subject.results]
+    given = {option for effort in efforts for option, value in effort.items() if value}
+    return tuple(
+        FlagGroup(
+            code=code.value,
+            title=WORDS[code].label,
+            letter=WORDS[code].letter,
+            meaning=explain(
+                code, given, command=all(row.startswith(COMMAND) for of in found[code].values() for row in of)
+            ),
+            count=len({(letter, row) for (letter, _detail), rows in found[code].items() for row in rows}),
+            folded=all(code in subject.hidden for subject in subjects),
+            items=tuple(
+                FlagItem(names_of(rows, workloads), letter, sentence(detail))
+                for (letter, detail), rows in found[code].items()
+            ),
+        )
+        for code in FlagCode
+        if code in found
+    )
+
+
+def slower(subjects: Sequence[Subject]) -> dict[str, float]:
+    """Rows that took longer while events were counted, with the factor."""
+    known = {row: [one.counting for subject in subjects for one in subject.of(row)] for row in rows_of(subjects)}
+    most = {row: max((one for one in of if one is not None), default=1.0) for row, of in known.items()}
+    return {name(row): times for row, times in most.items() if times >= TOLD_COUNTING}
+
+
+def truth(subjects: Sequence[Subject]) -> Counts:
+    """What each row's iterations claim to do and what was counted: "claimed / counted", per iteration."""
+    kinds: dict[str, None] = {}
+    rows = []
+    for row in rows_of(subjects):
+        for subject in subjects:
+            pairs = _claims(subject.counted.get(row, ()))
+            kinds.update(dict.fromkeys(pairs))
+            disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
+            if pairs:
+                rows.append((row, subject.letter, pairs, disagrees))
+    columns = tuple(kinds)
+    return Counts(
+        columns=tuple(map(name, columns)),
+        rows=tuple(
+            CountsRow(name(row), letter, tuple(pairs.get(kind, "") for kind in columns), disagrees)
+            for row, letter, pairs, disagrees in rows
+        ),
+        summary=_truth_summary([row for row, _letter, _pairs, disagrees in rows if disagrees], len(rows)),
+    )
+
+
+def _truth_summary(wrong: Sequence[str], counted: int) -> str:
+    if not wrong:
+        return f"All {counted} figures that claim what their iterations do agree with the counts."
+    shown = ", ".join(name(row) for row in dict.fromkeys(wrong[:8])) + (" and others" if len(wrong) > 8 else "")
+    return f"{counted} figures claim what their iterations do; the counts of {len(wrong)} disagree: {shown}."
+
+
+def counters(subjects: Sequence[Subject]) -> Counts:
+    """Hardware counters per iteration, and the reason for subjects without them."""
+    kinds: dict[str, None] = {}
+    rows, missing = [], []
+    for subject in subjects:
+        reasons = [result.header.counters for result in subject.results if result.header and result.header.counters]
+        if reasons:
+            missing.append((subject.letter, sentence(reasons[0])))
+    for row in rows_of(subjects):
+        for subject in subjects:
+            means = _hardware(subject, row)
+            kinds.update(dict.fromkeys(means))
+            if means:
+                rows.append((row, subject.letter, means))
+    columns = tuple(kinds)
+    shown = tuple(
+        CountsRow(name(row), letter, tuple(means.get(kind, "") for kind in columns)) for row, letter, means in rows
+    )
+    return Counts(tuple(kind.replace("_", " ") for kind in map(name, columns)), shown, tuple(missing))
+
+
+def events(subjects: Sequence[Subject]) -> Counts:
+    """The event vector: by row, the events in one timed region, less those in an empty one."""
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for subject in subjects:
+        for result in subject.results:
+            for vector in result.events:
+                if vector.regions > 0:
+                    found.setdefault((vector.row, subject.letter), _vector(vector))
+    kinds = tuple(dict.fromkeys(kind for counts in found.values() for kind in counts))
+    rows = [
+        CountsRow(name(row), subject.letter, tuple(found[row, subject.letter].get(kind, "") for kind in kinds))
+        for row in rows_of(subjects)
+        for subject in subjects
+        if (row, subject.letter) in found
+    ]
+    return Counts(tuple(kind.replace("_", " ") for kind in map(name, kinds)), tuple(rows))
+
+
+def _vector(vector: Events) -> dict[str, str]:
+    empty = max(1, vector.empty_regions)
+    return {
+        kind: _count(count / vector.regions - vector.empty.get(kind, 0) / empty)
+        for kind, count in vector.counts.items()
+    }
+
+
+def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
+    """Rows that failed or that a platform does not support, grouped by system and reason."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for subject in subjects:
+        for result in subject.results:
+            for failure in result.failures:
+                cause = [part for part in (failure.call, failure.errno) if part]
+                known = all(part in failure.text for part in cause)
+                reason = failure.text if known else f"{failure.text} ({' '.join(cause)})"
+                found.setdefault(("failed", reason, subject.letter), []).append(failure.row)
+            for lacking in result.unsupported:
+                found.setdefault(("not on this platform", lacking.reason, subject.letter), []).append(lacking.row)
+    workloads = workloads_of(subjects)
+    return tuple(
+        Absence(names_of(rows, workloads), letter, kind, sentence(reason))
+        for (kind, reason, letter), rows in sorted(found.items(), key=lambda item: (item[0][0], item[1][0], item[0][2]))
+    )
+
+
+def findings(subjects: Sequence[Subject]) -> tuple[Finding, ...]:
+    """The findings of `check` that affect figures, worst first, with the letters of the systems."""
+    letters: dict[Finding, dict[str, None]] = {}
+    for subject in subjects:
+        for result in subject.results:
+            listed = result.session.host.get("findings", ())
+            for item in listed if isinstance(listed, (list, tuple)) else ():
+                if isinstance(item, Mapping) and item.get("severity") in SEVERITIES:
+                    letters.setdefault(_finding(item), {})[subject.letter] = None
+    found = [replace(finding, systems=", ".join(of)) for finding, of in letters.items()]
+    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+
+
+def _flags_of(subject: Subject, row: str) -> list[Flag]:
+    return list(dict.fromkeys(flag for figure in subject.of(row) for flag in figure.flags))
+
+
+def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
+    """By kind, "claimed / counted" per iteration, or "not counted"."""
+    kinds = dict.fromkeys(kind for one in counted for kind in one.claimed)
+    found = {}
+    for kind in kinds:
+        claimed = [one.claimed[kind] for one in counted if kind in one.claimed]
+        told = [one for one in counted if kind in one.happened and one.iterations > 0]
+        happened = "not counted"
+        if told:
+            happened = _count(math.fsum(one.happened[kind] for one in told) / math.fsum(one.iterations for one in told))
+        found[kind] = f"{_count(claimed[0])} / {happened}"
+    return found
+
+
+def _hardware(subject: Subject, row: str) -> dict[str, str]:
+    """Means per iteration, and how the counters changed the row's time."""
+    counted = subject.counted.get(row, ())
+    kinds = dict.fromkeys(kind for one in counted for kind in one.hardware)
+    means = {kind: [one.hardware[kind] for one in counted if kind in one.hardware] for kind in kinds}
+    found = {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+    slower = [figure.counting for figure in subject.of(row) if figure.counting is not None]
+    return found | {"times_as_long": f"{max(slower):.3g}"} if found and slower else found
+
+
+def _count(number: float) -> str:
+    """A count per iteration: whole, or with three significant digits; thousands are separated."""
+    if not math.isfinite(number):
+        return "?"
+    if number == round(number) or abs(number) >= 1000:
+        return f"{round(number):,}".replace(",", "\u202f")
+    return f"{number:.3g}" if abs(number) >= 0.001 else f"{number:.1g}"
+
+
+def _finding(item: Mapping[str, Any]) -> Finding:
+    """One finding of `check` from a session's record (host/finding.py), without its systems."""
+    words = {key: sentence(str(item.get(key, ""))) for key in ("name", "value", "effect", "advice", "severity")}
+    return Finding(systems="", **words)

@@ -1,0 +1,84 @@
+"""A curve as text and as a document. docs/statistics.md, "Curves"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kernometer.report.words.units import NOTHING
+from kernometer.results.model import Result, Workload
+from kernometer.stats.curves import Curve, gathered, largest, tally
+from kernometer.stats.load import crossings, peak
+from kernometer.stats.model import Comparison, RowComparison, RowFigure
+
+
+def definitions(results: Iterable[Result]) -> dict[str, Workload]:
+    """Every definition of these results; where two differ, the first."""
+    found: dict[str, Workload] = {}
+    for result in results:
+        for name, workload in result.workloads.items():
+            found.setdefault(name, workload)
+    return found
+
+
+def x_text(x: float) -> str:
+    """A parameter's value as in row names: 4096, 0.5."""
+    return f"{x:.0f}" if x == int(x) and abs(x) < 1e15 else f"{x:g}"
+
+
+def spread_of(curve: Curve[Any]) -> str:
+    """`12 points, 4096 … 8388608`."""
+    first, last = curve.points[0].x, curve.points[-1].x
+    return f"{len(curve.points)} points, {x_text(first)} … {x_text(last)}"
+
+
+def ratio_range(curve: Curve[RowComparison]) -> str:
+    """The range of its points' ratios, for a curve without a decided difference."""
+    known = [point.of.ratio for point in curve.points if point.of.ratio is not None]
+    return f"{min(known):.3f} … {max(known):.3f}" if known else NOTHING
+
+
+def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
+    """The curves of these rows, for programs: their rows, each with its parameter's value."""
+    return [_document(one) for one in gathered(dict.fromkeys(rows), workloads) if not isinstance(one, str)]
+
+
+def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
+    """The same for a result, with each curve's peak (stats/load.py; null: lower is better)."""
+    found = []
+    for one in gathered(figures, workloads):
+        if isinstance(one, str):
+            continue
+        top = peak(one)
+        told = None if top is None else {"x": top.point.x, "row": top.point.row, "first": top.first, "last": top.last}
+        found.append(_document(one) | {"peak": told})
+    return found
+
+
+def crossing_lines(curve: Curve[RowComparison]) -> list[str]:
+    """Between which values the ratio crosses 1: `crosses between 4 and 16`."""
+    return [f"crosses between {x_text(one.before.x)} and {x_text(one.after.x)}" for one in crossings(curve)]
+
+
+def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
+    """The same for a comparison, with the tally of verdicts, largest decided difference (null: none) and crossings."""
+    found = []
+    for one in gathered({row.row: row for row in comparison.rows}, workloads):
+        if isinstance(one, str):
+            continue
+        most = largest(one)
+        of_most = next(({"x": point.x, "row": point.row} for point in one.points if point.of is most), None)
+        counts = {verdict.value: count for verdict, count in tally(one).items()}
+        crossed = [{"before": cross.before.x, "after": cross.after.x, "at": cross.at} for cross in crossings(one)]
+        found.append(_document(one) | {"verdicts": counts, "largest": of_most, "crossings": crossed})
+    return found
+
+
+def _document(curve: Curve[Any]) -> dict[str, Any]:
+    return {
+        "name": curve.name,
+        "workload": curve.workload,
+        "parameter": curve.parameter,
+        "fixed": dict(curve.fixed),
+        "points": [{"x": point.x, "row": point.row} for point in curve.points],
+    }
