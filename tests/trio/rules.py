@@ -90,6 +90,19 @@ def foreign_includes(root: Path) -> Iterator[str]:
                     yield f"{path.relative_to(root)}:{line}: includes {name}"
 
 
+def shadowed_headers(root: Path, generated: Iterable[str]) -> Iterator[str]:
+    """Headers of one name in folders that one file includes from without a path: the seam, what is generated, and the
+    roots of services."""
+    beside = {path.name for path in (root / "seam").glob("*.h")}
+    for name in sorted(beside.intersection(generated)):
+        yield f"seam/{name}"
+    beside.update(generated)
+    for service in services(root):
+        for path in sorted((root / service.sources).glob("*.h")):
+            if path.name in beside:
+                yield path.relative_to(root).as_posix()
+
+
 def in_no_service(root: Path) -> Iterator[str]:
     """Files below services/ and drivers/ that belong to no service of the configuration: no rule would see them."""
     folders = [root / service.sources for service in services(root)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import idl
 from tests.trio import rules
 
 ROOT = Path(__file__).parents[2] / "trio"
@@ -18,6 +19,16 @@ def test_no_service_includes_the_kernels_or_anothers_internals() -> None:
     """Expected: the port, interfaces that the configuration names, Linux's numbers, its own headers."""
     assert list(rules.foreign_includes(ROOT)) == []
     assert list(rules.in_no_service(ROOT)) == []
+
+
+def test_a_headers_name_is_that_of_one_file(copy: Path) -> None:
+    """Expected: a reader who greps for a header's name finds one. Broken: a service's own header with the name of the
+    one that is generated for whoever calls it."""
+    made = [path.name for path in idl.written(Path(), ROOT / "interfaces", ROOT / "config/services.toml", "")]
+    assert list(rules.shadowed_headers(ROOT, made)) == []
+    for name in ("services/vfs/vfs.h", "services/pm/port.h", "seam/pm.h"):
+        (copy / name).write_text("")
+    assert sorted(rules.shadowed_headers(copy, made)) == ["seam/pm.h", "services/pm/port.h", "services/vfs/vfs.h"]
 
 
 def test_the_structure_is_asked_only_where_it_may_be_known() -> None:

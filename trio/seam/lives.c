@@ -1,5 +1,5 @@
 /* lives.c: calls 50 to 55 of kernel.idl: how servers that are processes are, and what rs decides of them. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "servers.h"
 #include "queue.h"
 
@@ -19,7 +19,7 @@ static struct server *process_numbered(uint32_t number)
 	return PROCESSES && is_server_number(number) && is_process(number) ? &servers[number] : NULL;
 }
 
-int64_t kernel_call_server(uint32_t number, struct grant to)
+int64_t kernel_server(uint32_t number, struct grant to)
 {
 	const struct server *s = process_numbered(number);
 	struct server_numbers n;
@@ -38,7 +38,7 @@ int64_t kernel_call_server(uint32_t number, struct grant to)
 	return copy_out(to, 0, &n, sizeof n);
 }
 
-int64_t kernel_call_server_start(uint32_t number)
+int64_t kernel_server_start(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
@@ -50,7 +50,7 @@ int64_t kernel_call_server_start(uint32_t number)
 	return 0;
 }
 
-int64_t kernel_call_server_give_up(uint32_t number)
+int64_t kernel_server_give_up(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
@@ -61,7 +61,7 @@ int64_t kernel_call_server_give_up(uint32_t number)
 	return 0;
 }
 
-int64_t kernel_call_server_stop(uint32_t number)
+int64_t kernel_server_stop(uint32_t number)
 {
 	struct server *s = process_numbered(number);
 
@@ -73,7 +73,7 @@ int64_t kernel_call_server_stop(uint32_t number)
 	return 0;
 }
 
-int64_t kernel_call_server_ask(uint32_t number)
+int64_t kernel_server_ask(uint32_t number)
 {
 	struct server *s = HEARTBEATS ? process_numbered(number) : NULL;
 
@@ -92,7 +92,7 @@ static void program_free(struct server *s)
 }
 
 /* A server looks whether it is to be told of clients before it waits, and so finds this. */
-int64_t kernel_call_server_replace(uint32_t number, struct grant image)
+int64_t kernel_server_replace(uint32_t number, struct grant image)
 {
 	struct server *s = process_numbered(number);
 	size_t pages = pages_for(image.length);

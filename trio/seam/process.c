@@ -1,5 +1,5 @@
 /* process.c: what a protection domain that is a process has for itself: its traps, its words. */
-#include "process.h"
+#include "process_traps.h"
 #include "server.h"
 #include "text.h"
 

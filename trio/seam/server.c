@@ -1,7 +1,7 @@
 /* server.c: the life of a protection domain that is a thread or a process: what comes to it, the requests that it has
  * parked, and port.h's functions, in port.h's order. Linked into each such domain. */
 #include "server.h"
-#include "process.h"
+#include "process_traps.h"
 #include "queue.h"
 #include "vm.h"
 

@@ -34,7 +34,7 @@ Written for each interface into OUT:
     NAME_client.h   stubs of its client calls: what kernel/abi includes
     NAME_dispatch.c what unpacks messages
     kernel_calls.h, kernel_dispatch.c
-                    the functions kernel_call_NAME behind the kernel's interface; the same from words to words
+                    the kernel's functions kernel_NAME as stubs call them, kernel_call_NAME; from words to words
     endpoints.h     numbers of services; calls.h, calls.c, call_names.h: a counter a call, and its name
 
 and for a structure
@@ -69,11 +69,11 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
         made = structures.structure(config.parent / "structures", words, found)
         return {out / name: text for name, text in domains.written(made, known, found).items()}
     files = {"endpoints.h": idl_c.endpoints(found)} | idl_c.counters(known)
-    files["kernel_calls.h"] = idl_c.kernel_calls(known["kernel"])
     for name, interface in known.items():
         files |= {f"{name}.h": idl_c.header(interface), f"{name}_serve.h": idl_c.serve(interface)}
         files |= {f"{name}_table.h": idl_c.table(interface)}
         files |= {f"{name}_client.h": idl_c.client(interface), f"{name}_dispatch.c": idl_c.dispatcher(interface)}
+    files |= idl_c.kernel_calls(known["kernel"])
     files["kernel_dispatch.c"] = idl_c.kernel_by_words(known["kernel"])
     return {out / name: text for name, text in files.items()}
 

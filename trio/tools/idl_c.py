@@ -186,12 +186,19 @@ def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
     }
 
 
-def kernel_calls(interface: Interface) -> str:
-    """Prototypes of the functions behind the kernel's interface."""
-    lines = ['#include "port.h"', "", "/* What stands behind kernel.idl, where its calls are told of. */"]
-    for member in interface.of("call"):
-        lines.append(f"int64_t kernel_call_{member.name}({parameters(member.args, member.outs)});")
-    return guarded("kernel_calls", lines)
+def kernel_calls(interface: Interface) -> dict[str, str]:
+    """Prototypes of the functions behind the kernel's interface. A call has one name where it is made and where it is
+    defined. The kernel also links stubs, which count calls, so the linker knows its functions as kernel_call_NAME."""
+    calls, head = interface.of("call"), ['#include "port.h"', ""]
+    of = {each: f"({parameters(each.args, each.outs)})" for each in calls}
+    serve = []
+    for each in calls:
+        serve += [*_comment(each.doc), f'int64_t kernel_{each.name}{of[each]} __asm__("kernel_call_{each.name}");']
+    stubs = [f"int64_t kernel_call_{each.name}{of[each]};" for each in calls]
+    return {
+        "kernel_serve.h": guarded("kernel_serve", [*head, "/* To be defined in the kernel. */", *serve]),
+        "kernel_calls.h": guarded("kernel_calls", [*head, "/* The same, as generated stubs call them. */", *stubs]),
+    }
 
 
 def _unpacked(member: Member) -> list[str]:

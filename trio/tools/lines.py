@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "drivers": ("drivers/*/*", STRUCTURES[:2]),
 }
 #: What is linked into processes alone, and what a kernel has with TRIO_CHECKED or a switch alone.
-NOT_PRIVILEGED = {"seam/process.c", "seam/process.h", "kernel/core/checked.c", "seam/window.c"}
+NOT_PRIVILEGED = {"seam/process.c", "seam/process_traps.h", "kernel/core/checked.c", "seam/window.c"}
 _INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _TABLE = re.compile(r"^\| part \|.*\n(?:\|.*\n)+", re.MULTILINE)

@@ -3,7 +3,7 @@
 #define HOST_H
 
 #include "core/frames.h"
-#include "vm.h"
+#include "vm_internal.h"
 
 /* Of the machine that is played. */
 #define MEMORY_BYTES (64UL << 20)

@@ -1,5 +1,5 @@
 /* device_calls.c: calls 40 to 48 of kernel.idl, with which drivers reach their devices. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "structure.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
@@ -18,7 +18,7 @@ static bool is_device(uint64_t address, uint64_t length)
 	return address < DEVICES_END && length <= DEVICES_END - address && !boot_has_ram(address, address + length);
 }
 
-int64_t kernel_call_device_map(uint64_t address, uint64_t length, uint64_t *out_address)
+int64_t kernel_device_map(uint64_t address, uint64_t length, uint64_t *out_address)
 {
 	if (!is_device(address, length))
 		return -EINVAL;
@@ -28,14 +28,14 @@ int64_t kernel_call_device_map(uint64_t address, uint64_t length, uint64_t *out_
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_device_memory(uint32_t id, uint64_t address, uint64_t length)
+int64_t kernel_device_memory(uint32_t id, uint64_t address, uint64_t length)
 {
 	if (!is_device(address, length))
 		return -EINVAL;
 	return !PROCESSES || process_memory_add(id, address, length) ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_shut_down_by(uint32_t how, uint64_t address, uint32_t size, uint32_t value)
+int64_t kernel_shut_down_by(uint32_t how, uint64_t address, uint32_t size, uint32_t value)
 {
 	if (how > 1 || (address > UINT16_MAX && !is_device(address, size)))
 		return -EINVAL;
@@ -43,7 +43,7 @@ int64_t kernel_call_shut_down_by(uint32_t how, uint64_t address, uint32_t size, 
 	return 0;
 }
 
-int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
+int64_t kernel_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *out_physical)
 {
 	size_t count = pages_for(pages * PAGE);
 	uint64_t block = BY_PROCESS ? process_dma_take(count) : frames_take(count);
@@ -55,7 +55,7 @@ int64_t kernel_call_dma_take(uint32_t pages, uint64_t *out_address, uint64_t *ou
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_port_in(uint32_t port, uint32_t size, uint32_t *out_value)
+int64_t kernel_port_in(uint32_t port, uint32_t size, uint32_t *out_value)
 {
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
@@ -63,7 +63,7 @@ int64_t kernel_call_port_in(uint32_t port, uint32_t size, uint32_t *out_value)
 	return 0;
 }
 
-int64_t kernel_call_port_out(uint32_t port, uint32_t size, uint32_t value)
+int64_t kernel_port_out(uint32_t port, uint32_t size, uint32_t value)
 {
 	if (IS_REFUSED(process_may_port(port, size)))
 		return -EPERM;
@@ -71,7 +71,7 @@ int64_t kernel_call_port_out(uint32_t port, uint32_t size, uint32_t value)
 	return 0;
 }
 
-int64_t kernel_call_port_write(uint32_t port, struct grant from)
+int64_t kernel_port_write(uint32_t port, struct grant from)
 {
 	uint8_t bytes[64];
 

@@ -6,7 +6,7 @@
  * promised; what is allocated without a promise is of those. A frame allocated from a promise leaves that number
  * alone, and so does its coming back: the free frames beyond it are always as many as can still be allocated
  * from promises. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "core/frames.h"
 #include "core/checked.h"
 
@@ -267,7 +267,7 @@ void frame_drop(uint64_t frame)
 	frame_drop_promised(frame);
 }
 
-int64_t kernel_call_memory_promise(int64_t pages)
+int64_t kernel_memory_promise(int64_t pages)
 {
 	if (pages > (int64_t)frames.unpromised)
 		return -ENOMEM;

@@ -1,5 +1,5 @@
 /* interrupts.c: an interrupt of a device becomes a bit of the service that drives it. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "structure.h"
 #include "x86/machine.h"
 
@@ -22,7 +22,7 @@ static bool is_taken(const struct source *s, uint32_t endpoint, uint32_t bit)
 }
 
 /* A driver that was started anew takes over what it had. */
-int64_t kernel_call_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit, uint32_t *out_vector)
+int64_t kernel_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit, uint32_t *out_vector)
 {
 	unsigned n = line;
 

@@ -1,7 +1,7 @@
 /* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20, 22 and 29 to 36); the others are in
  * x86/spaces.c. A service that errs gets -EINVAL; it cannot reach beyond user memory or into spaces that
  * are not there. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "structure.h"
 #include "core/frames.h"
 #include "endpoints.h"
@@ -13,16 +13,16 @@ static bool is_space(uint32_t space)
 	return space < TASKS && space_roots[space] != 0;
 }
 
-int64_t kernel_call_space_create(uint32_t space, int64_t pages)
+int64_t kernel_space_create(uint32_t space, int64_t pages)
 {
 	int64_t result;
 
 	if (space >= TASKS || space_roots[space] != 0)
 		return -EINVAL;
-	TRY(kernel_call_memory_promise(pages));
+	TRY(kernel_memory_promise(pages));
 	result = space_create(space);
 	if (result != 0)
-		kernel_call_memory_promise(-pages);
+		kernel_memory_promise(-pages);
 	return result;
 }
 
@@ -34,7 +34,7 @@ void space_leave(const struct task *t)
 		space_tasks[t->space]--;
 }
 
-int64_t kernel_call_space_use(uint32_t task, uint32_t space)
+int64_t kernel_space_use(uint32_t task, uint32_t space)
 {
 	struct task *t = task < TASKS ? tasks[task] : NULL;
 
@@ -51,12 +51,12 @@ int64_t kernel_call_space_use(uint32_t task, uint32_t space)
 	return 0;
 }
 
-int64_t kernel_call_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
+int64_t kernel_space_find(uint32_t space, uint64_t address, uint64_t *out_frame, uint32_t *out_protection)
 {
 	return is_space(space) && address < USER_END ? space_find(space, address, out_frame, out_protection) : -EFAULT;
 }
 
-int64_t kernel_call_frame_take(uint32_t promised, uint64_t *out_frame)
+int64_t kernel_frame_take(uint32_t promised, uint64_t *out_frame)
 {
 	*out_frame = promised ? frame_take_promised() : frame_take();
 	if (DISTRUST && *out_frame != 0)
@@ -64,7 +64,7 @@ int64_t kernel_call_frame_take(uint32_t promised, uint64_t *out_frame)
 	return *out_frame == 0 ? -ENOMEM : 0;
 }
 
-int64_t kernel_call_frame_drop(uint64_t frame, uint32_t promised)
+int64_t kernel_frame_drop(uint64_t frame, uint32_t promised)
 {
 	if (IS_REFUSED(frame_drop_own(frame)))
 		return -EINVAL;
@@ -76,7 +76,7 @@ int64_t kernel_call_frame_drop(uint64_t frame, uint32_t promised)
 }
 
 /* Services that live in the kernel reach all memory where the kernel does. */
-int64_t kernel_call_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
+int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {
 	if (IS_REFUSED(endpoint > ENDPOINT_KERNEL && endpoint < ENDPOINTS && frame_is_lent(frame)))
 		return -EINVAL;
@@ -84,7 +84,7 @@ int64_t kernel_call_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *o
 	return *out_address ? 0 : -ENOMEM;
 }
 
-int64_t kernel_call_frame_device(uint64_t frame, uint64_t count)
+int64_t kernel_frame_device(uint64_t frame, uint64_t count)
 {
 	if (IS_REFUSED(process_may_memory(frame, MIN(count, USER_END / PAGE) * PAGE)))
 		return -EPERM;
@@ -92,7 +92,7 @@ int64_t kernel_call_frame_device(uint64_t frame, uint64_t count)
 	return 0;
 }
 
-int64_t kernel_call_memory_free(uint64_t *out_free, uint64_t *out_total)
+int64_t kernel_memory_free(uint64_t *out_free, uint64_t *out_total)
 {
 	*out_free = frames.unpromised;
 	*out_total = frames.total;

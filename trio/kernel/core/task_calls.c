@@ -4,7 +4,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 #include "endpoints.h"
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "numbers.h"
 #include "structure.h"
 #include "x86/cpu.h"
@@ -20,14 +20,14 @@ static struct task *task_of(uint32_t number)
 	return t;
 }
 
-int64_t kernel_call_task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
+int64_t kernel_task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t set_tls, uint64_t tls)
 {
 	if (child >= TASKS || tasks[child] || (parent != child && !task_of(parent)))
 		return -ESRCH;
 	return task_create(parent, child, stack, set_tls, tls);
 }
 
-int64_t kernel_call_task_start(uint32_t task)
+int64_t kernel_task_start(uint32_t task)
 {
 	struct task *t = task_of(task);
 
@@ -37,7 +37,7 @@ int64_t kernel_call_task_start(uint32_t task)
 	return 0;
 }
 
-int64_t kernel_call_task_end(uint32_t task)
+int64_t kernel_task_end(uint32_t task)
 {
 	struct task *t = task_of(task);
 
@@ -47,7 +47,7 @@ int64_t kernel_call_task_end(uint32_t task)
 	return 0;
 }
 
-int64_t kernel_call_task_exec(uint32_t task, uint64_t entry, uint64_t stack)
+int64_t kernel_task_exec(uint32_t task, uint64_t entry, uint64_t stack)
 {
 	struct task *t = task_of(task);
 
@@ -57,7 +57,7 @@ int64_t kernel_call_task_exec(uint32_t task, uint64_t entry, uint64_t stack)
 	return 0;
 }
 
-int64_t kernel_call_task_interrupt(uint32_t task)
+int64_t kernel_task_interrupt(uint32_t task)
 {
 	struct task *t = task_of(task);
 
@@ -67,7 +67,7 @@ int64_t kernel_call_task_interrupt(uint32_t task)
 	return 0;
 }
 
-int64_t kernel_call_task_attend(uint32_t task, uint32_t ends)
+int64_t kernel_task_attend(uint32_t task, uint32_t ends)
 {
 	struct task *t = task_of(task);
 
@@ -91,8 +91,8 @@ static void task_times(struct task *t, uint64_t *user, uint64_t *system)
 	t->told_user = *user;
 }
 
-int64_t kernel_call_task_usage(uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults, uint64_t *voluntary,
-			       uint64_t *involuntary)
+int64_t kernel_task_usage(uint32_t task, uint64_t *user, uint64_t *system, uint64_t *faults, uint64_t *voluntary,
+			  uint64_t *involuntary)
 {
 	struct task *t = task_of(task);
 
@@ -105,7 +105,7 @@ int64_t kernel_call_task_usage(uint32_t task, uint64_t *user, uint64_t *system, 
 	return 0;
 }
 
-int64_t kernel_call_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes, uint32_t *waits)
+int64_t kernel_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes, uint32_t *waits)
 {
 	const struct task *t = task_of(task);
 	const uint64_t *calls;
@@ -119,7 +119,7 @@ int64_t kernel_call_task_calls(uint32_t task, uint64_t *reads, uint64_t *writes,
 	return 0;
 }
 
-int64_t kernel_call_task_ports(uint32_t task, uint32_t from, uint32_t count, uint32_t on)
+int64_t kernel_task_ports(uint32_t task, uint32_t from, uint32_t count, uint32_t on)
 {
 	struct task *t = task_of(task);
 
@@ -144,7 +144,7 @@ int64_t kernel_call_task_ports(uint32_t task, uint32_t from, uint32_t count, uin
 	return 0;
 }
 
-int64_t kernel_call_machine(struct grant to)
+int64_t kernel_machine(struct grant to)
 {
 	struct machine_numbers m = {
 		.build = trio_build,
@@ -162,7 +162,7 @@ int64_t kernel_call_machine(struct grant to)
 	return copy_out(to, 0, &m, sizeof m);
 }
 
-int64_t kernel_call_counters(uint32_t task, struct grant to)
+int64_t kernel_counters(uint32_t task, struct grant to)
 {
 	struct counters sum = counters_of_others;
 
@@ -176,13 +176,13 @@ int64_t kernel_call_counters(uint32_t task, struct grant to)
 	return copy_out(to, 0, &sum, sizeof sum);
 }
 
-int64_t kernel_call_shut_down(uint32_t how, uint32_t status)
+int64_t kernel_shut_down(uint32_t how, uint32_t status)
 {
 	log_line("%s, status %u", how ? "starting again" : "off", status);
 	machine_end(how != 0, status);
 }
 
-int64_t kernel_call_archive(uint64_t offset, struct grant to)
+int64_t kernel_archive(uint64_t offset, struct grant to)
 {
 	uint64_t n = offset < boot.archive.length ? MIN(to.length, boot.archive.length - offset) : 0;
 

@@ -3,7 +3,7 @@
  *
  * Every frame that is allocated here, but a root, was promised before, so that it cannot fail; every frame whose
  * last hold is dropped here was so allocated, for an object's are held by the object for as long as they are mapped. */
-#include "kernel_calls.h"
+#include "kernel_serve.h"
 #include "structure.h"
 #include "core/task.h"
 #include "switches.h"
@@ -170,15 +170,15 @@ int64_t space_create(uint32_t space)
 	return 0;
 }
 
-int64_t kernel_call_space_destroy(uint32_t space, int64_t pages)
+int64_t kernel_space_destroy(uint32_t space, int64_t pages)
 {
 	uint64_t root = root_of(space), next;
 
 	if (root == 0 || pages < 0 || IS_REFUSED(space_tasks[space] == 0))
 		return -EINVAL;
-	TRY(kernel_call_memory_promise(-pages));
+	TRY(kernel_memory_promise(-pages));
 	if (*uses_of(physical(root)) > 1)
-		kernel_call_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);
+		kernel_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);
 	if (cpu_cr3() == root) {
 		cpu_set_cr3(kernel_root);
 		COUNT(space_switches, 1);
@@ -190,7 +190,7 @@ int64_t kernel_call_space_destroy(uint32_t space, int64_t pages)
 	return 0;
 }
 
-int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 {
 	uint64_t root = root_of(space), next, *entry;
 
@@ -203,7 +203,7 @@ int64_t kernel_call_space_zero(uint32_t space, uint64_t address, uint32_t protec
 	return 0;
 }
 
-int64_t kernel_call_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
+int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint64_t count, uint32_t protection)
 {
 	uint64_t root = root_of(space), bits = rights[protection & 7];
 	int64_t new = 0;
@@ -236,7 +236,7 @@ static void copy_page(uint64_t to, uint64_t from)
 	__asm__ volatile("rep movsq" : "+D"(target), "+S"(source), "+c"(words) : : "memory");
 }
 
-int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t protection)
+int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protection)
 {
 	uint64_t root = root_of(space), frame, copy, next, *at;
 
@@ -256,7 +256,7 @@ int64_t kernel_call_space_private(uint32_t space, uint64_t address, uint32_t pro
 	return 0;
 }
 
-int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
+int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uint64_t most, uint64_t *next)
 {
 	uint64_t root = root_of(space), end = address + pages * PAGE, at = address, work = 0, stop;
 	int64_t dropped = 0;
@@ -290,8 +290,7 @@ int64_t kernel_call_space_unmap(uint32_t space, uint64_t address, uint64_t pages
 	return dropped;
 }
 
-int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection,
-				  uint32_t private)
+int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, uint32_t protection, uint32_t private)
 {
 	uint64_t root = root_of(space), end = address + pages * PAGE, bits = rights[protection & 7], next;
 	uint64_t careful = private && bits & PAGE_WRITE ? PAGE_WRITE : 0;
@@ -314,7 +313,7 @@ int64_t kernel_call_space_protect(uint32_t space, uint64_t address, uint64_t pag
 	return 0;
 }
 
-int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
+int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_t pages)
 {
 	uint64_t root = root_of(space), end = address + pages * PAGE, next;
 
@@ -342,8 +341,8 @@ int64_t kernel_call_space_move(uint32_t space, uint64_t address, uint64_t to, ui
 	return 0;
 }
 
-int64_t kernel_call_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
-				uint64_t most, uint64_t *next)
+int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_t pages, uint32_t private,
+			   uint64_t most, uint64_t *next)
 {
 	uint64_t root = root_of(from), child = root_of(to), end = address + pages * PAGE, at = address, work = 0, stop;
 	uint64_t lost = private ? PAGE_WRITE : 0;

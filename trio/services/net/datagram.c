@@ -1,5 +1,5 @@
 /* datagram.c: sockets of UDP. */
-#include "net.h"
+#include "net_internal.h"
 
 uint64_t datagrams_taken;
 

@@ -1,6 +1,6 @@
 /* main.c: the service: sockets by number, what has changed, time for lwIP. Each call runs lwIP until nothing is under
  * way on loopback. */
-#include "net.h"
+#include "net_internal.h"
 #include "vfs.h"
 #include "lwip/init.h"
 #include "lwip/priv/tcp_priv.h"

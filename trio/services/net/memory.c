@@ -1,6 +1,6 @@
 /* memory.c: lwIP's malloc and free. Small sizes lie in slabs of a page, a power of two each; others have pages of their
  * own. All of a slab's places free: its page goes back. */
-#include "net.h"
+#include "net_internal.h"
 
 #define SMALLEST 128U
 #define CLASSES 5U

@@ -1,5 +1,5 @@
 /* stream.c: sockets of TCP, by lwIP's callbacks: they note what has come, and call nothing of lwIP's that sends. */
-#include "net.h"
+#include "net_internal.h"
 #include "lwip/priv/tcp_priv.h"
 
 /* Of what is sent or received in one copy. */

@@ -1,5 +1,5 @@
 /* advise.c: madvise, mlock, mincore, msync: what programs say and ask about pages that are mapped. */
-#include "vm.h"
+#include "vm_internal.h"
 
 /* MADV_FREE: the pages may go at any time; here they go at once. */
 static int64_t act_free(struct space *s, struct region *r, uint64_t end, struct share *share)

@@ -1,5 +1,5 @@
 /* change.c: mappings that are there become others: mprotect, brk, mremap. */
-#include "vm.h"
+#include "vm_internal.h"
 
 /* `act` on each region of a range: 0, -ENOMEM where there are gaps, or the first error of it. */
 static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_act act,

@@ -1,6 +1,6 @@
 /* fault.c: a page is touched that is not there, or is there for reading only. Zeros are made when they are first
  * touched, by reading too; what may be written privately is copied when it is written. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 
 /* Beside a page of an object that is read those are mapped which the object has: 64 KiB, aligned, as on Linux, so that

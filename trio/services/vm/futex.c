@@ -1,7 +1,7 @@
 /* futex.c: waiting for a word of memory to change. Who waits is parked in one of a number of queues, by the hash of
  * the word's key: the address in a space, or the place in an object that is shared, so that it is the same for all who
  * map it. */
-#include "vm.h"
+#include "vm_internal.h"
 
 #define QUEUES 256U
 

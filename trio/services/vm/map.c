@@ -1,5 +1,5 @@
 /* map.c: mappings come and go: mmap and munmap. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 #include "switches.h"
 #include "vfs.h"

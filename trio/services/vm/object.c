@@ -1,6 +1,6 @@
 /* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory.
  * Pages are found through a tree of tables of 512 words. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 
 #define WORDS (PAGE / sizeof(uint64_t))

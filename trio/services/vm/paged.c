@@ -4,7 +4,7 @@
  *
  * A page on its way has a frame in the object's tree already, whose word says by its lowest bits that nobody is to see
  * it. Nobody is sure to read it: whoever finds it so asks for it again. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 #include "vfs.h"
 

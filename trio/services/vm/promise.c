@@ -10,7 +10,7 @@
  *
  * Tables: one for each span of 2 MiB, 1 GiB, 512 GiB that a region reaches into which was ever accessible, and each
  * counts once where neighbours share it. What is merely reserved needs none, however large. */
-#include "vm.h"
+#include "vm_internal.h"
 
 /* Of the level whose tables reach so many bits of an address: those that a region needs and its neighbours do not. */
 static inline int64_t tables_at(unsigned bits, uint64_t below_end, uint64_t begin, uint64_t end, uint64_t above)

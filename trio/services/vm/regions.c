@@ -1,6 +1,6 @@
 /* regions.c: a space's regions in order of address: a list with a gap that moves to where regions come and go, which
  * is at one place for a while, as a rule. */
-#include "vm.h"
+#include "vm_internal.h"
 
 /* What stands at the list's ends: who looks for a neighbour that is reached finds one. The top lies beyond whatever
  * range a program can name, as madvise is told of some that end far above all that is a program's. */

@@ -1,6 +1,6 @@
 /* report.c: /proc/PID/maps and statm. */
 #include "text.h"
-#include "vm.h"
+#include "vm_internal.h"
 
 /* The longest line has a name at its end: 80 bytes. */
 #define LINE 112

@@ -1,7 +1,7 @@
 /* share.c: what is done to much memory is done by shares, so that no call keeps the processor for long. A request that
  * changes what is mapped in more than one run has the space for itself until it is done; others that would change it
  * wait. Pages are dropped first, and then the regions in which none are left. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 #include "pm.h"
 #include "vfs.h"

@@ -1,5 +1,5 @@
 /* vm.c: which task lives in which space; spaces are made, copied and ended; the service's table of handlers. */
-#include "vm.h"
+#include "vm_internal.h"
 #include "endpoints.h"
 #include "pm.h"
 

@@ -1,6 +1,6 @@
-/* vm.h: the memory service's own structures. A *space* is an address space; it is divided into *regions*, each a range
- * of addresses with one protection and one source: zeros, or an *object*, a growable row of pages that can be mapped
- * more than once. Which pages of a region are there is known to the kernel's page tables alone. */
+/* vm_internal.h: the memory service's own structures. A *space* is an address space; it is divided into *regions*, each
+ * a range of addresses with one protection and one source: zeros, or an *object*, a growable row of pages that can be
+ * mapped more than once. The kernel's page tables alone know which pages of a region are there. */
 #ifndef TRIO_VM_INTERNAL_H
 #define TRIO_VM_INTERNAL_H
 

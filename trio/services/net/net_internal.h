@@ -1,6 +1,7 @@
-/* net.h: a socket as this service knows it: lwIP's control block, what has come for it, what is to be told of it. */
-#ifndef TRIO_NET_H
-#define TRIO_NET_H
+/* net_internal.h: a socket as this service knows it: lwIP's control block, what has come for it, what is to be told of
+ * it. */
+#ifndef TRIO_NET_INTERNAL_H
+#define TRIO_NET_INTERNAL_H
 
 #include "abi/socket.h"
 #include "lwip/tcp.h"

@@ -1,6 +1,6 @@
-/* process.h: traps of a domain that is a process, in registers. */
-#ifndef TRIO_PROCESS_H
-#define TRIO_PROCESS_H
+/* process_traps.h: traps of a domain that is a process, in registers. */
+#ifndef TRIO_PROCESS_TRAPS_H
+#define TRIO_PROCESS_TRAPS_H
 
 #include "message.h"
 #include "switches.h"
