@@ -104,11 +104,11 @@ def summary(part: str, flags: str, found: Sequence[Effect], silent: str) -> str:
 
 
 def table(found: Sequence[Effect]) -> str:
-    """A line a row, a column for each measured part."""
+    """A line for each row that a part changes beyond LIMIT, a column for each measured part."""
     parts = list(dict.fromkeys(one.part for one in found))
     cells = {(one.row, one.part): str(one) for one in found}
     head = [f"| row | {' | '.join(parts)} |", f"|---|{'---:|' * len(parts)}"]
-    rows = dict.fromkeys(one.row for one in found)
+    rows = dict.fromkeys(one.row for one in found if one.beyond)
     return "\n".join(
         (*head, *(f"| `{row}` | {' | '.join(cells.get((row, part), '') for part in parts)} |" for row in rows))
     )
