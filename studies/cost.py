@@ -30,6 +30,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 WIDTHS = (0.05, 0.02, 0.01)
 #: How many of the slowest rows to name.
 SLOWEST = 5
+#: Seconds from which on a row's time until ±1 % puts its workload into the last table.
+LONG = 5
 
 
 def measured(store: Path, profile: str) -> str:
@@ -103,6 +105,11 @@ def slowest(result: Result, rows: dict[str, RowFigure], key: Callable[[RowFigure
         yield f"| `{name}` | {duration(key(rows[name]))} | {differ} | {why} |"
 
 
+def _is_long(row: RowFigure) -> bool:
+    seconds = seconds_until(row, WIDTHS[-1])
+    return seconds is None or seconds >= LONG
+
+
 def report(quick: Result, full: Result, each_row: bool) -> str:
     rows = {name: row for name, row in figures(full).items() if row.runs}
     told = {name: row for name, row in rows.items() if spread(row) is not None}
@@ -111,6 +118,7 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
     order = list(full.workloads)
     for name, row in sorted(told.items(), key=lambda one: order.index(one[1].workload)):
         groups.setdefault(name if each_row else row.workload, []).append(row)
+    long = {name: of for name, of in groups.items() if each_row or any(map(_is_long, of))}
     facts = full.session.host.get("facts", {})
     parts = [
         f"{facts.get('kernel', '')}, {facts.get('cpu', '')} ({facts.get('cpus_online', '?')} CPUs), session "
@@ -121,9 +129,11 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
         "\n".join(slowest(full, rows, lambda row: sum(run.seconds for run in row.runs))),
         "### The rows that need longest until ±1 %",
         "\n".join(slowest(full, told, lambda row: seconds_until(row, WIDTHS[-1]))),
-        "### Every row" if each_row else "### Every workload",
-        "\n".join(of_groups(groups, "row" if each_row else "workload")),
+        "### Every row" if each_row else f"### Workloads with a row that needs {LONG} s or more until ±1 %",
+        "\n".join(of_groups(long, "row" if each_row else "workload")),
     ]
+    if len(long) < len(groups):
+        parts.append(f"The other {len(groups) - len(long)} workloads need less; `--rows` writes every row.")
     if silent:
         parts.append(f"Without a figure above the resolution: {', '.join(f'`{name}`' for name in silent)}.")
     return "\n\n".join(parts)
