@@ -19,9 +19,9 @@ from kernometer.cli.list import state
 from kernometer.errors import MissingError, ResultError, Status, UsageError
 from kernometer.report.session.terminal import broken
 from kernometer.report.store.export import COLUMNS
+from kernometer.results.index import Summary
 from kernometer.results.model import Baseline, Failure, RowInfo
 from kernometer.results.store import Store
-from kernometer.results.summary import Summary
 from tests.results import make
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernometer.explain.boundaries import Boundaries, boundaries, of_results
+from kernometer.explain.boundary_prices import Boundaries, boundaries, of_results
 from kernometer.explain.partitions import Pair, cut, cut_of, merged, plan, structure_of, target
 from kernometer.results.model import Result
 from tests.stats.simulate import path_result

@@ -7,7 +7,7 @@ from dataclasses import astuple
 import pytest
 
 from kernometer.explain.costs import REST
-from kernometer.explain.structures import Operation, answer, of_operations
+from kernometer.explain.structure_factors import Operation, answer, of_operations
 from tests.explain.test_costs import found
 from tests.stats.simulate import path_result
 

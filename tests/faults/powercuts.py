@@ -25,7 +25,7 @@ from kernometer.errors import KernometerError
 from kernometer.faults.cuts import MODES, cut, drawn
 from kernometer.faults.minixfs import Image
 from kernometer.guests.kernels import trio
-from kernometer.stats.shares import wilson
+from kernometer.stats.intervals import wilson
 from studies.section import commit, here, written
 from tests.faults.disks import Disk, may_be_unread, sectors, used_again
 from tests.faults.recording import Recording, record

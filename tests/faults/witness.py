@@ -23,7 +23,7 @@ from random import Random
 
 from kernometer.guests.kernels import trio
 from kernometer.guests.packages import lwip
-from kernometer.stats.shares import wilson
+from kernometer.stats.intervals import wilson
 from tests.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
 from tests.trio.minixfs import fsck, make
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.explain.structures import ROWS
+from kernometer.explain.structure_factors import ROWS
 from kernometer.guests import store
 from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernometer.explain.structures import ROWS, SYSTEMS
+from kernometer.explain.structure_factors import ROWS, SYSTEMS
 from kernometer.guests import store
 from kernometer.guests.kernels import linux
 from kernometer.results.store import Store

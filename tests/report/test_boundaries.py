@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from kernometer.explain.boundaries import boundaries
+from kernometer.explain.boundary_prices import boundaries
 from kernometer.explain.partitions import MICRO
 from kernometer.report.explanation.boundaries import count_text, document, view
 from kernometer.report.explanation.boundaries_table import print_boundaries

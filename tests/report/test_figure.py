@@ -19,7 +19,7 @@ from kernometer.report.literature.definition import Figure, figures, find
 from kernometer.report.literature.draw import picture
 from kernometer.report.literature.points import Drawing, Source, Value, draw, matches, source_of, source_of_published
 from kernometer.report.literature.text import COLUMNS, as_csv
-from kernometer.results import published
+from kernometer.results import papers
 from kernometer.results.model import Result, Unsupported
 from kernometer.stats.curves import tags
 from kernometer.stats.figures import figures as row_figures
@@ -104,7 +104,7 @@ def test_its_rows_are_in_the_catalogue(name: str) -> None:
 @pytest.mark.parametrize("name", ["miao-3", "miao-4", "miao-5", "miao-6", "miao-7"])
 def test_the_papers_own_bars_come_out(name: str) -> None:
     """Expected: Linux 100, MINIX 3 as table 1 and 2 have it, no interval."""
-    publication = published.load("published/miao-2011").publication
+    publication = papers.load("published/miao-2011").publication
     sources = [source_of_published(system, publication, system) for system in ("linux", "minix3")]
     [panel] = draw(find(name), sources).panels
     linux, minix = panel.series
@@ -239,7 +239,7 @@ def test_what_a_grid_lacks_is_said() -> None:
     """Expected: rows that were not measured, and the paper's 0.00 as below resolution. Broken: a blank and no word."""
     [remark] = draw(find("loew-1"), [counted("loew-1")]).remarks
     assert remark.startswith("counted lacks 6 of 9 rows fs/create-read@files=*,reads=*: (10, 1000) (100, 100)")
-    publication = published.load("published/loew-2016").publication
+    publication = papers.load("published/loew-2016").publication
     made = draw(find("loew-1"), [source_of_published("MINIX 3", publication, "minix3")])
     assert made.panels[0].series[0].blank == {"10, 10": "below resolution"}
     assert made.remarks == ("not drawn: fs/create-read@files=10,reads=10 (MINIX 3): below resolution: printed as 0.00",)

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from kernometer.explain.structures import ROWS
+from kernometer.explain.structure_factors import ROWS
 from kernometer.report.session.first import FEW, FIRST, lead, trust
 from kernometer.report.session.systems import gather
 from kernometer.report.session.terminal import print_result

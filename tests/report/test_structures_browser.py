@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from kernometer.errors import MissingError
-from kernometer.explain.structures import ROWS, Operation, of_operations
+from kernometer.explain.structure_factors import ROWS, Operation, of_operations
 from kernometer.report.explanation.structures import print_structures, view
 from kernometer.report.explanation.structures_view import StructuresView
 from kernometer.report.write.html import render

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from kernometer.errors import KernometerError, ResultError
-from kernometer.results import published
+from kernometer.results import papers
 from kernometer.results.imported import publications
 from kernometer.results.model import Calibration, Counting, Profile, ProfileLine, ProfileStack, Result, Tally
 from kernometer.results.reader import Limits, parse
@@ -106,8 +106,8 @@ def ours() -> tuple[Lines, ...]:
     """One made up of every kind of record, real sessions, published tables."""
     records = make.records(id="20261121T073012Z-1f3a9c1f3a9c")
     made = make.data([*records[:-1], *MORE_KINDS, records[-1]]).splitlines()
-    papers = [path.read_bytes().splitlines() for path in sorted(published.FOLDER.glob("*.ndjson"))[:2]]
-    tables = [paper[:8] + paper[-4:] for paper in papers]
+    files = [path.read_bytes().splitlines() for path in sorted(papers.FOLDER.glob("*.ndjson"))[:2]]
+    tables = [paper[:8] + paper[-4:] for paper in files]
     return (made, *(_of_store(ROOT / name) for name in _STORES), *tables)
 
 
@@ -264,7 +264,7 @@ def read(data: bytes) -> str:
         outcome = "refused"
     if data.startswith(b'{"type":"paper"'):
         try:
-            published.parse(data.splitlines())
+            papers.parse(data.splitlines())
             outcome = "published table read"
         except ResultError:
             outcome = "published table refused"
@@ -279,7 +279,7 @@ def imported(data: bytes) -> str:
         assert error.next_step
         return "refused"
     for one in found:
-        assert published.parse([_ENCODER.encode(record) for record in (one.paper, *one.figures)]) == one
+        assert papers.parse([_ENCODER.encode(record) for record in (one.paper, *one.figures)]) == one
     return "imported"
 
 

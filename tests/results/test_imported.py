@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from kernometer.errors import KernometerError, ResultError, UsageError
-from kernometer.results import published
+from kernometer.results import papers
 from kernometer.results.compressed import chunks
 from kernometer.results.imported import MAX_BYTES, publications
 from kernometer.results.model import Publication
 from kernometer.results.store import Store
-from kernometer.stats.published import columns, in_our_unit
+from kernometer.stats.printed import columns, in_our_unit
 from kernometer.targets import build
 
 OUTPUTS = Path(__file__).parent / "outputs"
@@ -157,7 +157,7 @@ def test_hostile_bytes_are_an_error_or_a_valid_result(data: bytes, tmp_path: Pat
     except KernometerError as error:
         assert error.next_step
         return
-    kept = published.of_file(Store(tmp_path).keep(found))
+    kept = papers.of_file(Store(tmp_path).keep(found))
     assert kept == found
     assert all(one.row.isprintable() for one in found.figures)
 

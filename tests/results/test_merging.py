@@ -6,9 +6,8 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernometer.results.merging import merge, results_in
 from kernometer.results.model import End
-from kernometer.results.store import Store
+from kernometer.results.store import Store, merge, results_in
 from kernometer.results.writer import Kept
 from tests.cli.storing import call, fill
 from tests.results import make

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 
 from kernometer.errors import ResultError, UsageError
-from kernometer.results import published, schema
+from kernometer.results import papers, schema
 from kernometer.results.model import Baseline, Cell, Paper, Publication, Published, Result, Stated
 from kernometer.results.reader import parse
 from kernometer.results.store import Store, read_file
 from kernometer.stats.figures import figures
-from kernometer.stats.published import Holds, beside, checks, columns, in_our_unit
+from kernometer.stats.printed import Holds, beside, checks, columns, in_our_unit
 from kernometer.targets import build
 from tests.results import make
 
@@ -45,18 +45,18 @@ COUNTS = {
 
 
 def paper(name: str) -> Publication:
-    return published.load(f"published/{name}").publication
+    return papers.load(f"published/{name}").publication
 
 
 def test_the_five_sources_and_minix_are_there() -> None:
-    assert published.names() == list(PAPERS)
+    assert papers.names() == list(PAPERS)
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_line_is_of_the_format_and_belongs_to_the_paper(name: str) -> None:
     """Expected: the schema takes each line, its system and unit are declared, its number is what was printed."""
     validator = jsonschema.Draft202012Validator(schema.schema())
-    for line in (published.FOLDER / f"{name}.ndjson").read_text().splitlines():
+    for line in (papers.FOLDER / f"{name}.ndjson").read_text().splitlines():
         validator.validate(json.loads(line))
     found = paper(name)
     systems = {one.system for one in found.paper.systems}
@@ -224,10 +224,10 @@ def test_a_stated_number_is_held_to_its_digits(row: str, form: str, printed: str
 
 def test_names_that_mean_nothing_are_answered_with_what_there_is() -> None:
     with pytest.raises(ResultError, match="no published table 'mao-2011'") as refused:
-        published.load("published/mao-2011")
+        papers.load("published/mao-2011")
     assert "miao-2011" in refused.value.next_step
     with pytest.raises(UsageError, match="no system 'windows'") as unknown:
-        published.load("published/miao-2011:windows")
+        papers.load("published/miao-2011:windows")
     assert "linux" in unknown.value.next_step
 
 
@@ -235,10 +235,10 @@ def test_names_that_mean_nothing_are_answered_with_what_there_is() -> None:
 def test_a_damaged_table_is_refused_whole(lines: list[bytes]) -> None:
     """Expected: it is ours, so a bad line is an error. Broken: a figure less, and nobody sees it."""
     with pytest.raises(ResultError):
-        published.parse(lines)
-    good = (published.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()
+        papers.parse(lines)
+    good = (papers.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()
     with pytest.raises(ResultError, match="Line 101"):
-        published.parse([*good[:100], b"{", *good[100:]])
+        papers.parse([*good[:100], b"{", *good[100:]])
 
 
 def test_who_needs_samples_refuses_a_published_table(tmp_path: Path) -> None:
@@ -246,13 +246,13 @@ def test_who_needs_samples_refuses_a_published_table(tmp_path: Path) -> None:
         Store(tmp_path).load_set("published/miao-2011:linux")
     with pytest.raises(ResultError, match="published/miao-2011"):
         try:
-            read_file(published.FOLDER / "miao-2011.ndjson")
+            read_file(papers.FOLDER / "miao-2011.ndjson")
         except ResultError as error:
             raise ResultError(error.text + error.next_step) from error
 
 
 def test_a_published_line_in_a_session_is_damage_and_the_rest_is_kept() -> None:
-    line = (published.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()[1]
+    line = (papers.FOLDER / "miao-2011.ndjson").read_bytes().splitlines()[1]
     records = make.lines(make.records())
     result = parse([b"\n".join([records[0], line, *records[1:]])])
     assert len(result.runs) == 3

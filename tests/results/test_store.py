@@ -18,10 +18,10 @@ import pytest
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
+from kernometer.results.index import Summary, host_key, summarize
 from kernometer.results.model import Failure, Result
 from kernometer.results.reader import parse
 from kernometer.results.store import Store, default_folder, read_file
-from kernometer.results.summary import Summary, host_key, summarize
 from tests.results import make
 
 if TYPE_CHECKING:

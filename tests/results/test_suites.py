@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import ResultError, UsageError
-from kernometer.results import published
+from kernometer.results import papers
 from kernometer.results.compressed import chunks
 from kernometer.results.imported import MAX_NAMED, publications
 from kernometer.results.model import NAME_CHARACTERS, Paper, Publication, Published, System
 from kernometer.results.store import Store
-from kernometer.stats.published import columns, in_our_unit
+from kernometer.stats.printed import columns, in_our_unit
 
 OUTPUTS = Path(__file__).parent / "outputs"
 LMBENCH = (OUTPUTS / "lmbench.txt").read_text()
@@ -106,12 +106,12 @@ def test_a_stored_result_with_two_rows_of_one_name_is_read_with_both(tmp_path: P
     longest = "x" * NAME_CHARACTERS
     stored = made("a", "a", "a #1", "b", "a", longest, longest)
     path = Store(tmp_path).keep(stored)
-    again = published.of_file(path)
+    again = papers.of_file(path)
     assert again is not None
     assert [*rows(again)][:5] == ["a #2", "a #3", "a #1", "b", "a #4"]
     assert max(map(len, rows(again))) <= NAME_CHARACTERS
     assert [pair.ratio for pair in columns(again, "s", again, "s")] == [1] * 7
-    assert published.told_apart(again.figures) == again.figures
+    assert papers.told_apart(again.figures) == again.figures
 
 
 def test_a_single_copy_after_parallel_ones_is_a_single_copy() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from kernometer.report.words.flags import folded, noisy
 from kernometer.results.model import Result
-from kernometer.stats.disturbance import disturbance
 from kernometer.stats.figures import figures
+from kernometer.stats.flags import disturbance
 from kernometer.stats.model import FlagCode
 from tests.stats.simulate import result, run, session
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernometer.stats.curves import Curve, curves
-from kernometer.stats.load import crossings, peak
+from kernometer.stats.curves import Curve, crossings, curves, peak
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
 from tests.results import make
 

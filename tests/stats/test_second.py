@@ -13,9 +13,22 @@ from scipy import stats  # type: ignore[import-untyped]  # scipy carries no type
 from kernometer.results.model import Result
 from kernometer.stats.compare import compare
 from kernometer.stats.floors import RowSpread
-from kernometer.stats.gate import Allowance, Gate, Outcome, Second, gate, looked_again
+from kernometer.stats.gate import (
+    BLOCKS,
+    LEVEL,
+    MACHINES,
+    Allowance,
+    Gate,
+    Outcome,
+    Second,
+    blocks,
+    gate,
+    in_new_blocks,
+    looked_again,
+    on_other_machines,
+    rank_p,
+)
 from kernometer.stats.model import Verdict
-from kernometer.stats.second import BLOCKS, LEVEL, MACHINES, blocks, in_new_blocks, on_other_machines, rank_p
 from tests.stats.simulate import ROW, path_result, upper_bound
 
 OTHER = "linux 6.12 sha256:2"

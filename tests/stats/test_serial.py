@@ -15,8 +15,8 @@ from kernometer.stats.compare import compare
 from kernometer.stats.history import entry
 from kernometer.stats.intervals import Contrast, welch
 from kernometer.stats.model import Comparison
-from kernometer.stats.power import units_needed
 from kernometer.stats.serial import generalised, in_a_row, variance_in_a_row
+from kernometer.stats.verdict import units_needed
 from tests.stats.simulate import drifting, of_costs, upper_bound
 
 if TYPE_CHECKING:

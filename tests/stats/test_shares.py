@@ -7,7 +7,7 @@ import math
 import pytest
 from scipy.stats import binomtest  # type: ignore[import-untyped]  # scipy carries no types
 
-from kernometer.stats.shares import wilson
+from kernometer.stats.intervals import wilson
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 1000), (1, 10), (5, 10), (499, 500), (10, 10)])

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kernometer.results.published import PREFIX, load
+from kernometer.results.papers import PREFIX, load
 from kernometer.stats.variance import PARTS, parts, split
 from tests.stats.simulate import upper_bound
 

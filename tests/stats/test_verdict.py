@@ -12,8 +12,7 @@ from scipy.stats import false_discovery_control  # type: ignore[import-untyped] 
 from kernometer.stats.distributions import t_quantile
 from kernometer.stats.intervals import Contrast, paired, welch
 from kernometer.stats.model import RowComparison, Verdict
-from kernometer.stats.power import MOST_UNITS, smallest_log, smallest_ratio, units_needed
-from kernometer.stats.verdict import Draft, judge, verdict
+from kernometer.stats.verdict import MOST_UNITS, Draft, judge, smallest_log, smallest_ratio, units_needed, verdict
 from tests.stats.simulate import upper_bound
 
 if TYPE_CHECKING:

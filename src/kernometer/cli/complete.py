@@ -30,7 +30,7 @@ def _of(names: Callable[[click.Context, str], Iterator[str]]) -> _Completer:
 
 
 def _results(context: click.Context, _word: str) -> Iterator[str]:
-    from kernometer.results.published import PREFIX, names
+    from kernometer.results.papers import PREFIX, names
     from kernometer.results.store import Store, default_folder
 
     root = context.find_root()

@@ -16,7 +16,7 @@ from kernometer.results.model import Result
 if TYPE_CHECKING:
     from kernometer.report.literature.definition import Figure
     from kernometer.report.literature.points import Source
-    from kernometer.results.published import Column
+    from kernometer.results.papers import Column
 
 EPILOG = """\b
 Examples:

@@ -37,7 +37,7 @@ class Wanted:
 
     def check_allowed(self, rows: Iterable[str]) -> None:
         """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
-        from kernometer.stats.order import named
+        from kernometer.results.rows import named
 
         known = tuple(rows)
         for one in self.allowed:

@@ -58,7 +58,7 @@ def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None
 def _merge(env: Env, source: Path) -> int:
     """How many of its results were not taken."""
     from kernometer.cli.progress import counted
-    from kernometer.results.merging import merge, results_in
+    from kernometer.results.store import merge, results_in
 
     store = env.store()
     files = results_in(source)

@@ -15,7 +15,7 @@ from kernometer.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kernometer.results.summary import Summary
+    from kernometer.results.index import Summary
 
 
 @click.command()
@@ -74,8 +74,8 @@ def command(
 
 def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
     from kernometer.report.store.changes import document, print_courses
+    from kernometer.results.rows import named
     from kernometer.stats.changes import courses
-    from kernometer.stats.order import named
 
     store = env.store()
     sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))

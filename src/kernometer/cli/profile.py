@@ -125,7 +125,7 @@ def _measured(
 
 def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
     """The rows that a word names. Raises UsageError without a profile."""
-    from kernometer.stats.order import named
+    from kernometer.results.rows import named
 
     chosen = {row: one for row, one in found.items() if not words or any(named(row, word) for word in words)}
     if not chosen:

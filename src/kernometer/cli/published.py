@@ -13,11 +13,11 @@ import click
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.results.model import Published
-from kernometer.results.published import PREFIX, Column, load, names
+from kernometer.results.papers import PREFIX, Column, load, names
 from kernometer.text import printable
 
 if TYPE_CHECKING:
-    from kernometer.stats.published import Pair
+    from kernometer.stats.printed import Pair
 
 
 def show_all(env: Env) -> None:
@@ -89,7 +89,7 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
 
 
 def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
-    from kernometer.stats.published import columns
+    from kernometer.stats.printed import columns
 
     papers = a.publication.paper, b.publication.paper
     if papers[0].name != papers[1].name and (not papers[0].suite or papers[0].suite != papers[1].suite):
@@ -105,7 +105,7 @@ def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
 
 def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence[Pair]:
     from kernometer.stats.figures import figures
-    from kernometer.stats.published import beside
+    from kernometer.stats.printed import beside
 
     results = env.store().load_set(measured)
     if len(results) > 1:

@@ -42,7 +42,7 @@ class Again:
         from kernometer.campaign.alternate import measure_pair
         from kernometer.cli.progress import progress
         from kernometer.stats.alternate import ab
-        from kernometer.stats.second import blocks, in_new_blocks
+        from kernometer.stats.gate import blocks, in_new_blocks
 
         store = self.env.store()
         plan = replace(self._plan_of(rows), seed=self.plan.seed + 1)  # another order
@@ -57,7 +57,7 @@ class Again:
     def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
         from kernometer.campaign.rotation import on_rotated_machines
         from kernometer.cli.floors import measured
-        from kernometer.stats.second import MACHINES, MOST_ROWS, on_other_machines
+        from kernometer.stats.gate import MACHINES, MOST_ROWS, on_other_machines
         from kernometer.targets.qemu import QemuTarget
 
         rotated: list[QemuTarget] = []

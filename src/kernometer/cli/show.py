@@ -11,8 +11,8 @@ from kernometer.cli import complete, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
+from kernometer.results.rows import named
 from kernometer.stats.model import RowFigure
-from kernometer.stats.order import named
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
     from kernometer.cli import published
     from kernometer.cli.layouts import figures_of
     from kernometer.report.session.terminal import document, print_result
-    from kernometer.results.published import ALL
+    from kernometer.results.papers import ALL
 
     if name == ALL:
         published.show_all(env)

@@ -63,7 +63,7 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
 
             _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
-    from kernometer.explain.structures import answer
+    from kernometer.explain.structure_factors import answer
     from kernometer.report.explanation.structures import document, print_structures, view
 
     found = answer(systems)
@@ -84,7 +84,7 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
     """
     from kernometer.cli import many
     from kernometer.cli.planning import plan_for
-    from kernometer.explain.structures import LINUX, ROWS
+    from kernometer.explain.structure_factors import LINUX, ROWS
     from kernometer.guests.inside import programs
 
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
@@ -104,7 +104,7 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
     """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
-    from kernometer.explain.structures import LINUX, SYSTEMS
+    from kernometer.explain.structure_factors import LINUX, SYSTEMS
     from kernometer.guests.kernels import trio
 
     found: dict[str, str] = {}

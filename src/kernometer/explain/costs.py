@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.counters import by_kernel
 from kernometer.stats.figures import instructions
-from kernometer.stats.order import in_registry_order
 
 #: Of one operation, by the kernel's name of the counter.
 Counts = Mapping[str, float]

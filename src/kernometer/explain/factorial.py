@@ -13,8 +13,8 @@ from math import prod
 
 from kernometer.explain.partitions import structure_of, switches_of
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import instructions
-from kernometer.stats.order import in_registry_order
 
 #: The switches that are on.
 Cell = frozenset[str]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import figures
-from kernometer.stats.order import in_registry_order
 from kernometer.stats.variance import Split, parts, split
 
 if TYPE_CHECKING:

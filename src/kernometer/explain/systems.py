@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kernometer.results.model import Paper, Publication, Published, Result
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.published import name_of, shown
+from kernometer.stats.printed import name_of, shown
 
 #: The column of a paper that holds what was measured of the machine itself, whatever the system.
 MACHINE = "both"

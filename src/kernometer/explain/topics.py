@@ -13,7 +13,7 @@ from importlib.resources import files
 
 from kernometer.explain.functions import Difference, difference, newest
 from kernometer.results.model import Result
-from kernometer.stats.order import in_registry_order
+from kernometer.results.rows import in_registry_order
 
 #: Of instructions in user mode; of the lines that a profile names beside functions; of functions without a topic.
 PROGRAM, NAMED, OTHERS = "the program", "named lines", "other functions"

@@ -15,7 +15,7 @@ from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
 from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome, told, wrong
 from kernometer.faults.records import Campaign, Record
-from kernometer.stats.shares import wilson
+from kernometer.stats.intervals import wilson
 from kernometer.text import printable
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import msgspec
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, LARGEST, NAME_CHARACTERS, Paper, Publication, Published, Scale, System
-from kernometer.results.published import FOLDER, told_apart
+from kernometer.results.papers import FOLDER, told_apart
 from kernometer.results.suites import documents, lmbench, perf_bench, unixbench
 from kernometer.results.suites.output import Figure, Output, number
 from kernometer.results.writer import new_session_id

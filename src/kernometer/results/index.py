@@ -2,20 +2,21 @@
 
 Each use updates it from the directory: a file is read again when its size or time has changed, and removed when it is
 gone. An index that is damaged, of another version, locked for too long or on a read-only disk is replaced by a new one,
-if necessary in memory.
+if necessary in memory. With a file's summary, lists and names need not open it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from kernometer.results.summary import Summary
+from kernometer.results.model import Publication, Result
 from kernometer.results.writer import SUFFIX, is_growing
 
 NAME = "index.sqlite"
@@ -35,6 +36,36 @@ _NOT_ITS_FAULT = frozenset(
         sqlite3.SQLITE_AUTH,
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One result file of the store. If it cannot be read, `problem` is set and all else but the path is empty."""
+
+    path: Path
+    id: str = ""
+    label: str = ""
+    target: str = ""
+    by: str = ""
+    profile: str = ""
+    started: float = 0.0  #: seconds since the epoch, UTC
+    seconds: float = 0.0  #: of the session; 0: not known
+    kernel: str = ""  #: name and release from the probe's uname
+    host: str = ""  #: see host_key
+    probe: str = ""  #: see Result.build
+    machine: str = ""  #: from the session, as is board
+    board: str = ""
+    image: str = ""
+    experiment: str = ""
+    side: str = ""
+    rows: int = 0
+    runs: int = 0
+    failures: int = 0
+    complete: bool = False
+    damage: int = 0  #: sentences of damage
+    problem: str = ""
+    growing: bool = False  #: a process is measuring it now; never set in the index
+
 
 _COLUMNS = tuple(field.name for field in fields(Summary) if field.name not in ("path", "growing"))
 _SCHEMA = f"""
@@ -105,3 +136,61 @@ def _summary(folder: Path, row: tuple[object, ...]) -> Summary:
     values["complete"] = bool(values["complete"])
     summary = Summary(path=path, **values)  # type: ignore[arg-type]  # sqlite3 gives back what _values put in
     return summary if summary.complete or summary.problem else replace(summary, growing=is_growing(path))
+
+
+def summarize(path: Path, result: Result) -> Summary:
+    session, end = result.session, result.end
+    uname = result.header.uname if result.header else {}
+    return Summary(
+        path=path,
+        id=session.id,
+        label=session.label,
+        target=session.target,
+        by=session.by,
+        profile=session.profile,
+        started=session.started,
+        seconds=end.seconds if end else 0.0,
+        kernel=f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        host=host_key(result),
+        probe=result.build,
+        machine=session.machine,
+        board=session.board,
+        image=session.image,
+        experiment=session.experiment,
+        side=session.side,
+        rows=len(result.rows),
+        runs=len(result.runs),
+        failures=len({failure.row for failure in result.failures}),
+        complete=end is not None and end.complete,
+        damage=len(result.damage),
+    )
+
+
+def summarize_imported(path: Path, publication: Publication) -> Summary:
+    """The summary of figures without samples: the suite as the target, the machine's description as the kernel."""
+    paper = publication.paper
+    return Summary(
+        path=path,
+        id=paper.name,
+        label=paper.label,
+        target=paper.suite or "published",
+        by="time",
+        started=paper.imported,
+        kernel=paper.systems[0].name if paper.systems else "",
+        rows=len(publication.figures),
+        complete=True,
+    )
+
+
+def host_key(result: Result) -> str:
+    """Equal for results of one machine: the guest's machine, and the host's id, architecture, CPU and its number.
+
+    Machines cloned from one image share an id, so the CPU is part of the key. A host without an id uses its name. The
+    kernel is not part of it: a host with a new kernel stays the same host.
+    """
+    header = result.header
+    parts = [result.session.machine]
+    if header is not None:
+        parts += [result.session.host_id or header.uname.get("nodename", ""), header.uname.get("machine", "")]
+        parts += [str(header.cpu.get("model", "")), str(header.cpu.get("online", ""))]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:16]

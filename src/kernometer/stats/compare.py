@@ -14,10 +14,9 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain, History, Spread, grain, spread, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
-from kernometer.stats.power import units_needed
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
 from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
-from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
+from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio, units_needed
 
 
 def compare(

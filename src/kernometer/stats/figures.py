@@ -11,9 +11,8 @@ from statistics import median, median_low
 from kernometer.errors import ResultError
 from kernometer.results.iteration import net_costs
 from kernometer.results.model import By, Counting, Result, Run, Workload
-from kernometer.stats.command import summed
 from kernometer.stats.core import Core, core_of
-from kernometer.stats.cost import RunCost, geometric, run_cost, unusable
+from kernometer.stats.cost import RunCost, geometric, run_cost, summed, unusable
 from kernometer.stats.counters import user_part
 from kernometer.stats.flags import flags
 from kernometer.stats.levels import levels, middle_mean

@@ -1,10 +1,12 @@
-"""Intervals and tests on the logarithm. docs/statistics.md, "Ratios and intervals" and "Bootstrap".
+"""Intervals and tests on the logarithm, and the interval of a counted share.
 
-All functions work along the last axis, for one row or for ten thousand simulated rows.
+docs/statistics.md, "Ratios and intervals", "Bootstrap" and "Shares". All functions of logarithms work along the last
+axis, for one row or for ten thousand simulated rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -199,3 +201,17 @@ def bootstrap_difference(
         sides, difference, n_resamples=resamples, confidence_level=level, random_state=np.random.default_rng(seed)
     )
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+#: Of the normal distribution, for both sides of 95 %.
+Z = 1.959963984540054
+
+
+def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
+    """Both ends of Wilson's interval (JASA 22, 1927) for the share count / of; (0, 1) of nothing."""
+    if of == 0:
+        return 0.0, 1.0
+    share, spread = count / of, z * z / of
+    middle = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt((share * (1 - share) + spread / 4) / of)
+    return max(middle - half, 0.0), min(middle + half, 1.0)

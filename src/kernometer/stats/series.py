@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.compare import compare_many
 from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures, pooled
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import DECIDED, Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.order import in_registry_order
 from kernometer.stats.verdict import DELTA
 
 #: A kind of event changed if an operation has so many more or fewer of it; timer ticks alone make smaller fractions.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from kernometer.explain.boundaries import Boundaries, Priced, of_results
+from kernometer.explain.boundary_prices import Boundaries, Priced, of_results
 from kernometer.explain.partitions import HYBRID, MICRO, MONO, ONE_SERVER, Pair, plan
 from kernometer.report.explanation.boundaries_view import BoundariesView, PriceCell, PriceTable
 from kernometer.report.matrix.view import STEPS, heat

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kernometer.errors import KernometerError
 from kernometer.explain.partitions import MICRO, MONO
-from kernometer.explain.structures import LINUX, SYSTEMS, Answer, Factor
+from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor
 from kernometer.report.explanation import costs
 from kernometer.report.explanation.boundaries import count_text
 from kernometer.report.explanation.structures_view import StructuresView

@@ -15,7 +15,7 @@ from kernometer.report.literature.definition import FACTORS, RATES, Bar, Figure,
 from kernometer.results.model import By, Publication, Result, Run
 from kernometer.stats.curves import LEAST_POINTS, finite, tags
 from kernometer.stats.model import RowFigure
-from kernometer.stats.published import in_unit
+from kernometer.stats.printed import in_unit
 
 #: Iterations in one sample, for a figure that shows each iteration.
 SINGLE = 1

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from kernometer.report.words.units import NOTHING, format_value, ratio_text
 from kernometer.results.model import Paper, Publication, Published, Stated
-from kernometer.results.published import PREFIX, Column
-from kernometer.stats.published import Check, Holds, Pair, checks, name_of, shown
+from kernometer.results.papers import PREFIX, Column
+from kernometer.stats.printed import Check, Holds, Pair, checks, name_of, shown
 from kernometer.text import printable
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from kernometer.report.session.systems import (
 from kernometer.report.session.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
 from kernometer.report.words.curves import spread_of, x_text
 from kernometer.results.model import Workload
-from kernometer.stats.curves import Curve, extremes, gathered, with_points
-from kernometer.stats.load import peak
+from kernometer.stats.curves import Curve, extremes, gathered, peak, with_points
 from kernometer.stats.model import RowFigure
 
 TITLES = {

@@ -10,10 +10,10 @@ from kernometer.report.session.view import Tallies, TallyLine, TallyRow
 from kernometer.report.words.names import short_names
 from kernometer.report.words.units import NOTHING, format_value
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.counters import by_emulator, by_kernel
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
-from kernometer.stats.order import in_registry_order
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ from kernometer.report.session.systems import Subject, name, pooled_figure, rows
 from kernometer.report.words.flags import noisy
 from kernometer.report.words.units import counted, format_percent
 from kernometer.results.model import COMMAND
-from kernometer.stats.disturbance import disturbance
+from kernometer.stats.flags import disturbance
 from kernometer.stats.model import RowFigure
 
 #: The rows that people ask for first, in the order in which they ask.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kernometer import __version__
 from kernometer.errors import ResultError
-from kernometer.explain.boundaries import of_results
+from kernometer.explain.boundary_prices import of_results
 from kernometer.explain.functions import Difference, decided, differences, newest
 from kernometer.report.chart import curves as curve_plots
 from kernometer.report.chart import samples as small

@@ -14,13 +14,13 @@ from kernometer.report.words.curves import definitions
 from kernometer.report.words.flags import WORDS, folded, noisy
 from kernometer.report.words.units import exact_text, format_half_width, format_interval, format_value, parts_of
 from kernometer.results.model import Counting, Result, Run, Workload
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.curves import gathered
-from kernometer.stats.disturbance import Disturbance, disturbance
 from kernometer.stats.figures import pooled as stats_pooled
+from kernometer.stats.flags import Disturbance, disturbance
 from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
-from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 #: How many characters of a name (row, label, host) and of a text (an error, a remark) a page shows.

@@ -20,8 +20,8 @@ from kernometer.report.session.view import AbsoluteRow, CurveView, Figure, Figur
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.model import RowFigure
-from kernometer.stats.order import in_registry_order
 
 if TYPE_CHECKING:
     from rich.console import Console

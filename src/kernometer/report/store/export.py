@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from kernometer.results.model import Counting, Result, Run, Workload
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.curves import curves
 from kernometer.stats.model import RowFigure, RunFigure
-from kernometer.stats.order import in_registry_order
 from kernometer.text import printable
 
 Per = Literal["row", "run", "sample"]

@@ -7,8 +7,7 @@ from typing import Any
 
 from kernometer.report.words.units import NOTHING
 from kernometer.results.model import Result, Workload
-from kernometer.stats.curves import Curve, gathered, largest, tally
-from kernometer.stats.load import crossings, peak
+from kernometer.stats.curves import Curve, crossings, gathered, largest, peak, tally
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 
 
@@ -44,7 +43,7 @@ def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> lis
 
 
 def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
-    """The same for a result, with each curve's peak (stats/load.py; null: lower is better)."""
+    """The same for a result, with each curve's peak (stats/curves.py; null: lower is better)."""
     found = []
     for one in gathered(figures, workloads):
         if isinstance(one, str):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kernometer.stats.disturbance import BUSY, SHARED, TAKEN, Disturbance
+from kernometer.stats.flags import BUSY, SHARED, TAKEN, Disturbance
 from kernometer.stats.model import FlagCode, RowFigure
 
 

@@ -12,8 +12,8 @@ from statistics import median_low
 
 from kernometer.explain.partitions import MICRO, MONO, Pair, cut, cut_of, merged, merged_of, structure_of
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import instructions
-from kernometer.stats.order import in_registry_order
 
 #: Of one structure: by row.
 Figures = Mapping[str, float]

@@ -15,15 +15,15 @@ from statistics import fmean, geometric_mean
 from kernometer.explain.costs import REST, Explained, explained, side
 from kernometer.explain.partitions import HYBRID, MICRO, MONO
 from kernometer.results.model import Result
+from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import instructions
-from kernometer.stats.order import in_registry_order
 
 LINUX = "linux"
 #: The systems, each beside the one before it.
 SYSTEMS = (LINUX, MONO, HYBRID, MICRO)
 #: The operations by default.
 ROWS: tuple[str, ...] = tuple(
-    tomllib.loads(files("kernometer.explain").joinpath("structures.toml").read_text(encoding="utf-8"))["rows"]
+    tomllib.loads(files("kernometer.explain").joinpath("structure_factors.toml").read_text(encoding="utf-8"))["rows"]
 )
 
 
