@@ -18,7 +18,7 @@ from math import log
 from pathlib import Path
 from statistics import median, quantiles
 
-from kernometer.cli.boundaries import plan_of_sources
+from kernometer.cli.trio_kernels import plan_of_sources
 from kernometer.explain.factorial import Cell, between, cells
 from kernometer.explain.partitions import HYBRID, MICRO, MONO, structure_of, switched, switches_of, target
 from kernometer.guests.kernels import trio

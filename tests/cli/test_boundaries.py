@@ -85,7 +85,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
-    monkeypatch.setattr("kernometer.guests.plugins.plugin.build", no_plugin)
+    monkeypatch.setattr("kernometer.guests.plugins.build", no_plugin)
     return folder
 
 

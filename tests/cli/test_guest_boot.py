@@ -16,7 +16,7 @@ import pytest
 
 from kernometer.cache import sha256
 from kernometer.guests import store
-from kernometer.guests.inside import tcc
+from kernometer.guests.inside import tools
 from tests.cli.terminals import COMMAND, SECONDS, alive, on_terminal, settings, wait_for
 
 #: What every fake QEMU begins with: it says how it was started, and can set the terminal as QEMU does. It knows no KVM,
@@ -52,8 +52,8 @@ def cache(request: pytest.FixtureRequest) -> Iterator[Path]:
     folder = Path(kept.mkdir("guest-boot")).resolve()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
-        patch.setattr(tcc, "build", no_compiler)
-        tcc.toolchain()
+        patch.setattr(tools, "build", no_compiler)
+        tools.toolchain()
         with store.new_folder() as made:
             (made / "vmlinux").write_bytes(b"a kernel")
             manifest = store.Manifest(

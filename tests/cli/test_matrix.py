@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from kernometer.cache import sha256
 from kernometer.campaign.cells import Outcome
-from kernometer.cli import kernometer, lists
+from kernometer.cli import arguments, kernometer
 from kernometer.cli.columns import measured, stored
 from kernometer.errors import KernometerError, ResultError, Status, TargetError, UsageError
 from kernometer.guests import store as guests
@@ -84,7 +84,7 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     def no_plugin(*_given: object) -> Path:
         raise TargetError("The plugin does not build.")
 
-    monkeypatch.setattr("kernometer.guests.plugins.plugin.build", no_plugin)
+    monkeypatch.setattr("kernometer.guests.plugins.build", no_plugin)
     return Store(tmp_path / "store")
 
 
@@ -335,7 +335,7 @@ def test_rotated_machines_differ_in_memory_and_seed_and_nothing_else() -> None:
     ],
 )
 def test_targets_are_split_at_commas_before_a_kind(words: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    assert lists.targets(words) == expected
+    assert arguments.targets(words) == expected
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_targets_are_split_at_commas_before_a_kind(words: tuple[str, ...], expec
     ],
 )
 def test_workloads_are_split_at_commas_before_a_family(words: tuple[str, ...], expected: tuple[str, ...]) -> None:
-    assert lists.workloads(words) == expected
+    assert arguments.workloads(words) == expected
 
 
 def test_the_sessions_that_are_kept_say_on_which_board(store: Store) -> None:

@@ -22,7 +22,6 @@ from pathlib import Path
 from random import Random
 
 from kernometer.guests.kernels import trio
-from kernometer.guests.packages import lwip
 from kernometer.stats.intervals import wilson
 from tests.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
 from tests.trio.minixfs import fsck, make
@@ -103,7 +102,7 @@ class Witness:
         self.folder = folder
         self.sources = folder / "trio"
         shutil.copytree(TRIO, self.sources, ignore=shutil.ignore_patterns("build", "__pycache__"))
-        self.network = lwip.sources(lambda text: print(text, file=sys.stderr))
+        self.network = trio.lwip_sources(lambda text: print(text, file=sys.stderr))
         self.usual: dict[str, bytes] = {}
 
     def outcome(self, structure: str, bug: Bug) -> str:

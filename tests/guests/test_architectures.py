@@ -12,17 +12,17 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import store, variant
+from kernometer.guests import plugins, store, variant
 from kernometer.guests.architecture import AARCH64, ALL, RISCV64, X86_64, Architecture, of_version
 from kernometer.guests.emulator import qemu
 from kernometer.guests.inside import programs, tools
 from kernometer.guests.kernels import drivers, linux
 from kernometer.guests.packages import suites
-from kernometer.guests.plugins import events, plugin
+from kernometer.guests.plugins import events
+from kernometer.guests.plugins.events import recounted
 from kernometer.targets.attended import Console
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from kernometer.targets.recounted import recounted
 from tests.checkout import alone
 from tests.guests.repeated import repeated
 from tests.guests.repository import Repository
@@ -268,7 +268,7 @@ def test_it_cannot_be_counted_without_a_plugin(monkeypatch: pytest.MonkeyPatch, 
         {store.KERNEL: b"an image"},
     )  # fmt: skip  # a line a kind
     monkeypatch.setattr("kernometer.targets.qemu.detect", lambda program: qemu.QemuVersion(7, 2, 22, program))
-    monkeypatch.setattr(plugin, "find", lambda _: (None, "There are no event vectors. There is no cc here."))
+    monkeypatch.setattr(plugins, "find", lambda _: (None, "There are no event vectors. There is no cc here."))
     with pytest.raises(MissingError, match="No clock of riscv64 counts instructions"):
         QemuTarget.from_spec(guest.name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernometer.errors import UsageError
-from kernometer.guests.emulator.fw_cfg import MAX_BYTES, MAX_WORDS, UNIT, encoded
+from kernometer.guests.inside.programs import MAX_BYTES, MAX_WORDS, UNIT, encoded
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests.emulator import fw_cfg
 from kernometer.guests.images import initramfs
 from kernometer.guests.images.initramfs import Entry, archive, entries
 from kernometer.guests.inside import programs
@@ -118,10 +117,10 @@ def test_names_and_limits_are_those_of_init() -> None:
     """Expected: the constants of init.c and of its parts. Broken: one was changed alone."""
     folder = Path(programs.__file__).parent
     source = "".join((folder / f"init{part}").read_text() for part in (".c", ".h", "_command.c", "_devices.c"))
-    assert f"#define COMMAND_BYTES {fw_cfg.MAX_BYTES}\n" in source
-    assert f"#define COMMAND_WORDS {fw_cfg.MAX_WORDS}\n" in source
-    assert f'#define COMMAND "{fw_cfg.COMMAND}"\n' in source
-    assert f'#define BEFORE "{fw_cfg.BEFORE}"\n' in source
+    assert f"#define COMMAND_BYTES {programs.MAX_BYTES}\n" in source
+    assert f"#define COMMAND_WORDS {programs.MAX_WORDS}\n" in source
+    assert f'#define COMMAND "{programs.COMMAND}"\n' in source
+    assert f'#define BEFORE "{programs.BEFORE}"\n' in source
     assert f'#define DRIVERS_FILE "/{initramfs.DRIVERS}"\n' in source
 
 

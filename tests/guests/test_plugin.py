@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import BuildError, MissingError
+from kernometer.guests import plugins
 from kernometer.guests.emulator.qemu import Boot, Machine, QemuVersion, argv, detect
 from kernometer.guests.kernels import elf
-from kernometer.guests.plugins import events, plugin
+from kernometer.guests.plugins import events
 from tests.checkout import ROOT
 
 HERE = Path(__file__).parent
@@ -219,13 +220,13 @@ def test_every_class_of_instructions_is_known_by_its_bytes(target: str, tmp_path
 )
 def test_the_interface_follows_the_version(version: tuple[int, int, int], number: int) -> None:
     """Expected: QEMU's own numbers. Broken: versions compared as text, where 10 comes before 7."""
-    assert plugin.api_of(QemuVersion(*version)) == number
+    assert plugins.api_of(QemuVersion(*version)) == number
 
 
 def test_a_qemu_without_plugins_is_said_to_be_too_old() -> None:
     """Expected: MissingError. Broken: a plugin is built that QEMU refuses at start."""
     with pytest.raises(MissingError, match=r"3\.1\.0 has no plugin interface"):
-        plugin.api_of(QemuVersion(3, 1, 0))
+        plugins.api_of(QemuVersion(3, 1, 0))
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -234,7 +235,7 @@ def test_a_qemu_without_plugins_is_said_to_be_too_old() -> None:
 def test_it_compiles_without_a_warning_for_every_interface(api: int, kind: str, compiler: str, tmp_path: Path) -> None:
     """Expected: silence. Broken: an interface's functions are declared differently in two branches."""
     source = ROOT / "src/kernometer/guests/plugins" / f"{kind}.c"
-    words = [*plugin.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
+    words = [*plugins.FLAGS, "-Wall", "-Wextra", "-pedantic", f"-DKM_PLUGIN_API={api}", "-o", str(tmp_path / "e.so")]
     done = subprocess.run([compiler, *words, str(source)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -257,7 +258,7 @@ def test_user_and_kernel_of_a_kernel_of_32_bits_are_told_by_privilege(cpu: str, 
         command_line="",
         console=tmp_path / "console",
         bulk=tmp_path / "bulk",
-        plugin=plugin.build(version, "events"),
+        plugin=plugins.build(version, "events"),
         events=tmp_path / "events.json",
     )
     subprocess.run(argv(boot), check=True, timeout=120, stdin=subprocess.DEVNULL)
@@ -274,11 +275,11 @@ def test_the_built_plugin_is_kept_and_found_again(tmp_path: Path, monkeypatch: p
     """Expected: one file, compiled once. Broken: a compiler is needed for every boot."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
-    first = plugin.build(QemuVersion(7, 2, 22), "events")
+    first = plugins.build(QemuVersion(7, 2, 22), "events")
     stamp = first.stat().st_mtime_ns
-    assert plugin.build(QemuVersion(7, 2, 22), "events") == first
+    assert plugins.build(QemuVersion(7, 2, 22), "events") == first
     assert first.stat().st_mtime_ns == stamp
-    assert plugin.build(QemuVersion(10, 0, 13), "events") != first
+    assert plugins.build(QemuVersion(10, 0, 13), "events") != first
     assert sorted(path.suffix for path in first.parent.iterdir()) == [".so", ".so"]
 
 
@@ -287,7 +288,7 @@ def test_without_a_compiler_the_error_names_it(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "no-such-compiler -m64")
     with pytest.raises(MissingError, match="no-such-compiler"):
-        plugin.build(QemuVersion(7, 2, 22), "events")
+        plugins.build(QemuVersion(7, 2, 22), "events")
 
 
 def test_what_the_compiler_says_is_in_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,6 +296,6 @@ def test_what_the_compiler_says_is_in_the_error(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("CC", "gcc -Dinstrument=0")
     with pytest.raises(BuildError) as caught:
-        plugin.build(QemuVersion(7, 2, 22), "events")
+        plugins.build(QemuVersion(7, 2, 22), "events")
     assert "error:" in caught.value.last_output
     assert list((tmp_path / "kernometer" / "compiled").iterdir()) == []

@@ -14,7 +14,7 @@ import pytest
 
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests.images import initramfs
-from kernometer.guests.inside import tcc
+from kernometer.guests.inside import tools
 from kernometer.guests.packages import apt
 from kernometer.targets import build
 from kernometer.targets.base import Deadline
@@ -33,7 +33,7 @@ int main(int count, char **words)
 def toolchain(guest_cache: Path) -> Mapping[str, bytes]:
     """Built once a checkout; its source comes through apt."""
     assert guest_cache.is_dir()
-    return tcc.toolchain()
+    return tools.toolchain()
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_two_builds_are_the_same_bytes(guest_cache: Path, tmp_path: Path) -> Non
     made = []
     for name in ("a", "another folder"):
         (tmp_path / name).mkdir()
-        folder = tcc.build(tmp_path / name)
+        folder = tools.build(tmp_path / name)
         made.append({path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()})
     assert made[0] == made[1]
     assert b"tcc version 0." in made[1][Path("bin/tcc")]
@@ -106,7 +106,7 @@ def test_two_builds_are_the_same_bytes(guest_cache: Path, tmp_path: Path) -> Non
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingError, match="no gcc and make and musl-gcc here") as caught:
-        tcc.toolchain()
+        tools.toolchain()
     assert "apt-get install" in caught.value.next_step
 
 
@@ -128,18 +128,18 @@ def test_a_build_that_fails_is_quoted_and_leaves_nothing(monkeypatch: pytest.Mon
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     fake_source(monkeypatch, "printf 'no \\033[1m luck\\n'; exit 3")
     with pytest.raises(BuildError, match="ended with status 3") as caught:
-        tcc.toolchain()
+        tools.toolchain()
     assert caught.value.last_output == "no \\x1b[1m luck"
     assert list((tmp_path / "kernometer" / "toolchains").iterdir()) == []
 
 
 def test_a_build_that_hangs_is_ended_with_its_children(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Expected: given up, and no child left. Broken: a make that goes on in a folder that is gone."""
-    monkeypatch.setattr(tcc, "BUILD_SECONDS", 1.0)
+    monkeypatch.setattr(tools, "BUILD_SECONDS", 1.0)
     program = f"import os, time; open({str(tmp_path / 'child')!r}, 'w').write(str(os.getpid())); time.sleep(1000)"
     fake_source(monkeypatch, f"'{sys.executable}' -c \"{program}\" & wait")
     with pytest.raises(BuildError, match="was not built after"):
-        tcc.build(tmp_path)
+        tools.build(tmp_path)
     child = Path(f"/proc/{(tmp_path / 'child').read_text()}/stat")
     until = Deadline.after(20)  # it was killed, and may still be dying
     while is_running(child) and not until.passed:

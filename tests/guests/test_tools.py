@@ -10,7 +10,7 @@ import pytest
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import BuildError, MissingError, TargetError
 from kernometer.guests import store
-from kernometer.guests.inside import programs, tcc, tools
+from kernometer.guests.inside import programs, tools
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 
@@ -23,12 +23,12 @@ Record = dict[str, Any]
 
 def test_a_guest_whose_rows_run_no_program_is_given_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: no file and no word, so that its bytes and its counts stay. Broken: a compiler in every guest."""
-    monkeypatch.setattr(tcc, "toolchain", lambda: pytest.fail("a toolchain was made"))
+    monkeypatch.setattr(tools, "toolchain", lambda: pytest.fail("a toolchain was made"))
     assert tools.provide({"ext4", "display"}) == tools.Tools()
 
 
 def test_a_compiler_is_given_to_rows_that_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tcc, "toolchain", lambda: {"bin/tcc": b"tcc"})
+    monkeypatch.setattr(tools, "toolchain", lambda: {"bin/tcc": b"tcc"})
     assert tools.provide({"tcc"}) == tools.Tools({"bin/tcc": b"tcc"})
 
 
@@ -41,7 +41,7 @@ def test_a_compiler_that_cannot_be_made_is_a_reason(monkeypatch: pytest.MonkeyPa
     def fail() -> None:
         raise error
 
-    monkeypatch.setattr(tcc, "toolchain", fail)
+    monkeypatch.setattr(tools, "toolchain", fail)
     given = tools.provide({"tcc"})
     assert given.files == {}
     assert given.arguments[0] == "--no-program"

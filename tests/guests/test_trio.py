@@ -10,13 +10,11 @@ import msgspec
 import pytest
 
 from kernometer.errors import BuildError, MissingError, UsageError
-from kernometer.guests import store, variant
+from kernometer.guests import plugins, store, variant
 from kernometer.guests.emulator.qemu import Machine, QemuVersion, argv
 from kernometer.guests.images import disks, displays, initramfs
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
-from kernometer.guests.packages import lwip
-from kernometer.guests.plugins import plugin
 from kernometer.targets import qemu
 from tests.measuring.real import kernometer
 
@@ -41,7 +39,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "kernel").mkdir()
     (folder / "kernel/word").write_text("first")
     monkeypatch.setattr(trio, "source_folder", lambda name: tmp_path / name)
-    monkeypatch.setattr(lwip, "sources", lambda _: None)  # not fetched for each test
+    monkeypatch.setattr(trio, "lwip_sources", lambda _: None)  # not fetched for each test
     return folder
 
 
@@ -63,7 +61,7 @@ def test_lwip_that_does_not_build_costs_the_network_alone(
     noise = "".join(f"\t@echo '  CC {number}'\n" for number in range(40))
     wrong = "\t@[ -z '$(LWIP)' ] || { echo \"net.o: undefined reference to 'malloc'\"; echo later; exit 1; }\n"
     (sources / "Makefile").write_text(MAKEFILE.replace("\tmkdir", f"{noise}{wrong}\tmkdir"))
-    monkeypatch.setattr(lwip, "sources", lambda _: tmp_path / "lwip")
+    monkeypatch.setattr(trio, "lwip_sources", lambda _: tmp_path / "lwip")
     said: list[str] = []
     assert trio.add("mono", said.append).kernel.read_bytes().startswith(b"first")
     assert said[:2] == ["trio-mono: compiling …"] * 2
@@ -148,7 +146,7 @@ def test_the_program_of_the_unit_costs_is_built_again_when_its_own_or_the_probes
 
 def test_only_trio_is_measured_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(qemu, "detect", lambda _: QemuVersion(9, 9, 9))
-    monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
+    monkeypatch.setattr(plugins, "find", lambda _: (None, ""))
     made = trio.add("mono")
     assert qemu.QemuTarget.from_spec("trio-mono+memory=64").programs == ("probe", "probe-trio")
     with store.new_folder() as folder:
@@ -163,7 +161,7 @@ def test_a_changed_structure_is_a_guest_of_its_own_and_has_variants(
     """Expected: `together=`, `apart=` and `with=` name another kernel, wherever they stand; other words its machine.
     Broken: trio-micro with words that no kernel reads."""
     monkeypatch.setattr(qemu, "detect", lambda _: QemuVersion(9, 9, 9))
-    monkeypatch.setattr(plugin, "find", lambda _: (None, ""))
+    monkeypatch.setattr(plugins, "find", lambda _: (None, ""))
     name = "trio-micro+together=vfs,fs"
     for structure in ("micro", "micro+together=vfs,fs", "mono+apart=fs+apart=clock", "micro+with=by-queue"):
         assert trio.add(structure).manifest.release == f"0.7-{structure}"

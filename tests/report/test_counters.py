@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from kernometer.cli.lists import is_target
+from kernometer.cli.arguments import is_target
 from kernometer.report.session.counters import HEADS, counters, print_counters
 from kernometer.results.model import Events, Result, Tally
 from kernometer.stats.counters import by_kernel, counted

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from kernometer.errors import KernometerError
 from kernometer.guests.images.disks import KINDS
+from kernometer.guests.kernels import trio
 from kernometer.guests.kernels.trio import file_name
-from kernometer.guests.packages import lwip
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, argv, boot, devices, initramfs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def kernel(given: argparse.Namespace) -> Kernel:
         f"STRUCTURE={given.structure}",
         f"SWITCHES={given.switches}",
         f"PYTHON={sys.executable}",
-        *lwip.make_words(lwip.sources(lambda text: print(text, file=sys.stderr))),
+        *trio.make_words(trio.lwip_sources(lambda text: print(text, file=sys.stderr))),
     )
     words = ("make", "--no-print-directory", "-C", str(ROOT / "trio"), *values)
     with (folder / "lock").open("w") as lock:

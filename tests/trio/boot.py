@@ -21,7 +21,7 @@ from pathlib import Path
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.architecture import MachineType
-from kernometer.guests.emulator import fw_cfg, qemu
+from kernometer.guests.emulator import qemu
 from kernometer.guests.emulator.process import SAID, end_of, started
 from kernometer.guests.images import disks, displays
 from kernometer.guests.images.initramfs import Entry, archive, entries
@@ -145,7 +145,7 @@ def initramfs(
 
     `files` is name to content; those of `executable` and below bin/ can be executed. `init` replaces our init.
     """
-    told = fw_cfg.encoded(command_of(words) if init is None else ())
+    told = programs.encoded(command_of(words) if init is None else ())
     ours = programs.init().read_bytes() if init is None else init
     probe = build.static_probe().read_bytes()
     runnable = set(executable)
@@ -229,7 +229,7 @@ def argv(kernel: Kernel, machine: Machine, append: str = "") -> tuple[str, ...]:
         command_line=" ".join(word for word in (*usual, *told, append) if word),
         console=Path(CONSOLE),
         bulk=Path(BULK),
-        told={fw_cfg.COMMAND: Path(TOLD)},
+        told={programs.COMMAND: Path(TOLD)},
     )
     return (*qemu.argv(words), *machine.more)
 

@@ -12,7 +12,6 @@ from kernometer.cache import compiled, source_folder
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
-from kernometer.guests.packages import lwip
 from tests.guests.conftest import guest_cache, linux_6_1  # noqa: F401  # fixtures: pytest finds them by name here
 from tests.trio.boot import Kernel
 from tests.trio.user_programs import PROGRAMS, USER, make
@@ -50,7 +49,7 @@ def kernel(
 @pytest.fixture(scope="session")
 def network() -> None:
     """Skips what needs it where Trio is built without."""
-    if lwip.sources(print) is None:
+    if trio.lwip_sources(print) is None:
         pytest.skip("lwIP's sources are not to be had")
 
 
@@ -59,7 +58,7 @@ def built_elsewhere(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     """The build's folder, of a copy of the sources in another place."""
     folder = tmp_path_factory.mktemp("another-place")
     shutil.copytree(sources, folder / "copy")
-    trio.build(folder / "copy", folder / "objects", "mono", lwip.sources(linux.silently))
+    trio.build(folder / "copy", folder / "objects", "mono", trio.lwip_sources(linux.silently))
     return folder / "objects"
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from kernometer.cache import source_folder
 from kernometer.guests.kernels import trio
-from kernometer.guests.packages import lwip
 from tests.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.trio.user_programs import PROGRAMS
 
@@ -49,7 +48,7 @@ def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
     """A kernel that checks itself, built in `folder`. Its shares are small, so that nearly every call gives way."""
     words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
-    given = lwip.make_words(lwip.sources(print))
+    given = trio.make_words(trio.lwip_sources(print))
     subprocess.run((*words, switches, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
     return Kernel.trio(folder / trio.file_name(structure))
 

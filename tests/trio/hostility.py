@@ -13,8 +13,8 @@ from pathlib import Path
 import idl_parse
 from kernometer.cache import compiled
 from kernometer.guests.inside import programs
+from kernometer.guests.kernels import trio
 from kernometer.guests.kernels.trio import file_name
-from kernometer.guests.packages import lwip
 from tests.trio import minixfs
 from tests.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, Outcome, boot, initramfs
 
@@ -101,7 +101,7 @@ def mask(by_service: Mapping[str, int], domain: str) -> int:
 def built(sources: Path, folder: Path, structure: str, domain: str) -> Path:
     """A kernel whose `domain` is hostile; what is the same for all of them is compiled once."""
     words = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}")
-    given = (f"HOSTILE_FOLDER={FOLDER}", *lwip.make_words(lwip.sources(print)))
+    given = (f"HOSTILE_FOLDER={FOLDER}", *trio.make_words(trio.lwip_sources(print)))
     subprocess.run((*words, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
     made = folder / f"{domain}-{file_name(structure)}"
     shutil.copy(folder / file_name(structure), made)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests.inside import programs, tcc
+from kernometer.guests.inside import programs, tools
 from kernometer.guests.kernels import trio
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job
@@ -101,7 +101,7 @@ def test_what_is_expected_of_a_shell_is_linuxs(linux_kernel: Kernel) -> None:
 def test_a_compiler_makes_a_program_that_runs(kernel: Kernel, linked: str) -> None:
     """Expected: the same tcc that Linux gets compiles, links and runs, also what needs its C library when it starts."""
     script = f"echo 'int main(void) {{ return 42; }}' >a.c && tcc {linked} -o a a.c && ./a"
-    ended = boot(kernel, initramfs(("sh", "-c", script), tcc.toolchain()), seconds=SECONDS)
+    ended = boot(kernel, initramfs(("sh", "-c", script), tools.toolchain()), seconds=SECONDS)
     assert ended.status == 42, ended
 
 

@@ -11,7 +11,7 @@ import idl_parse
 import structures
 from idl_parse import Wrong
 from kernometer.cache import source_folder
-from kernometer.cli.boundaries import plan_of_sources
+from kernometer.cli.trio_kernels import plan_of_sources
 from kernometer.explain.partitions import cut, merged
 from kernometer.guests.kernels import trio
 from tests.measuring.real import kernometer

@@ -13,7 +13,7 @@ import pytest
 
 from kernometer.errors import MissingError
 from kernometer.guests.kernels import trio
-from kernometer.guests.packages import apt, lwip, sourcelist, suites
+from kernometer.guests.packages import apt, sourcelist, suites
 from tests.trio.boot import Kernel, Machine, boot, initramfs
 from tests.trio.conftest import Program
 from tests.trio.partitions import MONO_AND_IN_TURN
@@ -119,7 +119,7 @@ def test_trio_is_built_without_a_network_where_there_are_no_sources(
     said: list[str] = []
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(suites, "source", missing)
-    assert lwip.sources(said.append) is None
+    assert trio.lwip_sources(said.append) is None
     assert len(said) == 1
     assert "without network" in said[0]
     assert "no source package lwip for " in said[0]

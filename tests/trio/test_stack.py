@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.guests.packages import lwip
+from kernometer.guests.kernels import trio
 from tests.trio import call_graph
 from tests.trio.call_graph import Graph
 from tests.turns import in_turn
@@ -65,9 +65,9 @@ def rings_of(structure: str) -> dict[frozenset[str], int]:
 @pytest.fixture(scope="module")
 def graph(structure: str, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
     build = tmp_path_factory.mktemp("graph")
-    network = lwip.sources(print)
+    network = trio.lwip_sources(print)
     assert network is not None, "its depth is to be known too"
-    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", *lwip.make_words(network)]
+    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", *trio.make_words(network)]
     subprocess.run([*words, "CC=gcc -fcallgraph-info=su"], check=True, capture_output=True, timeout=300)
     return call_graph.read(sources, build, structure)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import complete, many, options
+from kernometer.cli import completion, many, options
 from kernometer.cli import gate as gates
+from kernometer.cli.arguments import TakesCommand, is_target
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
-from kernometer.cli.lists import is_target
 from kernometer.cli.planning import (
     check_by,
     check_targets,
@@ -22,7 +22,6 @@ from kernometer.cli.planning import (
     tell_notes,
     with_profiles,
 )
-from kernometer.cli.words import TakesCommand
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
 from kernometer.targets.base import Profiled
@@ -46,9 +45,9 @@ SECONDS = 0.02
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("a", metavar="TARGET-A", required=False, shell_complete=complete.targets)
-@click.argument("b", metavar="TARGET-B", required=False, shell_complete=complete.targets)
-@click.argument("words", metavar="[TARGET]... [WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
+@click.argument("a", metavar="TARGET-A", required=False, shell_complete=completion.targets)
+@click.argument("b", metavar="TARGET-B", required=False, shell_complete=completion.targets)
+@click.argument("words", metavar="[TARGET]... [WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=completion.rows)
 @options.profile
 @options.by
 @options.unit_costs
@@ -107,7 +106,7 @@ def command(
     from contextlib import ExitStack, closing
 
     from kernometer.campaign.alternate import measure_pair
-    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.floors import known_layouts
     from kernometer.cli.progress import progress
     from kernometer.cli.second import Again
     from kernometer.cli.show_comparisons import show_comparisons
@@ -117,11 +116,10 @@ def command(
     kernels = boundaries or factorial
     many.check_shown(boundaries=boundaries, factorial=factorial)
     if kernels:
-        from kernometer.cli import boundaries as partitions
-        from kernometer.cli import factorial as settings
+        from kernometer.cli.trio_kernels import partitions, settings
 
         given = [word for word in (a, b, *words) if word is not None]
-        specs, rows = (partitions if boundaries else settings).targets(env, given, by, dry_run=dry_run)
+        specs, rows = (partitions if boundaries else settings)(env, given, by, dry_run=dry_run)
         if not specs:
             return
     elif a is None or b is None:

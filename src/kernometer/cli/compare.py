@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli import gate as gates
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_machines
@@ -33,7 +33,7 @@ one, the spread between sessions comes from this host's earlier sessions."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("names", metavar="A B...", nargs=-1, shell_complete=complete.results)
+@click.argument("names", metavar="A B...", nargs=-1, shell_complete=completion.results)
 @click.option("--baseline", metavar="RESULT", help="Compare the others with this one [default: the first].")
 @options.delta
 @options.report
@@ -86,7 +86,7 @@ def judged(
     store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
 ) -> tuple[Sequence[Comparison], History]:
     """The other sets against the first; and the history that was used."""
-    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.floors import known_layouts
     from kernometer.stats.compare import compare_many
 
     results = [one for of in sets.values() for one in of]

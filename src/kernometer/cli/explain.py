@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
+from kernometer.cli.arguments import is_target
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
-from kernometer.cli.lists import is_target
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import Paper
 
@@ -40,9 +41,9 @@ refute it is there and does not). docs/explain.md lists the rules."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("name_a", metavar="A", shell_complete=complete.results)
-@click.argument("name_b", metavar="[B]", required=False, shell_complete=complete.results)
-@click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=complete.rows)
+@click.argument("name_a", metavar="A", shell_complete=completion.results)
+@click.argument("name_b", metavar="[B]", required=False, shell_complete=completion.results)
+@click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=completion.rows)
 @options.delta
 @click.option("--time", "timing", is_flag=True, help="A by time and B by path judge a model; ROWs are results by path.")
 @options.different_machines
@@ -91,8 +92,6 @@ def command(
     if len(set(names)) < len(names):
         raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
     if timing:
-        from kernometer.cli.timing import tell as tell_time
-
         if report_file is not None:
             raise _no_report()
         tell_time(env, name_a, name_b, words)
@@ -185,3 +184,38 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
         found.append("Printed figures have no interval: a ratio below 1.5 counts as no difference.")
         found += [different(papers[0])] if len(papers) == 1 else []
     return found
+
+
+def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
+    """Judges the model on two sets of sessions of one kernel, and tells of each other result what it may."""
+    from kernometer.explain import timing
+    from kernometer.report.explanation.timing import Side, View, document, print_timing
+
+    store = env.store()
+    if by_path is None:
+        raise UsageError("--time needs A by time and B by path.", "For example: explain --time label:host label:linux")
+    timed, counted = store.load_set(by_time), store.load(by_path)
+    if {one.session.by for one in timed} != {"time"} or counted.session.by != "path" or not counted.events:
+        raise UsageError(
+            "--time needs A by time, and B by path with counts of events.", "'kernometer list' shows both."
+        )
+    found = timing.judge(timing.operations(counted, timed))
+    if found is None:
+        raise UsageError(
+            "A and B have operations of fewer than three families in common, which cannot judge each other.",
+            "Measure the quick profile both ways: kernometer run; kernometer run --by path --on qemu:linux-6.18",
+        )
+    results = {name: store.load(name) for name in others}
+    for name, result in results.items():
+        if result.session.by != "path" or not result.events:
+            raise UsageError(f"{name} has no counts of events.", "Measure it by path.")
+    hardware = timing.hardware(files(timing.__package__).joinpath("hardware.toml").read_text())
+    rows = {
+        name: tuple(row for row in timing.operations(result) if row.family in timing.FAMILIES)
+        for name, result in results.items()
+    }
+    view = View(Side.of(by_time, timed), Side.of(by_path, [counted]), found, hardware, rows)
+    if env.json:
+        click.echo(json.dumps(document(view), indent=1), file=env.out)
+    else:
+        print_timing(env.console(), view)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from kernometer.cli import complete
+from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
 from kernometer.report.write.file import whole_file
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=complete.results)
+@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=completion.results)
 @click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
 @click.option("--parquet", "as_parquet", is_flag=True, help="An Apache Parquet file, for R and pandas; with -o.")

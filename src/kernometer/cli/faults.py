@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from kernometer.cli import options
+from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.lists import targets as split_targets
 from kernometer.errors import ResultError, UsageError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete
+from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
@@ -31,7 +31,7 @@ an imported result."""
 
 @click.command(epilog=EPILOG)
 @click.argument("name", metavar="[NAME]", required=False)
-@click.argument("results", metavar="[RESULT]...", nargs=-1, shell_complete=complete.results)
+@click.argument("results", metavar="[RESULT]...", nargs=-1, shell_complete=completion.results)
 @click.option("--list", "listed", is_flag=True, help="List every figure, with what the original shows.")
 @click.option(
     "-o",

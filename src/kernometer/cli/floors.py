@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
+from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.lists import targets as split_targets
 from kernometer.cli.many import tell_errors
 from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes
 from kernometer.errors import Status, UsageError
@@ -21,7 +21,10 @@ from kernometer.errors import Status, UsageError
 if TYPE_CHECKING:
     from kernometer.campaign.cells import Outcome
     from kernometer.campaign.plan import Plan
+    from kernometer.results.model import Result
+    from kernometer.results.store import Store
     from kernometer.stats.floors import Layout
+    from kernometer.stats.model import RowFigure
     from kernometer.targets.qemu import QemuTarget
 
 EPILOG = """\b
@@ -44,7 +47,7 @@ SHOWN = 20
 
 
 @click.command(epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
+@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
 @click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
 @options.profile
 @click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")
@@ -70,16 +73,13 @@ def command(
     Each guest is measured by path on machines that differ in memory size, random seed and the rows run before. A
     difference between two builds of a kernel that is below the floor may be an accident, and stays undecided.
     """
-    from kernometer.campaign.rotation import on_rotated_machines
-    from kernometer.cli.layouts import known_layouts
-
     failed = False
     images: set[str] = set()
     with ExitStack() as stack:
         guests = _guests(stack, split_targets(specs))
         if guests:
             plan = plan_for(guests[0], "path", profile, words, None, program_for(*guests, unit_costs=False))
-            rotated = [one for guest in guests for one in on_rotated_machines(guest, rotations)]
+            rotated = [one for guest in guests for one in guest.rotated(rotations)]
             images = {guest.guest.image for guest in guests}
             if dry_run:
                 print_commands(env, plan, rotated)
@@ -141,3 +141,19 @@ def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
         if number:
             console.print()
         print_layout(console, layout, most)
+
+
+def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
+    """The figures of a result; by path with the floors from the store."""
+    from kernometer.stats.figures import figures
+    from kernometer.stats.floors import with_floors
+
+    found = figures(result)
+    return with_floors(found, result, known_layouts(store)) if result.session.by == "path" else found
+
+
+def known_layouts(store: Store) -> tuple[Layout, ...]:
+    """Every kernel of the store that was counted on rotated machines. Raises ResultError if it cannot be read."""
+    from kernometer.stats.floors import MIN_MACHINES, layouts
+
+    return layouts(store.rotated(MIN_MACHINES))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernometer.cli import complete
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.guest_add import add
-from kernometer.cli.guest_boot import boot
+from kernometer.results.model import By
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -34,10 +37,6 @@ def command() -> None:
     """
 
 
-command.add_command(add)
-command.add_command(boot)
-
-
 @command.command(name="list")
 @json_option
 @pass_env
@@ -57,7 +56,7 @@ def list_(env: Env) -> None:
 
 
 @command.command()
-@click.argument("names", metavar="GUEST...", nargs=-1, required=True, shell_complete=complete.guests)
+@click.argument("names", metavar="GUEST...", nargs=-1, required=True, shell_complete=completion.guests)
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
     """Remove guests, or variants from the list. Their results stay."""
@@ -125,3 +124,60 @@ def _machine(guest: Guest) -> str:
         made.command_line.removeprefix(words).strip(),
     ]
     return ", ".join(part for part in parts if part)
+
+
+@command.command()
+@click.argument("spec", metavar="GUEST", shell_complete=completion.guests)
+@options.by
+@click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and print how to attach.")
+@options.dry_run
+@pass_env
+def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
+    """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal.
+
+    It starts a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
+    once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
+    a probe that you call yourself counts instructions.
+    """
+    from kernometer.guests.emulator.interactive import attended
+    from kernometer.targets.attended import DEBUGGER, Console
+    from kernometer.targets.qemu import QemuTarget
+
+    console = Console(QemuTarget.from_spec(spec.removeprefix("qemu:")), by, debugger=gdb)
+    argv = console.argv
+    if dry_run:
+        click.echo(shlex.join(argv), file=env.out)
+        return
+    if console.note:
+        env.say(f"note: {console.note}")
+    env.say("Making what the guest needs …")  # a C compiler, the first time
+    with console.folder(env.say) as folder:
+        if gdb:
+            env.say(how_to_attach(console.target.guest, folder / DEBUGGER))
+        if os.isatty(0):
+            leave = "'exit' powers the guest off. " if console.has_shell else ""
+            env.say(f"{leave}Ctrl-A x ends it at once, Ctrl-A h shows what else there is; Ctrl-C is the guest's.")
+        env.out.flush()
+        attended(argv, folder, shell=console.has_shell)
+
+
+def how_to_attach(guest: Guest, socket: Path) -> str:
+    """The command line, and where to find names and addresses of the kernel's functions."""
+    made = guest.manifest
+    command = shlex.join(("gdb", "-ex", f"target remote {socket}", str(guest.kernel)))
+    lines = [
+        "QEMU waits for a debugger. In another terminal:",
+        f"  {command}",
+        "There 'continue' boots the guest. Before it has booted stop it with 'hbreak', not with 'break', which writes",
+        "to memory that is not mapped yet.",
+    ]
+    if made.package.startswith("linux-image-"):  # a package's kernel is stripped
+        lines += [
+            f"This kernel has no symbols: {made.package}-dbg {made.version} has. Where that is installed, give gdb",
+            f"/usr/lib/debug/boot/vmlinux-{made.release} in its place, then 'hbreak start_kernel'. Without it an",
+            "address does: 'grep -w start_kernel /proc/kallsyms' in the guest names it, then 'hbreak *0xffffffff…'.",
+        ]
+    return printable("\n".join(lines), keep="\n")
+
+
+command.add_command(add)

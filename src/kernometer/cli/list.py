@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kernometer.cli import complete
+from kernometer.cli import completion
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("rows", metavar="[ROW...]", nargs=-1, shell_complete=complete.rows)
+@click.argument("rows", metavar="[ROW...]", nargs=-1, shell_complete=completion.rows)
 @click.option("--label", default="", metavar="NAME", help="Only sessions of this label.")
 @click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
 @click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")

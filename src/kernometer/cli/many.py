@@ -197,7 +197,7 @@ def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: s
 def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     """Judges all against one, prints that, and writes the report. Raises UsageError if there is no boundary to show."""
     from kernometer.cli.compare import history_of_hosts
-    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.floors import known_layouts
     from kernometer.stats.series import series
 
     store: Store = env.store()
@@ -244,7 +244,7 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
             )
         print_factorial(env.console(), found)
     elif shown.boundaries:
-        from kernometer.cli.boundaries import tell_lacking
+        from kernometer.cli.trio_kernels import tell_lacking
         from kernometer.report.explanation.boundaries import of_series
         from kernometer.report.explanation.boundaries_table import print_boundaries
 

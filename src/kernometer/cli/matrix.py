@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import complete, many, options
+from kernometer.cli import completion, many, options
+from kernometer.cli.arguments import targets as split_targets
+from kernometer.cli.arguments import workloads as split_workloads
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.lists import targets as split_targets
-from kernometer.cli.lists import workloads as split_workloads
 from kernometer.cli.planning import check_machines, plan_for
 from kernometer.errors import UsageError
 from kernometer.results.model import By
@@ -35,13 +35,13 @@ BOOTS = 5
 
 
 @click.command(cls=options.BriefHelp, epilog=EPILOG)
-@click.argument("names", metavar="[RESULT]...", nargs=-1, shell_complete=complete.results)
+@click.argument("names", metavar="[RESULT]...", nargs=-1, shell_complete=completion.results)
 @click.option(
     "--on",
     "specs",
     metavar="T[,T...]",
     multiple=True,
-    shell_complete=complete.targets,
+    shell_complete=completion.targets,
     help="Targets to measure, in the order of the series.",
 )
 @click.option(

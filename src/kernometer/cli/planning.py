@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.cli.arguments import command_of
 from kernometer.cli.env import Env
-from kernometer.cli.words import command_of
 from kernometer.errors import UsageError
 from kernometer.results.model import By
 from kernometer.targets.base import Profiled, Program, Target

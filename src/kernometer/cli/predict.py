@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from kernometer.cli import options
+from kernometer.cli.arguments import TakesCommand, command_of, is_target
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.lists import is_target
 from kernometer.cli.planning import check_by, check_machines, program_for
-from kernometer.cli.words import TakesCommand, command_of
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Result
 

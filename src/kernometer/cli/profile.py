@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import plan_for, print_commands, program_for, with_profiles
 from kernometer.errors import Status, UsageError
@@ -29,9 +29,9 @@ named lines, and where the names of functions come from."""
 
 
 @click.command(cls=options.BriefHelp, epilog=EPILOG)
-@click.argument("words", metavar="ROW...", nargs=-1, shell_complete=complete.rows)
-@click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=complete.targets, help="The guest to measure.")
-@click.option("--of", "name", metavar="RESULT", shell_complete=complete.results, help="A stored session instead.")
+@click.argument("words", metavar="ROW...", nargs=-1, shell_complete=completion.rows)
+@click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=completion.targets, help="The guest to measure.")
+@click.option("--of", "name", metavar="RESULT", shell_complete=completion.results, help="A stored session instead.")
 @click.option("--totals", is_flag=True, help="All iterations together, ticks included, instead of a median one.")
 @click.option("--all", "whole", is_flag=True, help="Show every function.")
 @click.option(

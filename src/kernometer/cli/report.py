@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, pass_env, raw_option
 from kernometer.results.model import Result
 from kernometer.stats.model import Comparison
@@ -32,7 +32,7 @@ two sides of one 'ab' are compared by their blocks."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("names", metavar="A [B...]", nargs=-1, required=True, shell_complete=complete.results)
+@click.argument("names", metavar="A [B...]", nargs=-1, required=True, shell_complete=completion.results)
 @click.option(
     "-o",
     "--output",
@@ -50,7 +50,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
 
     The file needs no network and contains no script.
     """
-    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.floors import known_layouts
     from kernometer.report.write.html import render, write
     from kernometer.stats.history import History, history_of
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from kernometer.cli import complete
+from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
 
 
 @click.command()
-@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=complete.results)
+@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=completion.results)
 @click.option("--yes", is_flag=True, help="Remove all sessions of a label, also if there are several.")
 @pass_env
 def command(env: Env, names: tuple[str, ...], yes: bool) -> None:

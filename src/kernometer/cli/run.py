@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import again, complete, options
+from kernometer.cli import arguments, completion, options
+from kernometer.cli.arguments import TakesCommand, rows_of
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for
-from kernometer.cli.words import TakesCommand, rows_of
 from kernometer.errors import Status
 from kernometer.results.model import By, Result
 from kernometer.stats.model import RowFigure
@@ -40,8 +40,8 @@ Others: see 'kernometer man'.
 
 
 @click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=complete.rows)
-@again.option
+@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=completion.rows)
+@arguments.again
 @options.profile
 @click.option(
     "--on",
@@ -49,7 +49,7 @@ Others: see 'kernometer man'.
     metavar="TARGET",
     default="local",
     show_default=True,
-    shell_complete=complete.targets,
+    shell_complete=completion.targets,
     help="The system to measure; the forms of TARGET are below.",
 )
 @options.by
@@ -136,7 +136,7 @@ def _show(
 
     `named`: rows given by name, all of which are shown.
     """
-    from kernometer.cli.layouts import figures_of
+    from kernometer.cli.floors import figures_of
     from kernometer.cli.show_comparisons import alone, compared_with_last, show_comparisons, write_report
     from kernometer.report.session.terminal import document, print_result
 

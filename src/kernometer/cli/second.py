@@ -55,7 +55,6 @@ class Again:
         return in_new_blocks(ab(a, b, of.delta, name_a=of.a, name_b=of.b))
 
     def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
-        from kernometer.campaign.rotation import on_rotated_machines
         from kernometer.cli.floors import measured
         from kernometer.stats.gate import MACHINES, MOST_ROWS, on_other_machines
         from kernometer.targets.qemu import QemuTarget
@@ -65,7 +64,7 @@ class Again:
             if not isinstance(target, QemuTarget):
                 self.env.say(f"Not measured again: {target.name} is no guest, which alone has other layouts.")
                 return {}
-            rotated += on_rotated_machines(target, MACHINES + 1)[1:]
+            rotated += target.rotated(MACHINES + 1)[1:]
         rows = rows[:MOST_ROWS]
         self.env.say(f"The gate fails on {_rows(rows)}: measured again, on {MACHINES} machines with other layouts.")
         store = self.env.store()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
@@ -16,7 +16,7 @@ from kernometer.stats.model import RowFigure
 
 
 @click.command()
-@click.argument("name", metavar="RESULT", shell_complete=complete.results)
+@click.argument("name", metavar="RESULT", shell_complete=completion.results)
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Show, for every flag, the details of each row.")
 @options.whole
@@ -40,7 +40,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
       kernometer show @last --json | jq '.rows[] | {row, value, unit}'
     """
     from kernometer.cli import published
-    from kernometer.cli.layouts import figures_of
+    from kernometer.cli.floors import figures_of
     from kernometer.report.session.terminal import document, print_result
     from kernometer.results.papers import ALL
 

@@ -119,7 +119,7 @@ def write_report(
     """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
         return
-    from kernometer.cli.layouts import known_layouts
+    from kernometer.cli.floors import known_layouts
     from kernometer.report.write.html import render, write
 
     results = [result for one in systems.values() for result in one]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
 
@@ -31,11 +31,11 @@ failed; 6 QEMU or a compiler is missing. Others: see 'kernometer man'."""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
+@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
 @click.option(
     "--also",
     metavar="RESULT",
-    shell_complete=complete.results,
+    shell_complete=completion.results,
     help="The report also has this stored session, beside the last one of the same kind.",
 )
 @options.report

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import complete, options
+from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.results.model import By, Workload
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("names", metavar="[WORKLOAD]...", nargs=-1, shell_complete=complete.rows)
+@click.argument("names", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
 @click.option("--profile", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which rows.")
 @click.option(
     "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Rows for times or counts."

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernometer.errors import TargetError
 from kernometer.guests import store
-from kernometer.guests.emulator import fw_cfg, qemu
+from kernometer.guests.emulator import qemu
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
 from kernometer.targets import booting
@@ -33,13 +33,13 @@ def laid_out(guest: store.Guest, files: Mapping[str, bytes]) -> Iterator[Path]:
         for name, content in files.items():
             (folder / name).write_bytes(content)
         for name in (booting.BEFORE, TOLD):
-            (folder / name).write_bytes(fw_cfg.encoded(()))
+            (folder / name).write_bytes(programs.encoded(()))
         yield folder
 
 
 def tell(folder: Path, key: str, words: tuple[str, ...]) -> None:
     """Lays out for the saved guest of that key what it continues from, and the command that it then runs."""
-    (folder / TOLD).write_bytes(fw_cfg.encoded(words))
+    (folder / TOLD).write_bytes(programs.encoded(words))
     for name in (INITRD, qemu.MEMORY, qemu.STATE):
         (folder / name).symlink_to(states.folder() / key / name)
 

@@ -25,13 +25,13 @@ from kernometer.faults.draw import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
+from kernometer.guests import plugins
 from kernometer.guests.emulator import qemu
 from kernometer.guests.emulator.process import end_of, talking
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, trio
 from kernometer.guests.packages.suites import Say
-from kernometer.guests.plugins import plugin
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE, TRACE
@@ -165,7 +165,7 @@ class TrioGuest:
         boot = replace(boot, machine=msgspec.structs.replace(boot.machine, memory_mib=MEMORY_MIB, display="bochs-drm"))
         if counting:
             recorded = f"region={WORK},execution=all"
-            built = plugin.build(self.target.qemu, "profile")
+            built = plugins.build(self.target.qemu, "profile")
             boot = replace(boot, plugin=built, events=Path(TRACE), recorded=recorded)
         words = [*qemu.argv(boot), "-drive", f"if=none,id=disk,file={DISK},format=raw,cache=unsafe"]
         words += ["-device", "virtio-blk-pci,drive=disk"]

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from kernometer.host.finding import HostReport
 from kernometer.host.load import load_findings, moment
-from kernometer.host.machine import facts, machine_findings
-from kernometer.host.memory import memory_findings
+from kernometer.host.machine import facts, machine_findings, memory_findings
 from kernometer.host.processor import processor_findings
 from kernometer.host.quota import quota
 from kernometer.host.tree import Tree

@@ -13,7 +13,7 @@ from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import displays
-from kernometer.guests.inside import programs, tcc
+from kernometer.guests.inside import programs, tools
 from kernometer.results.model import By
 from kernometer.targets.booting import initrd, lay_out
 from kernometer.targets.qemu import QemuTarget
@@ -73,7 +73,7 @@ def _archive(say: Callable[[str], None], guest: store.Guest, given: Mapping[str,
             say("note: The guest has no busybox, and so no shell: no package source had it.")
         return initrd("probe", files, guest)
     try:
-        files.update(tcc.toolchain())
+        files.update(tools.toolchain())
     except (MissingError, TargetError) as error:
         say(f"note: There is no C compiler in the guest. {error.text} {error.next_step}".rstrip())
     if not programs.busybox():

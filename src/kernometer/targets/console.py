@@ -19,11 +19,11 @@ import msgspec
 
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
-from kernometer.guests import store, variant
+from kernometer.guests import plugins, store, variant
 from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.process import SAID, end_of, talking
 from kernometer.guests.emulator.qemu import Accelerator, Machine, QemuVersion, detect
-from kernometer.guests.plugins import events, plugin
+from kernometer.guests.plugins import events
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Program
@@ -79,7 +79,7 @@ class ConsoleTarget:
         system, what = _parts(spec)
         boots = variant.parse(what.removeprefix("qemu:")) if what.startswith("qemu:") else images.image(Path(what))
         version = detect()
-        return cls(spec, system, boots, version, *plugin.find(version))
+        return cls(spec, system, boots, version, *plugins.find(version))
 
     @property
     def name(self) -> str:

@@ -18,7 +18,6 @@ import msgspec
 
 from kernometer.cache import compiled
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests.emulator import fw_cfg
 from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import initramfs
@@ -110,8 +109,8 @@ def count(
     with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
         folder = Path(made)
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}))
-        (folder / TOLD).write_bytes(fw_cfg.encoded((f"/{RUNNER}", trace, *words)))
-        (folder / BEFORE).write_bytes(fw_cfg.encoded(()))
+        (folder / TOLD).write_bytes(programs.encoded((f"/{RUNNER}", trace, *words)))
+        (folder / BEFORE).write_bytes(programs.encoded(()))
         with talking(argv(boot), folder, 0) as (process, _):
             try:
                 come = booting.records(process, folder, BULK, MAX_BYTES, until, target.name)

@@ -18,18 +18,17 @@ import msgspec
 from kernometer.cache import sha256
 from kernometer.errors import TargetError
 from kernometer.guests import store
-from kernometer.guests.emulator import fw_cfg
 from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import MEMORY, STATE, Boot, Phase, argv
 from kernometer.guests.images import disks, initramfs
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels.symbols import Symbols
 from kernometer.guests.plugins import events
+from kernometer.guests.plugins.events import recounted
 from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, TRACE, counts_of, explained, trace_of
-from kernometer.targets.recounted import recounted
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
@@ -242,7 +241,7 @@ class Guests:
         """The kit's, with the command for init where the emulator does not hold it."""
         if boot.told or not self.guest.has_init:
             return kit.initrd
-        told = {fw_cfg.COMMAND: fw_cfg.encoded(words), fw_cfg.BEFORE: fw_cfg.encoded(self._before(boot))}
+        told = {programs.COMMAND: programs.encoded(words), programs.BEFORE: programs.encoded(self._before(boot))}
         return booting.initrd(self.job.program, {**kit.given.files, **told}, self.guest)
 
     def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
@@ -285,8 +284,8 @@ class Guests:
     def _lay_out(self, folder: Path, boot: Boot, words: tuple[str, ...], initrd: bytes) -> None:
         booting.lay_out(self.guest, folder, initrd)
         if boot.told:
-            (folder / TOLD).write_bytes(fw_cfg.encoded(words))
-            (folder / BEFORE).write_bytes(fw_cfg.encoded(self._before(boot)))
+            (folder / TOLD).write_bytes(programs.encoded(words))
+            (folder / BEFORE).write_bytes(programs.encoded(self._before(boot)))
 
     def _before(self, boot: Boot) -> tuple[str, ...]:
         """The rows that a guest of this history runs before it is ready: history 3 is the first three families, 9 all

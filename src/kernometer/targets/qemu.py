@@ -17,15 +17,14 @@ from typing import ClassVar
 import msgspec
 
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
-from kernometer.guests import store, variant
+from kernometer.guests import plugins, store, variant
 from kernometer.guests.architecture import X86_64
-from kernometer.guests.emulator import fw_cfg, kvm
+from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
 from kernometer.guests.emulator.remembered import until_reboot
 from kernometer.guests.images import disks, displays
 from kernometer.guests.inside import programs, tools
 from kernometer.guests.kernels import trio
-from kernometer.guests.plugins import plugin
 from kernometer.guests.variant import Variant
 from kernometer.results.model import By
 from kernometer.targets import profiling, tsc
@@ -75,10 +74,17 @@ class QemuTarget:
         """As `from_spec`."""
         found.machine(guest.manifest.machine)
         version = detect(guest.architecture.emulator)
-        built, why = plugin.find(version)
+        built, why = plugins.find(version)
         if built is None and not guest.architecture.counts:
             raise MissingError(f"No clock of {guest.architecture.name} counts instructions. {why}", "Install gcc.")
         return cls(guest, found, version, built, why)
+
+    def rotated(self, count: int) -> tuple[QemuTarget, ...]:
+        """The guest on `count` machines, its own first, for layout floors (docs/path.md): see Variant.rotated. At most
+        guests.variant.ROTATIONS differ."""
+        usual, history = self.guest.manifest.machine, self.guest.has_init  # init can run other rows first
+        variants = (self.variant.rotated(number, usual, history=history) for number in range(count))
+        return tuple(replace(self, variant=variant) for variant in variants)
 
     @property
     def name(self) -> str:
@@ -143,7 +149,7 @@ class QemuTarget:
         if machine.history and not self.guest.has_init:
             raise UsageError(f"{self.name}: history= is for guests whose first process is our init.", "Leave it out.")
         tells = self.guest.has_init and self.guest.architecture.tells
-        told = {fw_cfg.COMMAND: Path(TOLD), fw_cfg.BEFORE: Path(BEFORE)} if tells else {}
+        told = {programs.COMMAND: Path(TOLD), programs.BEFORE: Path(BEFORE)} if tells else {}
         return Boot(
             machine=machine,
             accelerator=accelerator,
@@ -180,7 +186,7 @@ class QemuTarget:
             job=job,
             until=until,
             held=held,
-            profiler=partial(plugin.build, self.qemu, "profile"),
+            profiler=partial(plugins.build, self.qemu, "profile"),
         )
 
     def unchecked_map(self) -> str:

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from kernometer.errors import MissingError, TargetError, refused
-from kernometer.processes import reap
+from kernometer.processes import GRACE, guard, reap
 from kernometer.targets.base import Deadline, Job
-from kernometer.targets.guard import GRACE, guard
 from kernometer.text import printable
 
 #: Bytes of the last output in an error.

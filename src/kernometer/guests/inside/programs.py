@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernometer.cache import compiled
-from kernometer.errors import MissingError
+from kernometer.errors import MissingError, UsageError
 from kernometer.guests.architecture import ALL, X86_64, Architecture
 
 #: musl's wrapper hides the kernel's headers; these flags add them after its own.
@@ -82,3 +83,22 @@ def busybox() -> bytes:
         return b""
     program = Path(found).read_bytes()
     return b"" if INTERPRETER in program[:PAGE] else program
+
+
+#: Files of QEMU's fw_cfg device, which init_command.c reads: the command of init, and one that runs, without output,
+#: before the guest is ready to be saved. A guest that was saved before it reads them gets those of its new QEMU.
+COMMAND, BEFORE = "opt/km/command", "opt/km/before"
+#: Each byte that init reads costs it an instruction: padding makes commands up to this size cost the same.
+UNIT = 4096
+#: The limits of init_command.c.
+MAX_BYTES, MAX_WORDS = 65536, 1024
+
+
+def encoded(words: Sequence[str]) -> bytes:
+    """A NUL after each word, then NULs up to a multiple of UNIT. Raises UsageError beyond init's limits."""
+    line = b"".join(word.encode() + b"\0" for word in words)
+    if len(line) > MAX_BYTES or len(words) > MAX_WORDS or not all(words) or any("\0" in word for word in words):
+        raise UsageError(
+            f"A command of {len(words)} words and {len(line)} bytes does not fit into a guest.", "Name fewer rows."
+        )
+    return line.ljust(UNIT, b"\0") + bytes(-len(line) % UNIT if len(line) > UNIT else 0)

@@ -1,17 +1,26 @@
 """The programs that some rows run in a guest, which only the guests of these rows contain.
 
 busybox is in every guest already; a compiler is megabytes of initramfs, and would change the counts of other rows.
+It is tcc from the distribution's source, linked statically with musl, and musl to link with. In a file system without
+other files `tcc -o program program.c` makes a program that runs there, with `-static` or without. It is made once, by
+configure and make in a temporary directory, without root rights.
 """
 
 from __future__ import annotations
 
+import platform
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
-from kernometer.guests.inside import programs, tcc
+from kernometer.guests.inside import programs
+from kernometer.guests.packages import building, suites
 
 BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 
@@ -38,7 +47,105 @@ def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
         words += ("--no-program", f"busybox=There is no static busybox on this host. {BUSYBOX_STEP}")
     if "tcc" in wanted:
         try:
-            files = tcc.toolchain()
+            files = toolchain()
         except (MissingError, TargetError) as error:
             words += ("--no-program", f"tcc={error.text} {error.next_step}".rstrip())
     return Tools(files, words)
+
+
+#: Directories of Debian's musl-dev on the host.
+HEADERS = Path("/usr/include/x86_64-linux-musl")
+LIBRARIES = Path("/usr/lib/x86_64-linux-musl")
+#: The files that a guest needs; libpthread.a and others are empty in musl, but programs link with them by name.
+LINKED = ("crt1.o", "crti.o", "crtn.o", "lib*.a")
+#: musl's shared library is also its dynamic loader, which must be executable: in a guest only files in bin/ are.
+SHARED = "libc.so"
+
+#: tcc's directory in a guest. The library path begins with bin/, because of SHARED.
+OWN = "usr/lib/tcc"
+CONFIGURE = (
+    "../tcc/configure",
+    "--cpu=x86_64",
+    "--cc=musl-gcc",
+    "--config-musl",
+    "--extra-cflags=-O2",
+    "--extra-ldflags=-static",
+    f"--tccdir=/{OWN}",
+    f"--sysincludepaths=/{OWN}/include:/usr/include",
+    "--libpaths=/bin:/usr/lib",
+    "--crtprefix=/usr/lib",
+    f"--elfinterp=/bin/{SHARED}",
+)
+#: The new tcc compiles the library of helpers, and must not search the guest's directories then. It omits the objects
+#: for bounds checking, which do not build with musl.
+HELPERS = "libtcc1.a"
+MAKE = (
+    ("make", "tcc"),
+    ("make", "-C", "lib", f"../{HELPERS}", f"XFLAGS=-B.. -I.. -nostdinc -I../../tcc/include -I{HEADERS}"),
+)
+#: The most seconds for the build, which takes 20 on two cores.
+BUILD_SECONDS = 300.0
+
+_NEXT_STEP = "Debian, Ubuntu: apt-get install gcc make musl-tools."
+
+
+def toolchain() -> Mapping[str, bytes]:
+    """The files by name in the guest's file system, some 4 MB; those below bin/ must be executable.
+
+    The same compiler and the same packages give the same bytes. Raises MissingError if a program or the source is
+    missing, TargetError if apt fails, BuildError (with the last output) if tcc does not build.
+    """
+    found = {f"usr/lib/{path.name}": path.read_bytes() for path in _linked()}
+    found |= _tree(HEADERS, "usr/include")
+    found[f"bin/{SHARED}"] = (LIBRARIES / SHARED).read_bytes()
+    return found | _tree(_built(), "")
+
+
+def _linked() -> list[Path]:
+    """musl's objects and archives. Raises MissingError if musl, or a program that builds tcc, is not installed."""
+    missing = [program for program in ("gcc", "make", "musl-gcc") if shutil.which(program) is None]
+    found = sorted(path for pattern in LINKED for path in LIBRARIES.glob(pattern))
+    if missing or not found or not (LIBRARIES / SHARED).is_file() or platform.machine() != "x86_64":
+        what = " and ".join(missing) if missing else "musl for x86-64"
+        raise MissingError(f"A guest's compiler cannot be made: there is no {what} here.", _NEXT_STEP)
+    return found
+
+
+def _tree(folder: Path, name: str) -> dict[str, bytes]:
+    """The files below `folder`, their names below `name`."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(Path(name) / path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def _built() -> Path:
+    """The directory of tcc's own files, from the cache if this compiler and this musl made it."""
+    parts = (*_versions(), sha256((LIBRARIES / "libc.a").read_bytes()), CONFIGURE, MAKE)
+    return kept(cache_folder() / "toolchains" / f"tcc-{sha256(repr(parts).encode())[:16]}", build)
+
+
+def _versions() -> tuple[str, ...]:
+    """The versions of the distribution, whose release has one version of the source, and of the compiler."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    done = subprocess.run(("musl-gcc", "--version"), capture_output=True, text=True, timeout=60, check=False)
+    return release.get("ID", ""), release.get("VERSION_ID", ""), done.stdout.partition("\n")[0]
+
+
+def build(scratch: Path) -> Path:
+    """A directory in `scratch` with tcc and its own library and headers, in their places in a guest.
+
+    Raises as `toolchain` does.
+    """
+    source = suites.source("tcc", scratch)
+    objects = scratch / "objects"  # not in the source: there configure fails if the path contains a space
+    objects.mkdir()
+    building.run("tcc", (CONFIGURE, *MAKE), objects, BUILD_SECONDS, _NEXT_STEP)
+    made = scratch / "made"
+    own = made / OWN
+    shutil.copytree(source / "include", own / "include", ignore=shutil.ignore_patterns("Makefile*"))
+    shutil.copyfile(objects / HELPERS, own / HELPERS)
+    (made / "bin").mkdir()
+    shutil.copyfile(objects / "tcc", made / "bin" / "tcc")
+    return made

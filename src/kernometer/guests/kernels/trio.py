@@ -9,6 +9,7 @@ digest of their ingredients.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -19,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from kernometer.cache import cache_folder, kept, sha256, source_folder
-from kernometer.errors import BuildError, TargetError, UsageError
+from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, linux
-from kernometer.guests.packages import building, lwip
+from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
 
 #: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
@@ -144,7 +145,7 @@ def built(structure: str, say: Say = linux.silently) -> Path:
 def _with_what_builds(make: Callable[[Path | None], Path], say: Say) -> Path:
     """What `make` makes with lwIP's sources, the only ones that are not Trio's own; without, where there are none or
     where they do not build, as `say` tells."""
-    network = lwip.sources(say)
+    network = lwip_sources(say)
     try:
         return make(network)
     except BuildError as error:
@@ -215,7 +216,7 @@ def build(sources: Path, folder: Path, structure: str, network: Path | None = No
     """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
 
     Writes nothing to the sources. A compiler's warning is no error. Raises BuildError."""
-    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", "WERROR=", *lwip.make_words(network))
+    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", "WERROR=", *make_words(network))
     _make(sources, folder, *words)
 
 
@@ -249,3 +250,38 @@ def _version(program: str) -> str:
     """The first line of its version message: a compiler is upgraded in place."""
     done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
     return done.stdout.partition("\n")[0]
+
+
+#: What is kept of lwIP, of which Trio makes its network: its C, and its licence. The distribution's source package is
+#: fetched once; nothing of it is part of Kernometer.
+LWIP_PARTS = ("src", "COPYING")
+
+
+def lwip_sources(say: suites.Say) -> Path | None:
+    """The folder of the lwip_sources; None where they are not to be had, and `say` tells why."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    name = "-".join(release.get(key, "") for key in ("ID", "VERSION_ID"))
+    try:
+        return kept(cache_folder() / "lwip" / name, _fetched)
+    except (MissingError, TargetError) as error:
+        say(f"trio: without network, since lwIP's lwip_sources are not to be had: {error}")
+        return None
+
+
+def make_words(network: Path | None) -> tuple[str, ...]:
+    """For Trio's make: its network of these lwip_sources; None: it has none."""
+    return () if network is None else (f"LWIP={network}",)
+
+
+def _fetched(scratch: Path) -> Path:
+    """A folder in `scratch` with the parts. Raises MissingError, TargetError."""
+    whole, ready = suites.source("lwip", scratch), scratch / "ready"
+    if not (whole / "src" / "core" / "tcp.c").is_file():
+        raise TargetError("The source package lwip has no src/core/tcp.c.", "Report this package.")
+    ready.mkdir()
+    for part in LWIP_PARTS:
+        shutil.move(whole / part, ready / part)
+    return ready

@@ -1,0 +1,47 @@
+"""The emulator's plugins, built for the installed QEMU and kept in the cache."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Literal
+
+from kernometer.cache import compiled
+from kernometer.errors import KernometerError, MissingError
+from kernometer.guests.emulator.qemu import QemuVersion
+
+#: Counts events in all timed regions; records the instructions of one.
+Kind = Literal["events", "profile"]
+FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
+
+#: The first QEMU with each number of the plugin interface (QEMU, include/qemu/qemu-plugin.h, QEMU_PLUGIN_VERSION).
+API_SINCE = (((9, 2), 4), ((9, 1), 3), ((9, 0), 2), ((4, 2), 1))
+
+
+def api_of(version: QemuVersion) -> int:
+    """The number of the plugin interface. Raises MissingError for a QEMU without one."""
+    for since, number in API_SINCE:
+        if (version.major, version.minor) >= since:
+            return number
+    raise MissingError(f"QEMU {version} has no plugin interface.", "Install QEMU 4.2 or newer.")
+
+
+def find(version: QemuVersion) -> tuple[Path | None, str]:
+    """The plugin for this QEMU; or None, and why there are no event vectors: measuring continues without them."""
+    try:
+        return build(version, "events"), ""
+    except KernometerError as error:
+        return None, f"There are no event vectors. {error.text}"
+
+
+def build(version: QemuVersion, kind: Kind) -> Path:
+    """The plugin of this kind for this QEMU, compiled by CC if that is set.
+
+    Raises MissingError without a compiler, BuildError with the compiler's messages.
+    """
+    folder = Path(__file__).parent
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    command = (*compiler, *FLAGS, f"-DKM_PLUGIN_API={api_of(version)}")
+    sources = (folder / f"{kind}.c", *(folder / name for name in ("decode.h", "processors.h", "qemu_api.h")))
+    return compiled(f"{kind}.so", command, sources)

@@ -1,8 +1,10 @@
-"""From the plugin's output to the records of the result: region numbers become rows. Pure."""
+"""From the plugin's output to the records of the result: region numbers become rows, and samples where the guest's own
+clock does not count instructions. Pure."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +15,8 @@ from kernometer.results.model import Events, Workload
 #: 2,048 regions with 4,096 counts each, in decimal, need less.
 MAX_FILE = 128 << 20
 EMPTY = "0"  #: the region of the empty bracket
+
+_RUN = b'{"type":"run"'
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
@@ -56,7 +60,7 @@ class Rows:
                 self._ids.update({row.row: row.id for row in workload.rows})
                 if workload.figure_less_baseline:
                     self._net.update(row.row for row in workload.rows)
-            elif line.startswith(b'{"type":"run"'):
+            elif line.startswith(_RUN):
                 self._run[msgspec.json.decode(line, type=_RunsRow).row] = None
         except msgspec.DecodeError:
             return
@@ -93,3 +97,41 @@ class _RunsRow(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
     """The only field of a run's record that is needed here."""
 
     row: str
+
+
+def recounted(lines: Iterable[bytes], rows: Rows, regions: Mapping[str, Region]) -> Iterator[bytes]:
+    """The lines, each run's samples with the emulator's counts; a run that counts something else unchanged.
+
+    The emulator counts from marker to marker, the probe between two readings of its clock within them. Both have a
+    bracket that is subtracted, so that figures are the same but for instructions that fault, which the emulator counts
+    twice: docs/path.md, "How far plugin and guest agree".
+
+    Raises TargetError if the emulator saw another number of regions than the probe measured samples.
+    """
+    for line in lines:
+        yield _run(line, rows, regions) if line.startswith(_RUN) else line
+
+
+def _run(line: bytes, rows: Rows, regions: Mapping[str, Region]) -> bytes:
+    try:
+        run: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+        row, samples, brackets = str(run["row"]), run["samples"], run["loop_cost"]
+    except (msgspec.DecodeError, KeyError):
+        return line  # the reader of results reports it
+    number = rows.region(row)
+    if number is None or not brackets:
+        return line
+    run["samples"] = _counts(row, regions.get(str(number)), samples)
+    run["loop_cost"] = _counts(row, regions.get(EMPTY), brackets)
+    if baseline := run.get("baseline"):
+        baseline["samples"] = _counts(row, regions.get(str(number + 1)), baseline["samples"])
+    return msgspec.json.encode(run)
+
+
+def _counts(row: str, region: Region | None, like: list[object]) -> list[int]:
+    counted = list(region.each) if region is not None else []
+    if len(counted) != len(like):
+        raise TargetError(
+            f"{row}: the emulator saw {len(counted)} regions, and the probe {len(like)}.", "Run it again."
+        )
+    return counted

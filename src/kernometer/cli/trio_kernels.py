@@ -1,4 +1,4 @@
-"""`kernometer ab --boundaries`: which partitions of Trio it measures, and their kernels, compiled where missing."""
+"""The kernels of Trio that `ab` measures: all partitions (--boundaries), or all settings of switches (--factorial)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from itertools import takewhile
 
 import click
 
+from kernometer.cli.arguments import is_target
 from kernometer.cli.env import Env
-from kernometer.cli.lists import is_target
 from kernometer.errors import UsageError
-from kernometer.explain.partitions import MONO, Plan, plan, structure_of, target
+from kernometer.explain.factorial import cells
+from kernometer.explain.partitions import MICRO, MONO, Plan, plan, structure_of, switched, switches_of, target
 from kernometer.results.model import By
 
 #: How many partitions are named that sessions lack.
 SHOWN = 5
-EXAMPLE = "kernometer ab --by path --boundaries qemu:trio-mono"
+PARTITIONS = "kernometer ab --by path --boundaries qemu:trio-mono"
 
 
-def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def partitions(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The targets, mono first, and the words that are workloads.
 
     `words` may begin with mono, with options of the machine, which then hold for all. Kernels that are missing or of
@@ -28,10 +29,10 @@ def targets(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[t
     """
     given = tuple(takewhile(is_target, words))
     if by != "path":
-        raise UsageError("The price of a boundary is a count of instructions.", EXAMPLE)
+        raise UsageError("The price of a boundary is a count of instructions.", PARTITIONS)
     structure, machine = structure_of(given[0]) or ("", "") if given else (MONO, "")
     if len(given) > 1 or structure != MONO:
-        raise UsageError("--boundaries measures all partitions of one kernel: name Trio's mono, or none.", EXAMPLE)
+        raise UsageError("--boundaries measures all partitions of one kernel: name Trio's mono, or none.", PARTITIONS)
     wanted = plan_of_sources()
     if not compiled(env, wanted.structures, lambda: _say(env, wanted), dry_run=dry_run):
         return (), ()
@@ -84,3 +85,32 @@ def _say(env: Env, of: Plan) -> None:
     )
     if refused := refused_text(of.refused):
         env.say(refused)
+
+
+SETTINGS = "kernometer ab --by path --factorial qemu:trio-micro"
+
+
+def settings(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The settings, without switches first, and the words that are workloads.
+
+    `words` may begin with one structure of Trio, with options of the machine, which then hold for all; its switches
+    are the ones to turn, or all of them. Raises UsageError by time, and for any other target; otherwise as trio.add
+    does.
+    """
+    from kernometer.guests.kernels import trio
+
+    given = tuple(takewhile(is_target, words))
+    if by != "path":
+        raise UsageError("What a switch costs is a count of instructions.", SETTINGS)
+    found = structure_of(given[0]) if given else (MICRO, "")
+    if len(given) > 1 or found is None:
+        raise UsageError("--factorial turns the switches of one structure of Trio: name that alone.", SETTINGS)
+    (structure, named), machine = switches_of(found[0]), found[1]
+    switches = tuple(each for each in trio.switches(structure) if each in named or not named)
+    if unknown := named - {*switches}:
+        raise UsageError(f"{structure} has no switch {', '.join(sorted(unknown))}.", f"It has {', '.join(switches)}.")
+    kernels = [switched(structure, (each for each in switches if each in cell)) for cell in cells(switches)]
+    words_of = f"{len(kernels)} kernels: {structure} with each setting of {', '.join(switches)}."
+    if not compiled(env, kernels, lambda: env.say(words_of), dry_run=dry_run):
+        return (), ()
+    return tuple(target(each, machine) for each in kernels), tuple(words[len(given) :])
