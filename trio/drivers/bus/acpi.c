@@ -1,31 +1,31 @@
-/* acpi.c: of the firmware's tables, where PCI's configuration space is and which registers end the machine. A table is
- * read only where its length is sound and its bytes sum to 0; no length in it is trusted. Sections are of the ACPI
- * specification 6.4. */
+/* acpi.c: finds PCI's configuration space and the registers that end the machine in the firmware's tables. A table is
+ * used only if its length is plausible and its bytes sum to 0; lengths within it are checked. Sections refer to the
+ * ACPI specification 6.4. */
 #include "acpi.h"
 #include "kernel.h"
 
-/* 5.2.5: the root pointer, somewhere in the BIOS' memory. Tables are smaller than this. */
+/* 5.2.5: the root pointer, somewhere in the BIOS's memory. Tables are smaller than this. */
 #define BIOS 0xe0000UL
 #define BIOS_BYTES 0x20000UL
 #define TABLE_MOST 0x100000U
 #define ROOT_BYTES 20
 enum { ROOT_REVISION = 15, ROOT_RSDT = 16, ROOT_XSDT = 24 };
 
-/* 5.2.6: what every table begins with. */
+/* 5.2.6: the header of every table. */
 enum { TABLE_LENGTH = 4, TABLE_HEAD = 36 };
-/* PCI Firmware Specification 3.0, 4.1.2: after 8 reserved bytes an entry a segment, the first of which is the one. */
+/* PCI Firmware Specification 3.0, 4.1.2: after 8 reserved bytes one entry for each segment. Only the first is used. */
 #define MCFG_BASE 44
 
 /* 5.2.9: the fixed table. */
 enum { FADT_DSDT = 40, FADT_PM1A_CONTROL = 64, FADT_FLAGS = 112, FADT_RESET = 116 };
 enum { FADT_RESET_VALUE = 128, FADT_SLEEP_CONTROL = 244 };
 #define HARDWARE_REDUCED (1U << 20)
-/* 4.8.3: the type of sleep and the bit that begins it, in the sleep register of reduced hardware and in PM1's. */
+/* 4.8.3: the sleep type and the bit that starts the sleep, in the sleep register of reduced hardware and in PM1's. */
 #define SLEEP_TYPE 2
 #define SLEEP_NOW (1U << 5)
 #define PM1_TYPE 10
 #define PM1_NOW (1U << 13)
-/* What kernel.shut_down_by is told of. */
+/* Arguments of kernel.shut_down_by. */
 enum { OFF, AGAIN };
 
 /* 20.2: byte code. */
@@ -38,7 +38,7 @@ static const uint8_t *mapped(uint64_t at, uint64_t length)
 	return kernel_device_map(at, length, &where) == 0 ? (const uint8_t *)where : NULL;
 }
 
-/* Of a table, where it has that; else 0. */
+/* Reads a field of a table; 0 if the table is too short. */
 static uint64_t number(const uint8_t *table, uint32_t at, size_t bytes)
 {
 	uint32_t length;
@@ -59,7 +59,7 @@ static bool sums_to_zero(const uint8_t *at, size_t length)
 	return sum == 0;
 }
 
-/* NULL: there is no sound table at that address. */
+/* NULL: there is no valid table at that address. */
 static const uint8_t *table_at(uint64_t address)
 {
 	const uint8_t *table = mapped(address, TABLE_HEAD);
@@ -70,7 +70,7 @@ static const uint8_t *table_at(uint64_t address)
 	return sums_to_zero(table, length) ? table : NULL;
 }
 
-/* What follows a name in byte code, from `at` on, where that is `size` bytes at least; NULL: it is not there. */
+/* Finds a name in byte code from `at` on with at least `size` bytes behind it. Returns these, or NULL. */
 static const uint8_t *after_name(const uint8_t *code, const uint8_t *at, const char *name, ptrdiff_t size)
 {
 	const uint8_t *end = code + number(code, TABLE_LENGTH, 4);
@@ -81,8 +81,8 @@ static const uint8_t *after_name(const uint8_t *code, const uint8_t *at, const c
 	return NULL;
 }
 
-/* The number that means "off" in the sleep registers is the first element of the package \_S5 (7.4.2): a package's
- * sign, its length (less than 64, so one byte), the number of elements; then a byte constant, or 0 or 1 as opcodes. */
+/* The sleep registers' value for "off" is the first element of the package \_S5 (7.4.2): the package's opcode, its
+ * length (below 64, so one byte), the number of elements, then a byte constant, or 0 or 1 as opcodes. */
 static uint32_t off_type(const uint8_t *code)
 {
 	const uint8_t *at = code + TABLE_HEAD;
@@ -93,8 +93,8 @@ static uint32_t off_type(const uint8_t *code)
 	return 0;
 }
 
-/* A machine without the table MCFG may still say where PCI's configuration space is: by the method _CBA of the host
- * bridge, which returns a constant: the method's flags, a return, and 4 or 8 bytes. */
+/* A machine without the table MCFG may tell the configuration space by the host bridge's method _CBA, which returns a
+ * constant: the method's flags, a return, and 4 or 8 bytes. */
 static uint64_t config_of(const uint8_t *code)
 {
 	const uint8_t *at = code + TABLE_HEAD;
@@ -106,7 +106,7 @@ static uint64_t config_of(const uint8_t *code)
 	return base;
 }
 
-/* A generic address (5.2.3.2) holds the address itself after four bytes. */
+/* A generic address (5.2.3.2) has the address itself behind four bytes. */
 static uint64_t fixed_read(const uint8_t *fixed)
 {
 	const uint8_t *code = table_at(number(fixed, FADT_DSDT, 4));

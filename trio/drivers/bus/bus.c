@@ -1,11 +1,11 @@
-/* bus.c: PCI's functions on bus 0 and behind bridges. Every base address is assigned here, whatever a firmware did: one
- * machine has a firmware that does, another has none. PCI Local Bus 3.0, chapter 6; bridges: PCI-to-PCI 1.2, chapter 3.
- * All registers are read and written by four bytes; what a write of the next one's zeros would do, they do not mind. */
+/* bus.c: PCI's functions on bus 0 and behind bridges. Every base address is assigned here, whether or not a firmware
+ * has done so. PCI Local Bus 3.0, chapter 6; bridges: PCI-to-PCI 1.2, chapter 3. All registers are accessed by four
+ * bytes; neighbours in the same four tolerate that zeros are written to them. */
 #include "acpi.h"
 #include "bus_serve.h"
 #include "kernel.h"
 
-/* Memory for devices: from 3 GiB, where QEMU's microvm has its window and a PC nothing but memory, up to the
+/* Memory for devices: from 3 GiB, where QEMU's microvm has its window and a PC has at most memory, up to the
  * configuration space or the interrupt controllers. */
 #define WINDOW_BEGIN 0xc0000000UL
 #define WINDOW_END 0xfe000000UL
@@ -24,11 +24,11 @@
 #define BUSES_MOST 256
 #define MIB 0x100000UL
 
-/* A register of two or one bytes is the part above the other's in the same four. */
+/* A register of one or two bytes is accessed as part of its four. */
 enum { ID, COMMAND = 0x04, HEADER = 0x0c, BASE_0 = 0x10, CAPABILITIES = 0x34 };
 enum { BUSES = 0x18, BRIDGE_PORTS = 0x1c, BRIDGE_MEMORY = 0x20, BRIDGE_PREFETCHED = 0x24, BRIDGE_PORTS_HIGH = 0x30 };
 #define CONFIG_BYTES 256
-/* As many as there is room for in configuration space at most. */
+/* More do not fit into configuration space. */
 #define CAPABILITIES_MOST 48
 
 #define COMMAND_PORTS 1U
@@ -40,7 +40,7 @@ enum { BUSES = 0x18, BRIDGE_PORTS = 0x1c, BRIDGE_MEMORY = 0x20, BRIDGE_PREFETCHE
 #define HEADER_BRIDGE (1U << 16)
 #define BASE_PORT 1U
 #define BASE_WIDE 4U
-/* A window whose begin is above its end. */
+/* A window whose begin is above its end is closed. */
 #define CLOSED_MEMORY 0x0000fff0
 #define CLOSED_PORTS 0x00f0
 
@@ -52,22 +52,22 @@ enum { BUSES = 0x18, BRIDGE_PORTS = 0x1c, BRIDGE_MEMORY = 0x20, BRIDGE_PREFETCHE
 
 struct function {
 	uint32_t place, id;
-	/* Base addresses as assigned, 0: none; and their lengths. */
+	/* Assigned base addresses (0: none) and their lengths. */
 	uint64_t bases[BASES], lengths[BASES];
 };
 
 static struct {
 	struct function functions[FUNCTIONS];
 	size_t count;
-	/* Where configuration space is in memory; 0: behind ports. */
+	/* The address of configuration space; 0: by ports. */
 	uint64_t config;
 	uint64_t memory_next, memory_end, ports_next;
 	unsigned bus_next;
-	/* The functions have addresses, and drivers that use them: this is not its first start. */
+	/* Addresses are assigned and in use by drivers: this process is not the first. */
 	bool assigned;
 } bus;
 
-/* Where a register of configuration space is in memory; NULL: behind the port CONFIG_DATA, from now on. */
+/* The address of a configuration register. NULL: it is selected and accessible at the port CONFIG_DATA. */
 static volatile uint32_t *config_at(uint32_t place, uint32_t at)
 {
 	uint64_t where;
@@ -99,7 +99,7 @@ static void set(uint32_t place, uint32_t at, uint32_t value)
 		kernel_port_out(CONFIG_DATA, 4, value);
 }
 
-/* From what is left of a window, aligned to its own length, a power of two. 0: no room. */
+/* Takes an aligned range of `length` (a power of two) from the rest of a window. Returns 0 if there is no room. */
 static uint64_t window_take(uint64_t *next, uint64_t end, uint64_t length)
 {
 	uint64_t at = (*next + length - 1) & ~(length - 1);
@@ -110,7 +110,7 @@ static uint64_t window_take(uint64_t *next, uint64_t end, uint64_t length)
 	return at;
 }
 
-/* Its length is told by which of its bits can be written. `base`: what it was. */
+/* The writable bits tell the length. `base` becomes the previous value. */
 static uint64_t base_length(uint32_t place, uint32_t at, bool port, bool wide, uint64_t *base)
 {
 	uint64_t mask, digits = ~(port ? 3UL : 15UL);
@@ -128,7 +128,7 @@ static uint64_t base_length(uint32_t place, uint32_t at, bool port, bool wide, u
 	return ~mask + 1;
 }
 
-/* Decoding is off meanwhile, if no driver uses it. One that finds no room stays at 0 and is not told of. */
+/* Decoding is off meanwhile, unless a driver uses it. A base without room stays at 0. */
 static uint32_t bases_assign(struct function *f, unsigned count)
 {
 	uint32_t decode = 0;
@@ -159,7 +159,7 @@ static uint32_t bases_assign(struct function *f, unsigned count)
 
 static void scan(unsigned number);
 
-/* Numbers the bus behind it, and opens it for the memory that the functions there got: whole MiB. */
+/* Numbers the bus behind the bridge, and opens the bridge for the memory of the functions there, in whole MiB. */
 static uint32_t bridge_start(uint32_t place)
 {
 	unsigned below = bus.bus_next++;
@@ -217,7 +217,7 @@ static void scan(unsigned number)
 	}
 }
 
-/* What the kernel does not map is memory, at the end of which stand tables and firmware's own. */
+/* What the kernel does not map is memory. It ends with tables and the firmware's own memory. */
 void bus_start(void)
 {
 	uint64_t where;
@@ -267,7 +267,7 @@ int64_t bus_base(uint32_t place, uint32_t number, uint64_t *out_address, uint64_
 	return 0;
 }
 
-/* Where in configuration space it begins; 0: there are not so many. A list that runs in a circle ends. */
+/* The offset of a capability in configuration space; 0: none. The limit of steps ends a cyclic list. */
 static uint32_t capability_at(uint32_t place, uint32_t kind, uint32_t index)
 {
 	uint32_t at = 0;
@@ -307,7 +307,7 @@ int64_t bus_interrupt(uint32_t place, uint32_t vector)
 	if (bus_base(place, table & 7, &address, &length) != 0 || (table & ~7U) + 16 > length ||
 	    kernel_device_map(address + (table & ~7U), 16, &where) != 0)
 		return -ENODEV;
-	/* The others are masked since the reset. */
+	/* The other entries are masked since the reset. */
 	entry = (volatile uint32_t *)where;
 	set(place, at, control | MSIX_ALL_MASKED);
 	entry[0] = MESSAGE_ADDRESS;

@@ -1,32 +1,32 @@
-/* checksum.c: a disk whose driver is not believed: it stands before the virtio disk, or, where there is none, before
- * the memory disk, and keeps a checksum of each sector that was read or written through it. What is read must be what
- * was written, or read, last: else EIO, and a line in the log. So a driver's or a disk's wrong answers are found: other
- * bytes, another sector's, a write that was not done.
+/* checksum.c: a disk whose driver is not trusted. This service is in front of the virtio disk or, without one, the
+ * memory disk, and keeps a checksum of each sector that was read or written through it. If a read differs from the last
+ * write or read, it fails with EIO and logs a line. So wrong answers are found: other bytes, another sector, a write
+ * that was not done.
  *
- * Checksums are in memory, and last as long as the machine is on: a sector that was not met yet is believed once.
- * A write that has not ended may be on the disk or not; until it has, its sectors are as if not met. Whoever writes to
- * the disk beside this service, as by /dev/vda, makes what was written there wrong. */
+ * Checksums are in memory and last until the machine is off. The first read of a sector is trusted. An unfinished write
+ * may or may not be on the disk, so its sectors count as unread until it has ended. Writes that bypass this service, as
+ * through /dev/vda, are reported as wrong. */
 #include "block.h"
 #include "block_table.h"
 #include "switches.h"
 
 #define SECTOR 512UL
-/* Of block.idl: bytes a call. */
+/* The most bytes of a call in block.idl. */
 #define MOST 65536UL
 #define SUMS (PAGE / sizeof(uint32_t))
 #define TABLES (PAGE / sizeof(uint32_t *))
 /* 256 MiB: one page of tables. */
 #define SECTORS_MOST (TABLES * SUMS)
-/* Not met yet; no sector has this sum. */
+/* Not known yet; no sector has this sum. */
 #define UNKNOWN 0
 
 static struct {
-	/* Of the disk below, and how long it is; 0: not looked for yet, or there is none. */
+	/* The disk below, and its length; 0: not found yet. */
 	uint32_t endpoint;
 	uint64_t sectors;
-	/* By sector, tables of sums; each is there from the first sector on that needs it. */
+	/* Tables of sums by sector; each is allocated when its first sector is used. */
 	uint32_t **tables;
-	/* What has been read, before it is believed. */
+	/* Data that was read and is not yet checked. */
 	uint8_t *data;
 	uint64_t found;
 } checked;
@@ -35,7 +35,7 @@ static void checksum_start(void)
 {
 }
 
-/* The disk below notifies those above; whoever asked here asks again. */
+/* The disk below notifies the callers, who call again. */
 static void checksum_notified(uint64_t bits)
 {
 }
@@ -67,7 +67,7 @@ static int64_t checksum_capacity(uint64_t *out_sectors)
 	return 0;
 }
 
-/* Eight bytes a step, each of which makes different sums of different ones: one changed word is missed once in 2^32. */
+/* Takes eight bytes a step; each step is a bijection. A changed sector is missed with probability 2^-32. */
 static uint32_t sum_of(const uint8_t *sector)
 {
 	const uint64_t *words = (const uint64_t *)sector;
@@ -81,7 +81,7 @@ static uint32_t sum_of(const uint8_t *sector)
 	return sum == UNKNOWN ? UNKNOWN + 1 : (uint32_t)sum;
 }
 
-/* Of a sector; NULL: there is no memory for it, and it is believed. */
+/* The sum of a sector. NULL: memory is short, and the sector is trusted. */
 static uint32_t *sum_at(uint64_t sector)
 {
 	uint32_t **table = &checked.tables[sector / SUMS];
@@ -91,7 +91,7 @@ static uint32_t *sum_at(uint64_t sector)
 	return *table ? &(*table)[sector % SUMS] : NULL;
 }
 
-/* The table of tables, and behind it room for the data; what a process before had. */
+/* Takes the table of tables with room for the data behind it, or that of the last process. */
 static bool memory_take(void)
 {
 	checked.tables = (uint32_t **)kept(ENDPOINT_CHECKSUM);
@@ -104,7 +104,7 @@ static bool memory_take(void)
 	return true;
 }
 
-/* 0, or why there is nothing to ask the disk below. Memory is taken when the disk is first used. */
+/* Returns 0, or why the call fails. Memory is taken at the first use. */
 static int64_t may_transfer(uint64_t sector, uint64_t length, bool write)
 {
 	TRY(disk_below());
@@ -138,7 +138,7 @@ static int64_t checksum_read(uint64_t sector, struct grant to)
 	return copy_out(to, 0, checked.data, to.length);
 }
 
-/* What the disk below has written is what `from` held when it said so: it compares. */
+/* The disk below compares: what it has written is what `from` held when it answered. */
 static int64_t checksum_write(uint64_t sector, struct grant from)
 {
 	int64_t result;

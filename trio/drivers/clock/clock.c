@@ -1,14 +1,14 @@
-/* clock.c: Linux's clocks, and random numbers. Time of day is the time since boot and what the machine's clock with a
- * battery (the calendar) said then, or what it was set to since. */
+/* clock.c: Linux's clocks, and random numbers. The time of day is the time since boot plus what the battery-backed
+ * clock (the calendar) said then, or what it was set to since. */
 #include "abi/time.h"
 #include "clock_serve.h"
 #include "kernel.h"
 
-/* Nanoseconds fit into 64 bits until 2554; a clock may be set no further. */
+/* Nanoseconds fit into 64 bits until 2554; a clock cannot be set later. */
 #define SECONDS_MOST 9223372036LL
 
-/* The calendar: the MC146818 of every PC, which tells the date in decimal digits or in binary, of 12 or of 24 hours.
- * Its registers, the last where PCs, and their emulators, keep it. */
+/* The calendar is a PC's MC146818. It tells the date in decimal digits or binary, with 12 or 24 hours. These are its
+ * registers; the last one is where PCs and their emulators have it. */
 #define INDEX 0x70U
 #define VALUE 0x71U
 enum { SECOND, MINUTE = 2, HOUR = 4, DAY = 7, MONTH, YEAR, STATUS_A, STATUS_B, CENTURY = 0x32 };
@@ -17,16 +17,16 @@ enum { SECOND, MINUTE = 2, HOUR = 4, DAY = 7, MONTH, YEAR, STATUS_A, STATUS_B, C
 #define B_BINARY 0x04U
 #define B_24_HOURS 0x02U
 #define AFTERNOON 0x80U
-/* An update takes 2 milliseconds at most, a look a microsecond at least. */
+/* An update takes at most 2 milliseconds, a look at least a microsecond. */
 #define LOOKS 10000
 
 #define CPUID_FEATURES 1
 #define HAS_RDRAND (1U << 30)
 
 static struct {
-	/* Time of day when `now` was 0, nanoseconds since 1970. */
+	/* The time of day when `now` was 0, in nanoseconds since 1970. */
 	uint64_t epoch;
-	/* Requests of all clocks; they look again when the time of day was set. */
+	/* Requests of all clocks; they look again when the time of day is set. */
 	struct queue sleepers;
 } state;
 
@@ -44,13 +44,13 @@ static uint32_t binary(uint32_t value, uint32_t mode)
 	return mode & B_BINARY ? value : (value >> 4) * 10 + (value & 15);
 }
 
-/* The calendar's date in seconds since 1970; 0: there is no such clock, or it tells nonsense. */
+/* The calendar's date in seconds since 1970; 0: there is none, or it is invalid. */
 static uint64_t calendar_seconds(void)
 {
 	uint32_t mode = get(STATUS_B), hour_read, hour, second, minute, day, month, century;
 	uint64_t year, from_march, days;
 
-	/* The registers are not to be read while they change. */
+	/* The registers must not be read during an update. */
 	for (unsigned looks = 0; get(STATUS_A) & A_UPDATING; looks++)
 		if (looks == LOOKS)
 			return 0;
@@ -66,11 +66,11 @@ static uint64_t calendar_seconds(void)
 	year = (century >= 19 && century <= 25 ? century : 20) * 100 + binary(get(YEAR), mode);
 	if (second >= 60 || minute >= 60 || hour >= 24 || day - 1 >= 31 || month - 1 >= 12 || year < 1970)
 		return 0;
-	/* Years that begin in March have their odd day at the end, and their months' lengths in a regular row. */
+	/* Years that begin in March end with the leap day and have months of regular lengths. */
 	year -= month <= 2;
 	from_march = (month + 9) % 12;
 	days = year * 365 + year / 4 - year / 100 + year / 400 + (from_march * 153 + 2) / 5 + day - 1;
-	/* The first of January 1970, counted so. */
+	/* 719468 is 1 January 1970, counted like this. */
 	return (((days - 719468) * 24 + hour) * 60 + minute) * 60 + second;
 }
 
@@ -78,7 +78,7 @@ void clock_start(void)
 {
 	uint64_t seconds;
 
-	/* It may have been set. */
+	/* The time may have been set before the service was restarted. */
 	state.epoch = kept(ENDPOINT_CLOCK);
 	if (state.epoch)
 		return;
@@ -93,7 +93,7 @@ void clock_notified(uint64_t bits)
 {
 }
 
-/* False: there is no such clock. A process's own is pm's, which knows its threads. */
+/* Returns false if there is no such clock. pm serves the clock of a process, because it knows the threads. */
 static bool clock_read(uint32_t task, uint32_t clock, uint64_t *ns)
 {
 	uint64_t user = 0, system = 0, faults, voluntary, involuntary;
@@ -130,7 +130,7 @@ verdict clock_gettime(struct request *r, uint32_t clock, struct grant to)
 	return answer_with(r, 0, to, &t, sizeof t);
 }
 
-/* The second is a time zone: that of Greenwich. */
+/* The time zone is always UTC. */
 verdict clock_gettimeofday(struct request *r, struct grant to, struct grant zone)
 {
 	uint64_t ns = state.epoch + now();
@@ -148,7 +148,7 @@ verdict clock_time(struct request *r, struct grant to)
 	return answer_with(r, seconds, to, &seconds, sizeof seconds);
 }
 
-/* All count single nanoseconds; the coarse ones are not coarser here. `to` of length 0: the answer is not wanted. */
+/* All clocks count nanoseconds, even the coarse ones. `to` of length 0: the answer is not wanted. */
 verdict clock_getres(struct request *r, uint32_t clock, struct grant to)
 {
 	struct linux_timespec t = { .nanoseconds = 1 };
@@ -162,7 +162,7 @@ int64_t clock_set(int64_t seconds, int64_t rest)
 {
 	uint64_t ns = (uint64_t)seconds * NS_PER_SECOND + (uint64_t)rest;
 
-	/* The machine did not start before 1970. */
+	/* The time since boot must not begin before 1970. */
 	if (seconds > SECONDS_MOST || ns < now())
 		return -EINVAL;
 	state.epoch = ns - now();
@@ -175,7 +175,7 @@ verdict clock_sleep(struct request *r, uint32_t clock, uint64_t deadline)
 {
 	uint64_t begin = clock == CLOCK_REALTIME || clock == CLOCK_TAI ? state.epoch : 0;
 
-	/* In time since boot. */
+	/* Converts to the time since boot. */
 	deadline = deadline > begin ? deadline - begin : 0;
 	if (now() >= deadline)
 		return answer(r, 0);
@@ -188,12 +188,12 @@ int64_t clock_epoch(uint64_t *out_nanoseconds)
 	return 0;
 }
 
-/* What is copied to be measured: here, since this service has nothing else to do. */
+/* For measurements of copies: this service has nothing else to do with the bytes. */
 static char forgotten[PAGE];
 
 verdict clock_forget(struct request *r, struct grant from)
 {
-	/* Of nothing no copy is asked for: then it is the call alone. */
+	/* Length 0 measures the call alone, without a copy. */
 	if (from.length - 1 >= sizeof forgotten)
 		return from.length ? refuse(r, EINVAL) : answer(r, 0);
 	if (copy_in(forgotten, from, 0, from.length))
@@ -206,7 +206,7 @@ verdict clock_forget_string(struct request *r, struct grant from)
 	return settle(r, copy_string(forgotten, sizeof forgotten, from));
 }
 
-/* RDRAND where the processor has it; else the cycle counter, stirred (splitmix64: Steele, Lea, Flood 2014). */
+/* Uses RDRAND if the processor has it, otherwise a mixed cycle counter (splitmix64: Steele, Lea, Flood 2014). */
 static uint64_t random_word(void)
 {
 	static uint64_t stirred;

@@ -1,7 +1,7 @@
-/* framebuffer.c: the display as one linear piece of memory, in the terms of Linux's /dev/fb0: the display that Bochs
- * invented, and QEMU has as bochs-display and as `-vga std`. There is one mode, set once, with no BIOS: what the screen
- * likes best. Twice its height is there where the memory suffices, so that a program may draw one half and show the
- * other. See docs/specs/standard-vga in QEMU's sources for the registers; EDID: VESA's standard, release A. */
+/* framebuffer.c: the display as linear memory with the interface of Linux's /dev/fb0, for Bochs's display, which QEMU
+ * has as bochs-display and `-vga std`. There is one mode, the screen's preferred one, set once without the BIOS. If the
+ * memory suffices it is twice as high as the screen, so that a program may draw one half and show the other. Registers:
+ * docs/specs/standard-vga in QEMU's sources; EDID: VESA's standard, release A. */
 #include "abi/fb.h"
 #include "bus.h"
 #include "framebuffer_serve.h"
@@ -12,7 +12,7 @@
 #define BASE_MEMORY 0
 #define BASE_REGISTERS 2
 
-/* In the registers' page: the screen's EDID, VGA's ports from 0x3c0 on, and the display's own, of 16 bits each. */
+/* The page of registers: the screen's EDID, VGA's ports from 0x3c0 on, and the display's own registers of 16 bits. */
 #define EDID 0x000
 #define VGA 0x400
 #define OWN 0x500
@@ -21,7 +21,7 @@
 #define VGA_STATUS (VGA + 0x1a)
 #define ATTRIBUTE_SHOW 0x20
 
-/* The same by ports: an index, and its value. */
+/* The own registers by ports: an index and its value. */
 #define PORT_INDEX 0x1ceU
 #define PORT_VALUE 0x1cfU
 
@@ -32,7 +32,7 @@ enum { IDENTITY, WIDTH, HEIGHT, BITS, ENABLE, BANK, WIDTH_VIRTUAL, HEIGHT_VIRTUA
 #define ENABLE_LINEAR 0x40
 
 #define EDID_BYTES 128
-/* Its first detailed timing: low eight bits of width and height, and the high four. */
+/* The first detailed timing: the low eight bits of width and height, and the high four. */
 enum { EDID_WIDTH = 56, EDID_WIDTH_HIGH = 58, EDID_HEIGHT = 59, EDID_HEIGHT_HIGH = 61 };
 
 #define PIXEL 4U
@@ -69,7 +69,7 @@ static uint32_t get(uint32_t which)
 	return value;
 }
 
-/* What the screen says it likes best. Nothing is taken over where the sum is wrong. */
+/* Reads the screen's preferred mode. With a wrong checksum nothing is used. */
 static void edid_read(void)
 {
 	static const uint8_t head[8] = { 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0 };
@@ -87,7 +87,7 @@ static void edid_read(void)
 	framebuffer.height = edid[EDID_HEIGHT] | (edid[EDID_HEIGHT_HIGH] & 0xf0U) << 4;
 }
 
-/* Its memory's length; 0: there is no such display. */
+/* The length of the display's memory; 0: there is no such display. */
 static uint64_t display_find(void)
 {
 	uint64_t registers, length, ignored, at;
@@ -101,8 +101,8 @@ static uint64_t display_find(void)
 	return (get(IDENTITY) & IDENTITY_MASK) == IDENTITY_BOCHS ? length : 0;
 }
 
-/* A display that is a VGA too stays dark until the VGA's own switch is on, which is in the index of another register:
- * reading the status makes the next byte written an index. */
+/* A display that is also a VGA stays dark until the VGA's switch is on. It is a bit in the attribute register's index;
+ * reading the status makes the next byte an index. */
 static void show(void)
 {
 	uint32_t status;
@@ -116,7 +116,7 @@ static void show(void)
 	kernel_port_out(0x3c0, 1, ATTRIBUTE_SHOW);
 }
 
-/* Lines without gaps. */
+/* Lines have no gaps. */
 static void mode_set(void)
 {
 	set(ENABLE, 0);
@@ -196,7 +196,7 @@ int64_t framebuffer_information(struct grant to)
 	return copy_out(to, 0, &told, sizeof told);
 }
 
-/* The mode as it is, and where the screen begins. A wish for rotation is taken, and does nothing, as with Linux's. */
+/* Only the screen's offset can change. As on Linux a rotation is accepted and ignored. */
 int64_t framebuffer_set(struct grant screen)
 {
 	struct fb_var_screeninfo v;
@@ -229,7 +229,7 @@ int64_t framebuffer_read(uint64_t offset, struct grant to)
 	return copy_out(to, 0, framebuffer.memory + offset, n) ? -EFAULT : (int64_t)n;
 }
 
-/* EFBIG where it begins beyond the end or is longer than all there is, ENOSPC where no byte is left. */
+/* EFBIG if it begins beyond the end or is longer than everything, ENOSPC if no byte is left. */
 int64_t framebuffer_write(uint64_t offset, struct grant from)
 {
 	uint64_t n;

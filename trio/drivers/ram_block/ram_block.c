@@ -1,5 +1,5 @@
-/* ram_block.c: a disk in memory. A page of it is taken when it is first written; until then it reads as zeros. It never
- * waits, so that work on files on it can be counted instruction by instruction. */
+/* ram_block.c: a disk in memory. A page is allocated at its first write; until then it reads as zeros. It never waits,
+ * so that the instructions of work on its files can be counted. */
 #include "block_serve.h"
 
 #define DISK_MIB 16UL
@@ -7,7 +7,7 @@
 #define SECTOR 512UL
 #define SECTORS (PAGES * PAGE / SECTOR)
 #define TABLE_PAGES (PAGES * sizeof(void *) / PAGE)
-/* Of block.idl: bytes a call. */
+/* The most bytes of a call in block.idl. */
 #define MOST 65536UL
 
 /* By page of the disk; NULL: never written. */
@@ -18,7 +18,7 @@ void block_start(void)
 	_Static_assert(TABLE_PAGES >= 1 && TABLE_PAGES <= 512 && !(TABLE_PAGES & (TABLE_PAGES - 1)),
 		       "the table is taken in one piece");
 
-	/* What was written is there after a crash, and the table of it. */
+	/* The table and its pages outlive a crash of this process. */
 	pages = (uint8_t **)kept(ENDPOINT_RAM_BLOCK);
 	if (pages)
 		return;

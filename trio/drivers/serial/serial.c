@@ -1,5 +1,5 @@
-/* serial.c: the console on COM1, a 16550. Output goes out at once, a transmitter's queue at a time; only where the line
- * is slower does an interrupt say when to continue. Input comes by interrupts into a ring. */
+/* serial.c: the console on COM1, a 16550. Output is sent at once, as much as the transmitter's queue takes; if the line
+ * is slower, an interrupt tells when to continue. Input arrives by interrupts and goes into a ring. */
 #include "console_serve.h"
 #include "kernel.h"
 #include "vfs.h"
@@ -13,7 +13,7 @@ enum { DATA = COM1, ENABLE, IDENTITY, LINE_CONTROL, MODEM_CONTROL, LINE_STATUS, 
 
 #define ENABLE_RECEIVED 1U
 #define ENABLE_EMPTY 2U
-/* Written to IDENTITY: queues on and empty, an interrupt from 8 received bytes on or when no more come. */
+/* Written to IDENTITY: enables and clears the queues; interrupts come from 8 received bytes on or after a pause. */
 #define QUEUES 0x87U
 #define STATUS_RECEIVED 1U
 #define STATUS_EMPTY 0x20U
@@ -23,12 +23,12 @@ enum { DATA = COM1, ENABLE, IDENTITY, LINE_CONTROL, MODEM_CONTROL, LINE_STATUS, 
 
 #define TRANSMITTER_BYTES 16
 #define RING_BYTES 4096U
-/* So many interrupts of one look are more than the device can have. */
+/* More interrupts than the device can have at once. */
 #define LOOKS 256
 
 static struct {
 	bool is_there;
-	/* Received and not read: positions grow for ever, the ring is their remainder. */
+	/* Received and unread bytes: positions grow forever and index the ring by their remainder. */
 	uint32_t received, read;
 	uint8_t ring[RING_BYTES];
 } serial;
@@ -54,13 +54,13 @@ void console_start(void)
 	serial.is_there = in(SCRATCH) == 0x5a;
 	if (!serial.is_there)
 		return;
-	/* The rest is as the kernel's log has set it up. */
+	/* The kernel's log has set up the rest. */
 	out(IDENTITY, QUEUES);
 	if (kernel_irq_attach(LINE, ENDPOINT_SERIAL, INTERRUPT_BIT, &vector) == 0)
 		out(ENABLE, ENABLE_RECEIVED);
 }
 
-/* A byte for which there is no room is lost, as it is where nobody reads a real line. */
+/* A byte without room is lost, as on a real line that nobody reads. */
 static bool receive(void)
 {
 	bool any = false;
@@ -75,7 +75,7 @@ static bool receive(void)
 	return any;
 }
 
-/* The line is raised once for several reasons: each look takes one away, until there is none. */
+/* One interrupt may have several reasons. Each look handles one, until there is none. */
 void console_notified(uint64_t bits)
 {
 	bool news = false;
@@ -98,7 +98,7 @@ void console_notified(uint64_t bits)
 		notify(ENDPOINT_VFS, VFS_CONSOLE);
 }
 
-/* What is written where there is no line is gone. */
+/* Without a line, output is discarded. */
 int64_t console_write(struct grant from)
 {
 	uint64_t done = 0;

@@ -1,24 +1,24 @@
-/* virtio.c: the way to a virtio device: its registers, found by capabilities of configuration space, and a queue. */
+/* virtio.c: access to a virtio device: registers, found by capabilities in configuration space, and a queue. */
 #include "virtio.h"
 #include "bus.h"
 #include "kernel.h"
 
 #define VENDOR 0x1af4
 
-/* PCI's capability that virtio's registers are told of by. */
+/* The PCI capability that describes virtio's registers. */
 #define CAPABILITY_OF_VENDOR 9
-/* In its head, and after that: which registers, in memory of which base address, from where on, how many bytes; of the
- * doorbells their distance. */
+/* Fields of the capability: in its head the kind of registers; then their base address's number, their offset, their
+ * length; for doorbells the distance. */
 #define KIND_SHIFT 24
 enum { BASE = 4, OFFSET = 8, LENGTH = 12, DISTANCE = 16 };
 enum { KIND_COMMON = 1, KIND_DOORBELL = 2, KIND_OWN = 4 };
 
-/* Of the device, as far as it has been started. */
+/* The stages of the device's start. */
 enum { STATUS_SEEN = 1, STATUS_DRIVER = 2, STATUS_RUNS = 4, STATUS_AGREED = 8 };
 #define FEATURE_VERSION_1 (1ULL << 32)
 #define NO_VECTOR 0xffff
 #define MESSAGE_LINE 16
-/* A reset takes as long as the device likes; one that takes so many looks is broken. */
+/* A reset may take long; one that takes this many looks has failed. */
 #define LOOKS 1000000
 
 /* The device takes an address in halves. */
@@ -28,7 +28,7 @@ static void set_address(volatile uint32_t *halves, uint64_t address)
 	halves[1] = (uint32_t)(address >> 32);
 }
 
-/* Of its capability of that number; 0: there is none. */
+/* Reads a word of virtio's capability number `index`; 0: there is none. */
 static uint32_t word(const struct virtio *v, uint32_t index, uint32_t at)
 {
 	uint32_t value = 0;
@@ -37,8 +37,8 @@ static uint32_t word(const struct virtio *v, uint32_t index, uint32_t at)
 	return value;
 }
 
-/* The registers of that kind, the first that can be reached: a device names first what it prefers. NULL: there
- * are none. */
+/* Finds the first registers of that kind that can be mapped; a device names first what it prefers. Returns NULL if
+ * there are none. */
 static volatile void *registers_find(const struct virtio *v, uint32_t kind, uint32_t *distance)
 {
 	uint64_t base, bytes, address;
@@ -131,7 +131,7 @@ void virtio_submit(struct virtio *v, uint16_t first)
 	struct virtio_available *a = &v->queue->available;
 
 	a->ring[a->index % v->size] = first;
-	/* The device must not see the index before the entry, nor the bell before the index. */
+	/* The device must not see the index before the entry, nor the doorbell before the index. */
 	__atomic_store_n(&a->index, (uint16_t)(a->index + 1), __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	*(volatile uint16_t *)v->doorbell = 0;

@@ -4,14 +4,14 @@
 
 #include "port.h"
 
-/* Of the queue; the device may have room for fewer. */
+/* The queue's size; the device may have room for fewer. */
 #define VIRTIO_DESCRIPTORS 32
 
 #define DESCRIPTOR_NEXT 1
-/* The device writes there. */
+/* The device writes to this memory. */
 #define DESCRIPTOR_WRITE 2
 
-/* One piece of memory of a request, and the piece after it. */
+/* A piece of a request's memory, and the number of the next piece. */
 struct virtio_descriptor {
 	uint64_t address;
 	uint32_t length;
@@ -30,14 +30,14 @@ struct virtio_used {
 	} ring[VIRTIO_DESCRIPTORS];
 };
 
-/* Both sides' view of the queue, in one page. */
+/* The queue as shared with the device, in one page. */
 struct virtio_queue {
 	struct virtio_descriptor descriptors[VIRTIO_DESCRIPTORS];
 	struct virtio_available available;
 	struct virtio_used used __attribute__((aligned(64)));
 };
 
-/* Registers that all devices have. */
+/* The registers that all devices have. */
 struct virtio_common {
 	uint32_t device_feature_select, device_feature, driver_feature_select, driver_feature;
 	uint16_t config_vector, queues;
@@ -49,21 +49,21 @@ _Static_assert(sizeof(struct virtio_common) == 56, "as the standard has them");
 
 struct virtio {
 	uint32_t place;
-	/* What it and the driver have agreed on. */
+	/* The features that device and driver have agreed on. */
 	uint64_t features;
 	volatile struct virtio_common *common;
-	/* This device's kind's registers, and where it is told of new requests. */
+	/* The registers of this kind of device, and the register that announces new requests. */
 	volatile uint8_t *own, *doorbell;
 	struct virtio_queue *queue;
 	uint16_t size, used;
 };
 
-/* The first device with that PCI number: reset, agreed on those of `features` that it has.
- * Interrupts set `bit` of `endpoint`. False: there is none, or none that this driver can drive. */
+/* Starts the first device with that PCI number, with those of `features` that it has. Interrupts set `bit` of
+ * `endpoint`. Returns false if there is no device or this driver cannot drive it. */
 bool virtio_start(struct virtio *v, uint32_t device, uint64_t features, uint32_t endpoint, uint32_t bit);
 /* Gives the device the request whose first descriptor is `first`. */
 void virtio_submit(struct virtio *v, uint16_t first);
-/* True: the request that began with descriptor `first` is done. False: no more are. */
+/* Returns whether a request is done, and its first descriptor. */
 bool virtio_done(struct virtio *v, uint32_t *first);
 
 #endif

@@ -1,9 +1,9 @@
-/* virtio_blk.c: a virtio disk. Several requests are under way at once, each in a slot with memory of its own that the
- * device reads or writes. A call that finds no slot with its answer starts one and says EWAIT; when the device is done,
- * whoever may have asked is notified, asks again, and finds it.
+/* virtio_blk.c: a virtio disk. Several requests can run at once, each in a slot with its own memory. A call that finds
+ * no slot with its answer starts one and returns -EWAIT. When the device is done, all who may have asked are notified,
+ * ask again, and find the answer.
  *
- * Nobody is sure to come back for an answer. So an answer is given only where it still holds: what is read has not been
- * written since, what is to be written is what the slot wrote, and nothing was written since a flush. */
+ * Nobody is guaranteed to fetch an answer. So it is given only if it still holds: a read was not followed by a write of
+ * the same sectors, a write's data are what the slot has written, and a flush was not followed by a write. */
 #include "block_serve.h"
 #include "fs.h"
 #include "kernel.h"
@@ -11,19 +11,19 @@
 #include "virtio.h"
 
 #define DEVICE 0x1042
-/* The same with the interface of before 1.0 beside ours. */
+/* A device with the interface from before 1.0 beside the new one. */
 #define DEVICE_OLD_TOO 0x1001
 #define FEATURE_FLUSH (1ULL << 9)
 #define INTERRUPT_BIT 0
 
 #define SECTOR 512UL
-/* Of block.idl: bytes a call. */
+/* The most bytes of a call in block.idl. */
 #define MOST 65536UL
 #define SLOTS 8
 #define PIECES 3
 _Static_assert(SLOTS *PIECES <= VIRTIO_DESCRIPTORS, "each slot has its own descriptors");
 
-/* Numbers of the device's. */
+/* The device's numbers. */
 enum kind { READ = 0, WRITE = 1, FLUSH = 4 };
 enum slot_state { FREE, BUSY, DONE };
 
@@ -38,7 +38,7 @@ struct head {
 struct slot {
 	enum slot_state state;
 	enum kind kind;
-	/* A flush: something was written since it began. */
+	/* A flush since whose start something was written. */
 	bool stale;
 	uint64_t sector, length;
 	struct head *head;
@@ -50,7 +50,7 @@ static struct {
 	/* 0: there is no disk. */
 	uint64_t sectors;
 	struct virtio device;
-	/* Slots looked at for one to be used; the one whose turn was longest ago is the next. */
+	/* Counts the slots that slot_take() has looked at, so that they take turns. */
 	uint32_t turns;
 	struct slot slots[SLOTS];
 } virtio;
@@ -85,7 +85,7 @@ void block_start(void)
 		log_line("virtio_blk: the disk's queue is too short, or there is no memory for it");
 		return;
 	}
-	/* Its own registers begin with how long it is. */
+	/* The disk's own registers begin with its length. */
 	virtio.sectors = *(volatile uint32_t *)v->own | (uint64_t)*(volatile uint32_t *)(v->own + 4) << 32;
 }
 
@@ -110,7 +110,7 @@ static bool overlaps(const struct slot *s, uint64_t sector, uint64_t length)
 	return s->length && s->sector < sector + length / SECTOR && sector < s->sector + s->length / SECTOR;
 }
 
-/* The slot of that very request, or NULL. */
+/* The slot of exactly this request, or NULL. */
 static struct slot *slot_of(enum kind kind, uint64_t sector, uint64_t length)
 {
 	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++)
@@ -119,7 +119,7 @@ static struct slot *slot_of(enum kind kind, uint64_t sector, uint64_t length)
 	return NULL;
 }
 
-/* The device does as it likes with requests that are under way at once: those whose order matters must not be. */
+/* The device may reorder running requests, so requests whose order matters must not run at once. */
 static bool must_wait(enum kind kind, uint64_t sector, uint64_t length)
 {
 	for (const struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++)
@@ -128,7 +128,7 @@ static bool must_wait(enum kind kind, uint64_t sector, uint64_t length)
 	return false;
 }
 
-/* NULL: all are under way. An answer for which nobody has come is given up: who still wants it starts again. */
+/* Returns NULL if all slots are busy. An answer that nobody has fetched is given up; who still wants it asks again. */
 static struct slot *slot_take(void)
 {
 	for (unsigned i = 0; i < SLOTS; i++) {
@@ -140,7 +140,7 @@ static struct slot *slot_take(void)
 	return NULL;
 }
 
-/* Answers that what is now written makes untrue. */
+/* Forgets answers that this write makes wrong. */
 static void answers_forget(uint64_t sector, uint64_t length)
 {
 	for (struct slot *s = virtio.slots; s < virtio.slots + SLOTS; s++) {
@@ -151,7 +151,7 @@ static void answers_forget(uint64_t sector, uint64_t length)
 	}
 }
 
-/* The head, the data if any, and a byte for how it went. */
+/* A request has a head, data if any, and a byte for its status. */
 static void submit(struct slot *s, enum kind kind, uint64_t sector, uint64_t length)
 {
 	uint16_t first = (uint16_t)((s - virtio.slots) * PIECES);
@@ -180,7 +180,7 @@ int64_t block_capacity(uint64_t *out_sectors)
 	return virtio.sectors ? 0 : -ENODEV;
 }
 
-/* 1: what the slot wrote is what `from` holds now; 0: it is not; -EFAULT. */
+/* Returns 1 if the slot has written what `from` holds now, 0 if not, or -EFAULT. */
 static int64_t wrote(const struct slot *s, struct grant from)
 {
 	uint8_t now[SECTOR];
@@ -194,7 +194,7 @@ static int64_t wrote(const struct slot *s, struct grant from)
 	return 1;
 }
 
-/* The answer, if a slot has it. Else one begins it, if one is free and nothing forbids. */
+/* Answers if a slot has the answer. Otherwise starts the request if a slot is free and the order permits it. */
 static int64_t ask(enum kind kind, uint64_t sector, struct grant data)
 {
 	int64_t same = 0;
@@ -206,7 +206,7 @@ static int64_t ask(enum kind kind, uint64_t sector, struct grant data)
 		return -EINVAL;
 	if (sector > virtio.sectors || data.length / SECTOR > virtio.sectors - sector)
 		return kind == WRITE ? -ENOSPC : -EINVAL;
-	/* A disk without a cache has on its medium what it has answered. */
+	/* A disk without a cache has written what it has answered. */
 	if (kind == FLUSH ? !(virtio.device.features & FEATURE_FLUSH) : data.length == 0)
 		return 0;
 	s = slot_of(kind, sector, data.length);

@@ -1,6 +1,6 @@
-/* cache.c: the buffer cache of a mount: blocks by number, reused in the order of a clock with a second chance. It grows
- * page by page to CACHE_BYTES, and stays smaller where memory is short. Less than half of it is ever dirty
- * (change_begin), so that a buffer to reuse can always be found. */
+/* cache.c: the buffer cache of a mount: blocks by number, reused by a clock with a second chance. It grows page by page
+ * to CACHE_BYTES, or until memory is short. Less than half of it is ever dirty (change_begin), so that a buffer to
+ * reuse can always be found. */
 #include "minixfs.h"
 
 #define NO_BLOCK UINT32_MAX
@@ -29,8 +29,8 @@ static void unhash(struct mount *m, struct buffer *b)
 		*at = b->hashed;
 }
 
-/* One page more: buffers for as many blocks as it holds. They are the next to be used, and used again, in the order of
- * their memory, so that blocks read or written in a row are copied in one piece. */
+/* Adds a page of buffers. They are used next, and reused, in the order of their memory, so that consecutive blocks are
+ * copied in one piece. */
 struct buffer *cache_grow(struct mount *m)
 {
 	uint32_t count = PAGE / m->block_size;
@@ -72,7 +72,7 @@ int64_t cache_start(struct mount *m)
 	return 0;
 }
 
-/* Twice round: the first may do no more than take second chances away. */
+/* Goes round twice: the first round may only clear second chances. */
 static struct buffer *reuse(struct mount *m)
 {
 	for (uint32_t tries = 2 * m->buffer_count; tries > 0; tries--) {
@@ -87,7 +87,7 @@ static struct buffer *reuse(struct mount *m)
 	return NULL;
 }
 
-/* The block's buffer, which has its content or is EMPTY. */
+/* Returns the block's buffer, with its contents or EMPTY. */
 static struct buffer *take(struct mount *m, uint32_t block)
 {
 	struct buffer *b = find(m, block);
@@ -112,10 +112,10 @@ static struct buffer *take(struct mount *m, uint32_t block)
 	return b;
 }
 
-/* As block_read and block_write answer; the device is asked the same again until it has ended. */
+/* Returns as block_read and block_write do. The same request is repeated until the device has ended it. */
 static int64_t transfer(struct mount *m, const struct transfer *t)
 {
-	/* Not in the mount: it is in use only while the device answers. */
+	/* Shared by all mounts: it is only used while the device answers. */
 	static uint8_t row[REQUEST_MOST];
 	uint64_t sector = (uint64_t)t->buffers[0]->block * (m->block_size / SECTOR);
 	size_t length = (size_t)t->count << m->block_shift, block = m->block_size;
@@ -172,7 +172,7 @@ int64_t cache_transfer(struct mount *m, const struct transfer *t)
 	return wait_for(waits.request);
 }
 
-/* Begins to read blocks in a row that are not there, by one request. 0: there is nothing to wait for; -EWAIT. */
+/* Starts reading consecutive absent blocks in one request. Returns 0 if there is nothing to wait for, or -EWAIT. */
 static int64_t cache_fetch(struct mount *m, uint32_t block, uint32_t count)
 {
 	struct transfer t = { .count = 0 };

@@ -1,6 +1,5 @@
-/* directory.c: directories are files of entries of 64 bytes; inode 0 is an empty slot. A slot whose entry the disk
- * still has is not used again before the next write-back, except by an entry of the same name that replaces a file
- * which is gone. */
+/* directory.c: directories are files of entries of 64 bytes; inode 0 marks an empty slot. A slot whose entry the disk
+ * still has is not reused before the next write-back, except for the same name, if the removed file is gone. */
 #include "minixfs.h"
 
 static uint32_t slots_in_block(const struct mount *m)
@@ -18,7 +17,7 @@ static struct disk_entry *entry(struct buffer *b, uint32_t slot)
 	return (struct disk_entry *)b->bytes + slot;
 }
 
-/* A directory's block: 0, -EWAIT, -EIO (a hole too: a directory has none). */
+/* Reads a directory's block. Returns 0, -EWAIT or -EIO (also for a hole, which no directory has). */
 static int64_t block_of(struct mount *m, struct inode *d, uint32_t index, struct buffer **b)
 {
 	uint32_t zone;
@@ -27,7 +26,7 @@ static int64_t block_of(struct mount *m, struct inode *d, uint32_t index, struct
 	return zone != 0 ? cache_read(m, zone, b) : -EIO;
 }
 
-/* Of a name that ends with a NUL or after `most` bytes. */
+/* Hashes a name that ends with a NUL or after `most` bytes. */
 static uint32_t hash_of(const char *name, size_t most, uint32_t *length)
 {
 	uint32_t hash = 2166136261U;
@@ -37,7 +36,7 @@ static uint32_t hash_of(const char *name, size_t most, uint32_t *length)
 	return hash;
 }
 
-/* Of `from`, one component: its bytes up to a NUL or the grant's end. 0, -EFAULT, -ENOENT, -ENAMETOOLONG. */
+/* Reads one component: bytes up to a NUL or the grant's end. Returns 0, -EFAULT, -ENOENT or -ENAMETOOLONG. */
 int64_t name_take(struct grant from, struct name *name)
 {
 	char bytes[NAME_BYTES + 1] = { 0 };
@@ -58,7 +57,7 @@ static bool is_dots(const struct disk_entry *e)
 	return e->name[0] == '.' && (e->name[1] == 0 || (e->name[1] == '.' && e->name[2] == 0));
 }
 
-/* Where it ends and its last byte first: names of one directory often begin alike. Without a name: any but the dots. */
+/* Compares the end first, because names often begin alike. Without a name, any entry except the dots matches. */
 static inline bool is_meant(const struct disk_entry *e, const struct name *name)
 {
 	uint32_t length;
@@ -93,7 +92,7 @@ int64_t directory_search(struct mount *m, struct inode *d, const struct name *na
 	for (uint32_t index = 0; left > 0; index++) {
 		uint32_t here = MIN(left, per_block);
 
-		/* The block with room is dirty or not; it is to stay: a long directory's others need not. */
+		/* The block with room must stay in the cache; the others of a long directory need not. */
 		if (index > 0 && !s->room.buffer)
 			step_begin(m);
 		TRY(block_of(m, d, index, &b));
@@ -130,7 +129,7 @@ int64_t place_keep(struct mount *m, struct place *p)
 	return p->buffer ? cache_read(m, p->block, &p->buffer) : 0;
 }
 
-/* Whether the disk has that name in another slot, where it was renamed away. */
+/* Whether the disk has that name in another slot, from which it was renamed. */
 static bool was_vacated(const struct mount *m, const struct inode *d, const struct name *name, const struct place *p)
 {
 	for (uint32_t at = 0; at < m->vacated_count; at++) {
@@ -143,7 +142,7 @@ static bool was_vacated(const struct mount *m, const struct inode *d, const stru
 	return false;
 }
 
-/* Of a slot that has one. */
+/* Finds the removal of a slot that has one. */
 static struct removal *removal_of(struct mount *m, const struct place *p)
 {
 	struct removal *r = m->removals;
@@ -160,7 +159,7 @@ int64_t directory_reserve(struct mount *m, struct inode *d, const struct name *n
 
 	if (was_vacated(m, d, name, &s->room))
 		return write_back_first(m);
-	/* The removed file has another name, which the disk must have before it loses this one. */
+	/* The removed file has another name, which must be on the disk before it loses this one. */
 	if (s->replaces) {
 		uint32_t removed = removal_of(m, &s->room)->inode;
 
@@ -217,7 +216,7 @@ void directory_remove(struct mount *m, struct inode *d, const struct place *p)
 	if (p->buffer->fresh & slot) {
 		p->buffer->fresh &= ~slot;
 	} else {
-		/* The disk has an earlier file there, which has lost the name; the new one it does not know. */
+		/* The disk has an earlier file in this slot, which has lost its name; it does not know the new file. */
 		uint32_t kept = is_fresh(&m->inodes_map, p->inode) ? 0 : p->inode;
 
 		m->removals[m->removal_count++] = (struct removal){ p->block, p->slot, kept };
@@ -270,7 +269,7 @@ int64_t directory_parent(struct mount *m, struct inode *d, struct place *p)
 	return 0;
 }
 
-/* Entry as a program reads it; returns its length, 0: it does not fit. */
+/* Writes an entry in getdents' format. Returns its length; 0: it does not fit. */
 static uint32_t put_entry(const struct disk_entry *e, uint64_t next, uint8_t *to, uint64_t room)
 {
 	struct linux_dirent64 *out = (struct linux_dirent64 *)to;
@@ -290,7 +289,7 @@ static uint32_t put_entry(const struct disk_entry *e, uint64_t next, uint8_t *to
 	return whole;
 }
 
-/* A position is a slot's offset in bytes, as on Linux. A page of entries at most. */
+/* A position is a slot's offset in bytes, as on Linux. A call returns at most a page of entries. */
 int64_t fs_entries(uint32_t mount, uint32_t directory, uint64_t position, struct grant to, uint64_t *next)
 {
 	static uint8_t out[PAGE];

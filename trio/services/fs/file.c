@@ -1,15 +1,15 @@
-/* file.c: content of files and of symbolic links. New blocks are written one by one; what there is, is read and written
- * over by runs of blocks that lie side by side on the disk and in memory, each a step of its own; what would have to
- * wait for the disk ends them with what is done so far. */
+/* file.c: contents of files and of symbolic links. New blocks are written one by one. Existing blocks are read and
+ * overwritten in runs that are consecutive on the disk and in memory; each run is a step. If a run must wait for the
+ * disk, the call ends with what was done before. */
 #include "minixfs.h"
 #include "switches.h"
 
-/* Requests of one call that are begun before the first has ended, beside the first. */
+/* Further requests that a call starts before its first one has ended. */
 #define AHEAD 7
-/* Blocks that one step makes dirty: few beside those that may be. */
+/* Blocks that one step makes dirty; few of those that may be. */
 #define OVER_MOST 8U
 
-/* What else a call asks for is begun to be read too, so that the disk has work. */
+/* Also starts reading the rest of what the call asks for, so that the disk is busy. */
 static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_t end)
 {
 	uint32_t zone, count, on = waits.on;
@@ -22,11 +22,11 @@ static void read_ahead(struct mount *m, struct inode *i, uint32_t index, uint32_
 		if (zone && cache_run(m, zone, count, &(uint32_t){ 1 }, &b) < 0 && m->transfer_count == TRANSFERS)
 			break;
 	}
-	/* The first that is missing is what the call waits for. */
+	/* The call waits for the first missing block. */
 	waits.on = on;
 }
 
-/* It is read from the disk again next time. */
+/* The blocks are read from the disk again next time. */
 static void forget_clean(struct mount *m, struct buffer *b, uint32_t count)
 {
 	for (; count > 0; count--, b = b->ring)
@@ -81,7 +81,7 @@ int64_t fs_read(uint32_t mount, uint32_t inode, uint64_t offset, struct grant to
 	return (int64_t)done;
 }
 
-/* A symbolic link has its text as a file its content. */
+/* The text of a symbolic link is stored like a file's contents. */
 int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 {
 	struct mount *m;
@@ -91,7 +91,7 @@ int64_t fs_readlink(uint32_t mount, uint32_t inode, struct grant to)
 	return S_ISLNK(i->mode) ? fs_read(mount, inode, 0, to) : -EINVAL;
 }
 
-/* A new block; over what the cache has, as many as lie side by side; else one. Bytes written; -EFAULT and others. */
+/* Writes one new block, a run of cached blocks, or one other block. Returns the bytes written or a negative errno. */
 static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct grant from, uint64_t done)
 {
 	uint32_t mask = m->block_size - 1, shift = m->block_shift, within = (uint32_t)at & mask, zone, count;
@@ -114,7 +114,7 @@ static int64_t write_piece(struct mount *m, struct inode *i, uint64_t at, struct
 	for (struct buffer *each = b; count > 0; count--, each = each->ring)
 		dirty_buffer(m, each, DATA, NULL);
 	if (copy_in(b->bytes + within, from, done, n) != 0) {
-		/* Bytes that the file had before; a new block must have some content in any case. */
+		/* Bytes that the file had before stay. A new block must have defined contents in any case. */
 		uint32_t had = zone == 0 ? 0 : (uint32_t)MIN(n, i->size - MIN(at, i->size));
 
 		memset(b->bytes + within + had, 0, n - had);
@@ -155,7 +155,7 @@ int64_t fs_write(uint32_t mount, uint32_t number, uint64_t offset, struct grant 
 	return (int64_t)done;
 }
 
-/* What is behind the end in the last block: zeros, for when the file grows again. */
+/* Clears the last block behind the end, for when the file grows again. */
 static int64_t clear_tail(struct mount *m, struct inode *i, uint32_t size)
 {
 	uint32_t within = size & (m->block_size - 1), zone;
@@ -173,7 +173,7 @@ static int64_t clear_tail(struct mount *m, struct inode *i, uint32_t size)
 	return 0;
 }
 
-/* The size comes last: until then a file that is cut has holes at its end. */
+/* The size is set last: until then a truncated file has holes at its end. */
 int64_t fs_truncate(uint32_t mount, uint32_t number, uint64_t size)
 {
 	struct mount *m;

@@ -1,13 +1,13 @@
-/* inode.c: inodes in memory. One is held by vfs, or dirty until the next write-back, or it stays for as long as its
- * place is not needed: they are in a row in the order of their last use. One that has neither a name nor a holder is
- * freed, by pieces where the disk must be asked. */
+/* inode.c: inodes in memory. An inode stays if vfs holds it or it is dirty; others are kept in order of their last use
+ * until their place is needed. One that has neither a name nor a holder is freed, in pieces if the disk must be
+ * asked. */
 #include "minixfs.h"
 
-/* As many as there is room made for at once. */
+/* How many inodes are allocated at once. */
 #define INODES_TOGETHER 16
 #define DAY 86400U
 
-/* Since 1970. */
+/* Seconds since 1970. */
 static uint32_t seconds(void)
 {
 	uint64_t epoch = 0;
@@ -61,7 +61,7 @@ static void used_now(struct mount *m, struct inode *i)
 	list_add(&m->used, &i->used);
 }
 
-/* The next to be reused is the one without a number: nothing has been put into it. */
+/* An inode without a number is reused first, because it is empty. */
 static void put_back(struct mount *m, struct inode *i)
 {
 	i->number = 0;
@@ -69,7 +69,7 @@ static void put_back(struct mount *m, struct inode *i)
 	list_add(m->used.next, &i->used);
 }
 
-/* One that nobody needs, out of the table. -EWAIT: dirty ones are written first. */
+/* Takes an unneeded inode out of the table. -EWAIT: dirty ones are written first. */
 static int64_t take(struct mount *m, struct inode **out)
 {
 	uint32_t tries = m->inode_count;
@@ -151,7 +151,7 @@ int64_t inode_directory(struct mount *m, uint32_t number, struct inode **out)
 int64_t inode_reserve(struct mount *m, uint32_t *number, struct inode **out)
 {
 	TRY(map_find(m, &m->inodes_map, 0, number));
-	/* On a damaged disk a directory may name an inode that the bitmap has as free: what is known of it goes. */
+	/* On a damaged disk a directory may name an inode that the bitmap has as free. Its old state is forgotten. */
 	*out = find(m, *number);
 	if (*out && ((*out)->holds > 0 || is_listed(&(*out)->doomed)))
 		return -EIO;
@@ -196,7 +196,7 @@ void inode_modified(struct mount *m, struct inode *i)
 	i->modified = i->changed;
 }
 
-/* A file whose blocks cannot be read is given up: they stay marked, for fsck. */
+/* Frees a file. If its blocks cannot be read they stay marked in use, for fsck. */
 static void reap(struct mount *m, struct inode *i)
 {
 	bool has_blocks = S_ISREG(i->mode) || is_directory(i) || S_ISLNK(i->mode);
@@ -207,7 +207,7 @@ static void reap(struct mount *m, struct inode *i)
 			list_add(&m->doomed, &i->doomed);
 		return;
 	}
-	/* No block of it is in use any more: what is left of it is its number. */
+	/* All its blocks are free; only its number is left. */
 	if (is_listed(&i->dirty))
 		list_remove(&i->dirty);
 	if (is_listed(&i->doomed))
@@ -265,7 +265,7 @@ bool inode_is_dead(struct mount *m, uint32_t number)
 	return i ? i->links == 0 : is_freed(&m->inodes_map, number);
 }
 
-/* Linux's "relatime": once after each change, and once a day. */
+/* Like Linux's "relatime": once after each change, and once a day. */
 void touch_access(struct mount *m, struct inode *i)
 {
 	bool is_told = i->accessed > i->modified && i->accessed > i->changed;

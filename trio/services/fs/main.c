@@ -1,5 +1,4 @@
-/* main.c: the service: which mount is meant, what is known of files and file systems, and what the clock and the disk
- * start. */
+/* main.c: the service's calls that are not about names or contents, and what alarms and the disk start. */
 #include "minixfs.h"
 
 #define LAZY_NS 5000000000ULL
@@ -7,7 +6,7 @@
 struct fs fs;
 struct waits waits;
 
-/* A disk that never makes anybody wait tells nobody. */
+/* If the disk never made anybody wait, nobody is notified. */
 void has_come(uint32_t thing)
 {
 	if (!(waits.ever >> thing & 1))
@@ -93,7 +92,7 @@ int64_t fs_release(uint32_t mount, uint32_t inode)
 
 	if (file_of(mount, inode, &m, &i) == 0)
 		inode_release(m, i);
-	/* Whoever releases may be on the way out of a call that waits. */
+	/* The caller may release during a call that waits. */
 	waits.on = on;
 	return 0;
 }
@@ -173,7 +172,7 @@ int64_t fs_numbers(uint32_t mount, struct grant to)
 	return copy_out(to, 0, &n, sizeof(n));
 }
 
-/* A file that was not changed since the last write-back ended is on the disk. */
+/* A file that has not changed since the last write-back is on the disk. */
 int64_t fs_sync(uint32_t mount, uint32_t inode, uint32_t *out_starts)
 {
 	struct mount *m;

@@ -1,14 +1,14 @@
-/* mapping.c: which zone holds a file's block: seven in the inode, then through one, two and three levels of indirect
- * blocks. What a damaged disk names is held against the zones that there are before it is used. */
+/* mapping.c: which zone holds a file's block: seven are in the inode, the others behind one, two or three levels of
+ * indirect blocks. Zone numbers of a damaged disk are checked before they are used. */
 #include "minixfs.h"
 
 #define LEVELS 4
 #define RUN_MOST 64U
 
-/* The way to a block, by pointers: of each its index in the inode or in an indirect block. */
+/* The pointers that lead to a block: the index of each in the inode or an indirect block. */
 struct path {
 	uint32_t depth, at[LEVELS];
-	/* As far as it was followed: the last one's number; where they are, and in what buffer, NULL: in the inode. */
+	/* How far it was followed; where the pointers are, and in which buffers (NULL: in the inode). */
 	uint32_t level, *pointer[LEVELS];
 	struct buffer *holder[LEVELS];
 };
@@ -35,8 +35,8 @@ static void path_of(const struct mount *m, uint32_t index, struct path *path)
 		path->at[level] = (uint32_t)(rest >> ((levels - level) * shift)) & ((1U << shift) - 1);
 }
 
-/* As far as there are zones. On a damaged disk one may be named again and again: what is freed already is not
- * gone through. 0, -EWAIT, -EIO. */
+/* Follows the path as far as there are zones. A damaged disk may name a zone repeatedly, so freed zones are not
+ * followed. Returns 0, -EWAIT or -EIO. */
 static int64_t follow(struct mount *m, struct inode *i, struct path *path)
 {
 	path->holder[0] = NULL;
@@ -55,7 +55,7 @@ static int64_t follow(struct mount *m, struct inode *i, struct path *path)
 	return 0;
 }
 
-/* The path to a file's block, and its zone, 0: a hole. */
+/* Finds the path to a file's block, and its zone (0: a hole). */
 static int64_t path_find(struct mount *m, struct inode *i, uint32_t index, struct path *path, uint32_t *zone)
 {
 	path_of(m, index, path);
@@ -73,7 +73,7 @@ static void set_pointer(struct mount *m, struct inode *i, const struct path *pat
 		inode_dirty(m, i);
 }
 
-/* Where a file is read from one run into the next, all of that is looked for; elsewhere what is asked for alone. */
+/* If reads continue from one run into the next, the whole next run is looked up; otherwise only what is asked for. */
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
 {
 	bool goes_on = index == i->run.index + i->run.count;
@@ -104,7 +104,7 @@ static int64_t find_zones(struct mount *m, uint32_t after, uint32_t count, uint3
 {
 	for (uint32_t at = 0; at < count; at++) {
 		TRY(map_find(m, &m->zones_map, after + 1, &zones[at]));
-		/* Round the end: there are fewer free ones than it takes. */
+		/* The search went round the end: too few zones are free. */
 		for (uint32_t other = 0; other < at; other++)
 			if (zones[other] == zones[at])
 				return m->zones_map.freed_count > 0 ? write_back_first(m) : -ENOSPC;
@@ -140,7 +140,7 @@ int64_t block_make(struct mount *m, struct inode *i, uint32_t index, bool clear,
 	return 0;
 }
 
-/* From the last block that a file can have downward, so that a piece that ends early leaves a smaller, whole file. */
+/* Goes down from the last possible block, so that an interrupted run leaves a valid smaller file. */
 int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index)
 {
 	uint32_t shift = pointer_shift(m), at = DIRECT + (1U << shift) + (1U << (2 * shift)) + (1U << (3 * shift));
@@ -153,12 +153,12 @@ int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index)
 		step_begin(m);
 		path_of(m, --at, &path);
 		TRY(follow(m, i, &path));
-		/* To the first block that the last pointer of the path leads to: that is all of a hole. */
+		/* Continues at the first block that the path's last pointer leads to; the rest is a hole. */
 		for (level = path.level + 1; level < path.depth; level++)
 			at -= path.at[level] << ((path.depth - 1 - level) * shift);
 		if (at < index)
 			break;
-		/* An indirect block goes with the first of what it names. */
+		/* An indirect block is freed with the first block that it names. */
 		for (level = path.level;; level--) {
 			uint32_t zone = *path.pointer[level];
 
@@ -173,7 +173,7 @@ int64_t blocks_trim(struct mount *m, struct inode *i, uint32_t index)
 	return 0;
 }
 
-/* As Linux counts: with the indirect blocks that a file without holes of this size has. */
+/* Counts like Linux: includes the indirect blocks that a file of this size without holes has. */
 uint64_t blocks_512(const struct mount *m, const struct inode *i)
 {
 	uint64_t blocks = ((uint64_t)i->size + m->block_size - 1) >> m->block_shift, all = blocks, direct = DIRECT;

@@ -1,8 +1,8 @@
-/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory, then an inode and
- * its first zone, and commits. */
+/* names.c: changes of names. Each finds all that it needs, checks, reserves room in the directory, an inode and its
+ * first zone, and commits. */
 #include "minixfs.h"
 
-/* The mount, for a change of a name. */
+/* Finds the mount and reads the name for a change. */
 static int64_t name_to_change(uint32_t mount, struct grant from, struct mount **m, struct name *name)
 {
 	TRY(mount_of(mount, m));
@@ -10,7 +10,7 @@ static int64_t name_to_change(uint32_t mount, struct grant from, struct mount **
 	return change_begin(*m);
 }
 
-/* A directory that a name is to be put into, and room in it. -EEXIST where the name is there. */
+/* Finds a directory and room for the name in it. Returns -EEXIST if the name exists. */
 static int64_t find_room(struct mount *m, uint32_t number, const struct name *name, struct inode **d, struct search *s)
 {
 	TRY(inode_directory(m, number, d));
@@ -35,7 +35,7 @@ static void fill_inode(struct inode *i, const struct new_file *f, const struct i
 		i->zone[0] = f->device;
 }
 
-/* target: of a symbolic link, `length` bytes, or NULL. The new file is held. */
+/* target: `length` bytes of a symbolic link, or NULL. The new file is held. */
 static int64_t create(struct mount *m, const struct new_file *f, const struct name *name, const char *target,
 		      uint32_t length, struct inode **out)
 {
@@ -95,7 +95,7 @@ int64_t fs_symlink(uint32_t mount, uint32_t directory, uint32_t owner, uint32_t 
 		   struct grant target)
 {
 	struct new_file f = { directory, S_IFLNK | 0777, owner, group, 0 };
-	/* Not on the stack for its size; the service runs one call at a time. */
+	/* Too large for the stack; the service runs one call at a time. */
 	static char text[PAGE];
 	uint32_t length = 0, most = (uint32_t)MIN(target.length, sizeof(text));
 	struct mount *m;
@@ -140,7 +140,7 @@ int64_t fs_link(uint32_t mount, uint32_t directory, uint32_t number, struct gran
 	return 0;
 }
 
-/* A file has a name less. A directory has lost its own "." with it. */
+/* Counts one name less. A directory also loses its own ".". */
 static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 {
 	if (is_directory(i)) {
@@ -155,7 +155,7 @@ static void lose_name(struct mount *m, struct inode *i, struct inode *parent)
 	inode_settle(m, i);
 }
 
-/* May that file lose its name to rmdir (`directories`) or unlink. */
+/* Whether rmdir (`directories`) or unlink may remove the file's name. */
 static int64_t may_lose(struct mount *m, struct inode *i, bool directories)
 {
 	struct search s;
@@ -170,7 +170,7 @@ static int64_t may_lose(struct mount *m, struct inode *i, bool directories)
 	return s.found.inode ? -ENOTEMPTY : 0;
 }
 
-/* 1: ".", 2: "..", 0: neither. */
+/* Returns 1 for ".", 2 for "..", 0 for others. */
 static uint32_t dots(const struct name *name)
 {
 	return name->length <= 2 && memcmp(name->bytes, "..", name->length) == 0 ? name->length : 0;
@@ -196,7 +196,7 @@ int64_t fs_unlink(uint32_t mount, uint32_t directory, uint32_t directories, stru
 	return 0;
 }
 
-/* -EINVAL: `d` is in the directory `top`, or that itself. */
+/* Returns -EINVAL if `d` is the directory `top` or below it. */
 static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 {
 	for (uint32_t depth = 0; d != ROOT; depth++) {
@@ -206,7 +206,7 @@ static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 
 		if (d == top)
 			return -EINVAL;
-		/* Deeper than there are inodes: a circle. */
+		/* A path deeper than the number of inodes is a cycle. */
 		if (depth >= m->inodes_map.bits)
 			return -EIO;
 		step_begin(m);
@@ -220,13 +220,13 @@ static int64_t is_outside(struct mount *m, uint32_t d, uint32_t top)
 	return top == ROOT ? -EINVAL : 0;
 }
 
-/* A rename under way. */
+/* The state of a rename. */
 struct move {
 	struct inode *from, *to;
 	struct place old;
 	struct search new;
 	struct inode *file, *replaced;
-	/* The file's "..", where that changes. */
+	/* The entry ".." of a directory that gets another parent. */
 	struct place up;
 	bool moves_directory;
 };
@@ -252,13 +252,14 @@ static int64_t move_check(struct mount *m, struct move *v)
 		if (is_directory(v->file) && !is_directory(v->replaced))
 			return -ENOTDIR;
 		TRY(may_lose(m, v->replaced, is_directory(v->file)));
-		/* The name goes over to another inode at once; another name of it must be on the disk first. */
+		/* The name passes to another inode at once, so the replaced file's new name must be on the disk
+		 * first. */
 		if (!is_directory(v->replaced) && v->replaced->links > 1 && v->replaced->batch == m->batch)
 			return write_back_first(m);
 	} else if (v->moves_directory && v->to->links >= LINKS_MOST) {
 		return -EMLINK;
 	}
-	/* Both places may have been found with other buffers needed since. */
+	/* The search for one place may have dropped the other one's buffer. */
 	TRY(place_keep(m, &v->old));
 	TRY(place_keep(m, v->replaced ? &v->new.found : &v->new.room));
 	return v->moves_directory ? directory_parent(m, v->file, &v->up) : 0;
@@ -296,7 +297,7 @@ int64_t fs_rename(uint32_t mount, uint32_t from, struct grant name, uint32_t to,
 	if (v.replaced == v.file)
 		return 0;
 	TRY(move_check(m, &v));
-	/* Within one directory the entry gets another name where it stands: at no moment two, or none. */
+	/* Within one directory the entry is renamed in its slot, so that the file always has exactly one name. */
 	if (from == to && !v.replaced && !v.new.replaces) {
 		TRY(directory_rename(m, v.to, &v.old, &new));
 		inode_changed(m, v.file);

@@ -1,8 +1,8 @@
-/* super.c: mounting and unmounting. All that a superblock says is held against the device and against the rest of it
- * before it is believed. A mount that must wait continues where it was when it is asked again. */
+/* super.c: mounting and unmounting. Each field of a superblock is checked against the device and the other fields. A
+ * mount that must wait continues when it is called again. */
 #include "minixfs.h"
 
-/* Superblock as read; -EINVAL: not a MINIX file system of version 3, or not one that can be. */
+/* Checks and takes the superblock. Returns -EINVAL if this is no valid MINIX file system of version 3. */
 static int64_t take_super(struct mount *m, const struct disk_super *d, uint64_t sectors)
 {
 	uint64_t per_block = (uint64_t)d->block_size << 3, table_blocks;
@@ -16,7 +16,7 @@ static int64_t take_super(struct mount *m, const struct disk_super *d, uint64_t 
 	m->zones = d->zones;
 	m->table = 2U + d->imap_blocks + d->zmap_blocks;
 	table_blocks = ((uint64_t)d->inodes * sizeof(struct disk_inode) + d->block_size - 1) >> m->block_shift;
-	/* The field has 16 bits; 0: it is where it must be. */
+	/* The field has 16 bits; 0 stands for the only possible place. */
 	m->first_zone = d->first_zone ? d->first_zone : (uint32_t)MIN(m->table + table_blocks, UINT32_MAX);
 	if (d->inodes == 0 || d->inodes >= UINT32_MAX / 2 || m->zones >= UINT32_MAX / 2 || m->zones <= m->first_zone)
 		return -EINVAL;
@@ -54,7 +54,7 @@ static int64_t read_super(struct mount *m)
 	return map_start(&m->zones_map);
 }
 
-/* Free bits of both bitmaps, which lie one behind the other. */
+/* Counts the free bits of both bitmaps, which are adjacent. */
 static int64_t count_free(struct mount *m)
 {
 	for (; m->counted < m->table; m->counted++) {
@@ -95,7 +95,7 @@ static void forget(struct mount *m)
 {
 	struct buffer *b = m->clock;
 
-	/* Buffers whose blocks are in one page follow each other in the ring. */
+	/* Buffers with blocks in one page follow each other in the ring. */
 	for (uint32_t left = m->buffer_count; left > 0; left--, b = b->ring)
 		if ((uintptr_t)b->bytes % PAGE == 0)
 			pages_give(b->bytes, 1);
@@ -137,7 +137,7 @@ static struct mount *slot_for(uint32_t device)
 	return unused;
 }
 
-/* A word for the next process of this service: how many there have been, and each mount's device. */
+/* The word that the next process of this service gets: the number of processes so far, and each mount's device. */
 #define STARTS_BITS 16
 #define MOUNT_BITS 8
 #define KEPT_READ_ONLY 0x80U
@@ -173,7 +173,7 @@ int64_t fs_mount(uint32_t device, uint32_t read_only)
 		return -EBUSY;
 	mount_begin(m, device, read_only != 0, MOUNTING);
 	result = go_on(m);
-	/* A buffer that the device may still write to must not be freed. */
+	/* The device may still write to the buffers, so they must not be freed. */
 	if (result == -EWAIT || (result < 0 && m->transfer_count > 0))
 		return wait_for(ANYTHING);
 	if (result < 0) {

@@ -1,29 +1,27 @@
-/* write_back.c: in which order changes reach the disk.
+/* write_back.c: the order in which changes reach the disk.
  *
- * Between two write-backs (a batch) the disk keeps the state of the first: only buffers change. What was in use on the
- * disk and is freed within the batch (zones, inodes, slots of directories) is not used again before the batch's
- * end, so at every moment the disk holds, block by block, either the old state or the new one, and no zone has two
- * owners.
- * A write-back goes by phases, each on the medium (flush) before the next begins; changes wait until it has ended:
+ * Between two write-backs (a batch) only buffers change. Whatever the disk has in use and the batch frees (zones,
+ * inodes, slots of directories) is not reused before the end of the batch. So each block on the disk is always in the
+ * old state or in the new one, and no zone has two owners.
+ * A write-back has phases. Each is on the medium (flush) before the next one begins, and changes wait until all ended:
  *
  * GATHER    (no write) inodes in memory go into the blocks of the inode table
- * NEW       bitmaps with what was allocated (nothing refers to it yet); files' content; blocks of new directories and
+ * NEW       bitmaps with what was allocated (nothing refers to it yet); contents of files; blocks of new directories;
  *           new indirect blocks; new blocks of old directories, empty
- * TABLE     inodes and old indirect blocks: they refer to nothing that NEW has not written
- * ENTRIES   directories with new entries, the removed ones still in them: a file that was renamed has two names
- *           rather than none
+ * TABLE     inodes and old indirect blocks, which refer only to what NEW has written
+ * ENTRIES   directories with new entries and still with the removed ones: a renamed file has two names rather than none
  * REMOVALS  directories as they are
- * FREES     inodes without a name are cleared, and what was freed is free in the bitmaps
+ * FREES     inodes without a name are cleared, and what was freed becomes free in the bitmaps
  *
- * After a power cut there may be: things marked in use without an owner, link counts too high or too low, a file with
- * its old and its new name. fsck.minix finds all of these. (Its own repairs of a version 3 are not to be used:
- * util-linux 2.38 to 2.42 at least writes bitmaps and inodes to wherever it read last.) A directory that was moved from
- * one directory to another may have both names too, which fsck.minix takes for links: no order of two blocks avoids
- * that without losing it. What sync answered for is behind the last phase's flush.
- * Two names never exchange inodes by halves: a name that the disk still has in one slot does not get into another slot
- * within the batch, and an inode whose one name is replaced while another is new makes a write-back first.
+ * A power cut may leave things marked in use without an owner, wrong link counts, and a file with both its old and its
+ * new name. fsck.minix finds all of these. (Do not use its repairs for version 3: util-linux 2.38 to 2.42 at least
+ * writes bitmaps and inodes to wherever it read last.) A directory that was moved to another one may have both names
+ * too, which fsck.minix takes for links: no order of two blocks avoids that without the risk of losing it. sync answers
+ * after the flush of the last phase.
+ * An exchange of two names is never half done: a name that the disk still has in one slot does not get into another
+ * slot within the batch. If one name of an inode is replaced and another one is new, a write-back comes first.
  *
- * Version 3's superblock has no flag for a clean unmount (Linux writes none either; its fsck always checks). */
+ * The superblock of version 3 has no flag for a clean unmount (Linux writes none either; its fsck always checks). */
 #include "minixfs.h"
 
 static const uint8_t zeros[PAGE];
@@ -84,13 +82,13 @@ void buffer_written(struct mount *m, struct buffer *b)
 	}
 }
 
-/* The present phase writes it as it is in memory. */
+/* Whether the present phase writes the block as it is in memory. */
 static bool goes_as_it_is(const struct mount *m, const struct buffer *b)
 {
 	return !(m->phase == NEW && b->grown) && !(m->phase == ENTRIES && b->removed);
 }
 
-/* What the present phase writes of a buffer; NULL: not yet, the shadow is in use. */
+/* The contents to write in the present phase; NULL: not yet, because the shadow is in use. */
 static const uint8_t *content(struct mount *m, const struct buffer *b)
 {
 	struct disk_entry *entries = (struct disk_entry *)m->tables->shadow;
@@ -101,7 +99,7 @@ static const uint8_t *content(struct mount *m, const struct buffer *b)
 		return zeros;
 	if (m->shadow_busy)
 		return NULL;
-	/* A directory's block as it is, but with the removed entries. */
+	/* The directory's block with the removed entries in it. */
 	memcpy(entries, b->bytes, m->block_size);
 	for (uint32_t at = 0; at < m->removal_count; at++)
 		if (m->removals[at].block == b->block)
@@ -109,8 +107,8 @@ static const uint8_t *content(struct mount *m, const struct buffer *b)
 	return m->tables->shadow;
 }
 
-/* The first buffer of a request, and those after it on the list that are next to it on the disk. Returns what is then
- * first on the list. */
+/* Collects the first buffer of a request and those after it on the list that are adjacent on the disk. Returns the next
+ * one on the list. */
 static struct link *gather(const struct mount *m, struct link *l, struct transfer *t)
 {
 	const struct link *list = &m->dirty[m->phase];
@@ -125,7 +123,7 @@ static struct link *gather(const struct mount *m, struct link *l, struct transfe
 	return l;
 }
 
-/* 0: all are written. */
+/* Returns 0 when all are written. */
 static int64_t write_list(struct mount *m)
 {
 	struct link *list = &m->dirty[m->phase];

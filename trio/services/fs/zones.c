@@ -1,8 +1,8 @@
-/* zones.c: the bitmaps of inodes and zones. What was allocated is marked at once; what is freed is marked free only at
- * the end of a write-back, if the disk has it in use: until then it must not be used again (write_back.c). */
+/* zones.c: the bitmaps of inodes and zones. Allocated numbers are marked at once. Freed ones that the disk has in use
+ * are marked free only at the end of a write-back; until then they must not be used again (write_back.c). */
 #include "minixfs.h"
 
-/* Zones or inodes of one map: the sets `fresh` and `freed` are as large as one run of pages may be. */
+/* The largest map: its sets `fresh` and `freed` are runs of pages of limited size. */
 #define BITS_MOST (512U * PAGE * 8)
 
 int64_t map_start(struct map *map)
@@ -96,7 +96,7 @@ void map_give(struct mount *m, struct map *map, uint32_t number)
 	map->free++;
 }
 
-/* One bit that was freed. A damaged disk may have had it free all the time. */
+/* Frees one bit. A damaged disk may have had it free all the time. */
 static int64_t settle_bit(struct mount *m, struct map *map, uint32_t bit)
 {
 	struct buffer *b, *table = NULL;

@@ -1,4 +1,4 @@
-/* main.c: the service: sockets by number, what has changed, time for lwIP. Each call runs lwIP until nothing is under
+/* main.c: sockets by number, their changes, lwIP's timer, and the calls. Each call runs lwIP until no packet is under
  * way on loopback. */
 #include "net_internal.h"
 #include "vfs.h"
@@ -103,7 +103,7 @@ static int64_t socket_of(uint32_t number, struct net_socket **out)
 	return *out == NULL ? -EBADF : 0;
 }
 
-/* lwIP has a connection that time may change: it is called from now on. */
+/* lwIP calls this when a connection needs its timer. */
 void tcp_timer_needed(void)
 {
 	if (net.ticks)
@@ -112,7 +112,7 @@ void tcp_timer_needed(void)
 	alarm_at(ENDPOINT_NET, now() + TICK);
 }
 
-/* What is under way arrives, and what that causes. */
+/* Delivers all packets, also those that they cause. */
 static void run(void)
 {
 	netif_poll_all();
@@ -193,7 +193,7 @@ int64_t net_close(uint32_t socket, uint32_t hard, uint32_t *out_changed)
 	return answer_of(0, out_changed);
 }
 
-/* This machine has one address; `to` is where any other leads, too. */
+/* The machine has one address. `to` becomes the address for lwIP. */
 static int64_t address_take(struct endpoint *from, ip_addr_t *to)
 {
 	if (from->address == INADDR_ANY)
@@ -286,7 +286,7 @@ int64_t net_send(uint32_t socket, struct grant from, uint32_t address, uint32_t 
 	TRY(address_take(&peer, &to));
 	result = datagram_send(s, from, &to, port);
 	run();
-	/* Nobody is there: who is connected hears of it next time. */
+	/* No socket took the datagram. The next call of a connected sender reports that. */
 	if (result >= 0 && taken == datagrams_taken && s->connected)
 		s->error = ECONNREFUSED;
 	(void)net_changed(out_changed);

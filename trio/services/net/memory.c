@@ -1,15 +1,15 @@
-/* memory.c: lwIP's malloc and free. Small sizes lie in slabs of a page, a power of two each; others have pages of their
- * own. All of a slab's places free: its page goes back. */
+/* memory.c: lwIP's malloc and free. Small sizes lie in slabs of a page, whose places have a power of two bytes; larger
+ * ones get pages of their own. An empty slab is freed. */
 #include "net_internal.h"
 
 #define SMALLEST 128U
 #define CLASSES 5U
 #define HEAD 64UL
 
-/* At the beginning of a page, or of several: what net_free() finds. */
+/* At the beginning of a slab or a large allocation, where net_free() finds it. */
 struct slab {
 	struct link link;
-	/* Places freed, through their first word; `fresh` have never been used. */
+	/* Freed places form a list through their first words. The `fresh` last places have never been used. */
 	void *free;
 	uint32_t class, used, fresh, pages;
 };

@@ -1,5 +1,4 @@
-/* net_internal.h: a socket as this service knows it: lwIP's control block, what has come for it, what is to be told of
- * it. */
+/* net_internal.h: a socket of this service: lwIP's control block, received data, and its state. */
 #ifndef TRIO_NET_INTERNAL_H
 #define TRIO_NET_INTERNAL_H
 
@@ -8,11 +7,11 @@
 #include "lwip/udp.h"
 #include "net_serve.h"
 
-/* Bytes that wait for one who does not receive datagrams; each counts this much beside its own. */
+/* The limit for a socket's received datagrams in bytes; each counts this much more than its own. */
 #define DATAGRAMS_MOST 212992
 #define DATAGRAM_WEIGHT 512
 
-/* Both as the host has them; lwIP's `ip4_addr_t` is the network's. */
+/* In host byte order; lwIP's `ip4_addr_t` is in network byte order. */
 struct endpoint {
 	uint32_t address, port;
 };
@@ -25,24 +24,24 @@ struct datagram {
 
 struct net_socket {
 	uint32_t number, type;
-	/* NULL: never connected, or not any more. One of both, by the type. */
+	/* One of both, by the type. NULL: not connected yet, or no more. */
 	struct tcp_pcb *tcp;
 	struct udp_pcb *udp;
 	struct endpoint own, peer;
-	/* A stream's: bytes that came, and how many; how many more fit behind the last of them. */
+	/* A stream's received bytes, their number, and how many more fit behind the last ones. */
 	struct pbuf *first, *last;
 	uint32_t queued, room;
-	/* Datagrams, and their weight. */
+	/* Received datagrams and their weight. */
 	struct link datagrams;
 	uint32_t weight;
-	/* A listener's connections that wait to be accepted; or one's own place among them. */
+	/* A listener's connections that wait to be accepted, or this socket's link in that list. */
 	struct link pending;
 	bool listens, connecting, connected;
-	/* The peer sends no more; this end does not. */
+	/* The peer's stream has ended; this end's has. */
 	bool ended, shut;
-	/* To be told once. */
+	/* An error to report once. */
 	int32_t error;
-	/* Among those that have changed. */
+	/* The link in the list of changed sockets. */
 	struct link changed;
 };
 
@@ -51,14 +50,14 @@ void memory_start(void);
 
 /* main.c */
 struct net_socket *socket_new(uint32_t type);
-/* Who waits for it looks again. */
+/* Notes the change for those who wait. */
 void socket_changed(struct net_socket *s);
 int32_t errno_of(err_t error);
-/* 0, or what is to be told once, which is then told: a negative errno. */
+/* Returns and clears the error to report: 0 or a negative errno. */
 int64_t error_take(struct net_socket *s);
-/* The first `n` bytes of a chain, or -EFAULT. */
+/* Copies the first `n` bytes of a chain. Returns 0 or -EFAULT. */
 int64_t bytes_out(struct grant to, const struct pbuf *p, uint64_t n);
-/* Of a packet under way: somebody was there to take it. */
+/* Counts datagrams that found a socket. */
 extern uint64_t datagrams_taken;
 
 /* stream.c */
@@ -69,7 +68,7 @@ int64_t stream_connect(struct net_socket *s, const ip_addr_t *to, struct endpoin
 int64_t stream_send(struct net_socket *s, struct grant from);
 int64_t stream_receive(struct net_socket *s, struct grant to, bool peek);
 int64_t stream_shut(struct net_socket *s);
-/* Nothing that was sent on loopback is still under way: a closed connection need not be remembered. */
+/* To be called when nothing is under way on loopback: closed connections need not linger. */
 void streams_forget(void);
 
 /* datagram.c */

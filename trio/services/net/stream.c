@@ -1,11 +1,11 @@
-/* stream.c: sockets of TCP, by lwIP's callbacks: they note what has come, and call nothing of lwIP's that sends. */
+/* stream.c: sockets of TCP. lwIP's callbacks note what has come; they must not call functions that send. */
 #include "net_internal.h"
 #include "lwip/priv/tcp_priv.h"
 
-/* Of what is sent or received in one copy. */
+/* A buffer for what is sent in one copy. */
 static uint8_t bytes[TCP_MSS];
 
-/* Bytes behind others are copied together where they are few, so that a queue of many small segments takes no more
+/* Up to FEW bytes are appended to buffers of TOGETHER bytes, so that a queue of many small segments takes no more
  * memory than its window has bytes. */
 #define FEW 256
 #define TOGETHER 1900
@@ -56,7 +56,7 @@ static err_t went(void *of, struct tcp_pcb *pcb, uint16_t length)
 	return ERR_OK;
 }
 
-/* The control block is freed by lwIP. */
+/* lwIP has freed the control block. */
 static void failed(void *of, err_t error)
 {
 	struct net_socket *s = of;
@@ -93,7 +93,7 @@ static void hear(struct net_socket *s, struct tcp_pcb *pcb)
 	tcp_recv(pcb, came);
 	tcp_sent(pcb, went);
 	tcp_err(pcb, failed);
-	/* To wait for more bytes saves packets, of which loopback is not short. */
+	/* Nagle's delay saves packets, which are cheap on loopback. */
 	tcp_nagle_disable(pcb);
 }
 
@@ -139,7 +139,7 @@ void stream_close(struct net_socket *s, bool hard)
 {
 	struct tcp_pcb *pcb = s->tcp;
 
-	/* Bytes that nobody reads any more are a reset; lwIP gives one only where this end has not ended before. */
+	/* Unread bytes cause a reset. lwIP itself sends one only if this end has not ended before. */
 	hard |= s->queued > 0;
 	if (s->first != NULL)
 		pbuf_free(s->first);
@@ -157,7 +157,7 @@ int64_t stream_listen(struct net_socket *s, uint32_t backlog)
 	struct tcp_pcb *pcb = s->tcp;
 	err_t error;
 
-	/* One more than asked for, as Linux has it. */
+	/* One more than asked for, as on Linux. */
 	backlog = MIN(backlog, 254U) + 1;
 	if (s->listens) {
 		tcp_backlog_set(pcb, (uint8_t)backlog);
@@ -187,7 +187,7 @@ int64_t stream_connect(struct net_socket *s, const ip_addr_t *to, struct endpoin
 	if (s->connecting)
 		return -EALREADY;
 	TRY(error_take(s));
-	/* One that failed begins anew. */
+	/* A socket whose connection failed may try again. */
 	if (s->tcp == NULL && stream_open(s) != ERR_OK)
 		return -ENOMEM;
 	s->ended = false;
@@ -224,7 +224,7 @@ int64_t stream_send(struct net_socket *s, struct grant from)
 	return done > 0 || from.length == 0 ? (int64_t)done : -EWAIT;
 }
 
-/* `n` bytes go from the beginning. */
+/* Removes the first `n` bytes. */
 static void drop(struct net_socket *s, uint32_t n)
 {
 	s->queued -= n;
@@ -251,7 +251,7 @@ int64_t stream_receive(struct net_socket *s, struct grant to, bool peek)
 	if (s->listens || (!s->connected && !s->ended && !s->connecting))
 		return -ENOTCONN;
 	if (n == 0 && to.length > 0) {
-		/* The end had come before the reset. */
+		/* The end came before the reset. */
 		if (s->error == EPIPE)
 			return 0;
 		TRY(error_take(s));

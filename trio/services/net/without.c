@@ -1,4 +1,4 @@
-/* without.c: the service where lwIP's sources are not: there is no network. */
+/* without.c: the service without lwIP's sources: there is no network. */
 #include "net_serve.h"
 
 void net_start(void)

@@ -1,9 +1,9 @@
-/* control.c: a process's small switches, ports, processors and priorities, and the end of the machine. */
+/* control.c: a process's small settings, ports, processors and priorities, and the end of the machine. */
 #include "processes/processes.h"
 #include "numbers.h"
 
 #define PORTS 65536
-/* personality's question for the present one. */
+/* personality() with this value only returns the present persona. */
 #define ASK UINT32_MAX
 #define ADDR_NO_RANDOMIZE 0x40000U
 
@@ -12,7 +12,7 @@ static verdict set_name(struct thread *t, struct request *r, struct grant name)
 	char new[NAME_BYTES] = { 0 };
 	long length = copy_string(new, sizeof new, name);
 
-	/* What is too long is cut. */
+	/* A name that is too long is cut. */
 	if (length == -ENAMETOOLONG)
 		length = copy_in(new, name, 0, sizeof new - 1);
 	TRY_ANSWER(r, length);
@@ -68,7 +68,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 	return settle(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
 }
 
-/* Written back first what is not yet on a disk: the handler runs again until that is done. */
+/* Data that is not yet on a disk is written back first: the handler runs again until that is done. */
 verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t command)
 {
 	if (!is_root(asking(r)->process))
@@ -86,7 +86,7 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 	return answer(r, 0);
 }
 
-/* Of a service's process, for root. */
+/* Returns the number of the service's process with that name. Only root may ask. */
 static int64_t server_named(const struct request *r, struct grant name)
 {
 	char wanted[sizeof((struct server_numbers *)0)->name];
@@ -121,7 +121,7 @@ verdict pm_personality(struct request *r, uint32_t persona)
 	struct process *p = asking(r)->process;
 	uint32_t old = p->persona;
 
-	/* Nothing is placed at random. */
+	/* Addresses are never randomised, so this flag changes nothing. */
 	if (persona != ASK && persona & ~ADDR_NO_RANDOMIZE)
 		return refuse(r, EINVAL);
 	if (persona != ASK)
@@ -134,7 +134,7 @@ static bool is_thread(int32_t number)
 	return number == 0 || thread_numbered(number);
 }
 
-/* One processor: a thread's set is always {0}. */
+/* There is one processor, so a thread's set is always {0}. */
 verdict pm_affinity(struct request *r, int32_t thread, struct grant to)
 {
 	uint64_t set = 1;

@@ -1,4 +1,4 @@
-/* pm.c: the process service: its table of handlers, and what others notify it of. */
+/* pm.c: the table of handlers of the process service, and what other services notify it of. */
 #include "processes/processes.h"
 #include "signals/signals.h"
 
@@ -9,12 +9,12 @@ void pm_start(void)
 	uint32_t leaf = 1, b, c, d;
 
 	table_start();
-	/* For AT_HWCAP and AT_HWCAP2: what a program may use, as the processor says it. */
+	/* AT_HWCAP and AT_HWCAP2 tell a program which instructions it may use, as the processor reports them. */
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
 	pm.hardware = d;
 	leaf = 7;
 	__asm__("cpuid" : "+a"(leaf), "=b"(b), "=c"(c), "=d"(d) : "2"(0));
-	/* FSGSBASE. */
+	/* Bit 0 says FSGSBASE. */
 	pm.hardware_2 = b & 1 ? 2 : 0;
 }
 
@@ -26,7 +26,7 @@ void pm_notified(uint64_t bits)
 		signal_group((int32_t)group, signal);
 	if (bits & NOTIFIED_PM_DISK_READY) {
 		unpark(&pm.disk);
-		/* What is not yet on a disk is being written. */
+		/* The machine is shutting down and waits until all data is on the disks. */
 		if (pm.init && pm.init->zombie)
 			shut_down();
 	}
@@ -51,7 +51,7 @@ verdict pm_getppid(struct request *r)
 	return answer(r, parent ? parent->number : 0);
 }
 
-/* The first process: root, the leader of a group and a session, with everything left to its default. */
+/* The first process is root, leads its group and its session, and leaves all signals to their default. */
 static struct thread *first_process(uint32_t slot)
 {
 	static const struct handlers all_default;

@@ -1,5 +1,5 @@
-/* pm_internal.h: the process service's state, which all its parts share. What they offer each other is in
- * processes/processes.h, signals/signals.h, and of semaphores in their own header. */
+/* pm_internal.h: the process service's state, which all its parts share. Their functions are declared in
+ * processes/processes.h, signals/signals.h and semaphores/semaphores.h. */
 #ifndef TRIO_PM_INTERNAL_H
 #define TRIO_PM_INTERNAL_H
 
@@ -9,12 +9,12 @@
 #include "vfs.h"
 #include "vm.h"
 
-/* Process numbers: as Linux's, below 32768. */
+/* Process numbers are below 32768, as on Linux. */
 #define NUMBERS 32768
 
-/* A number is free while nobody uses it: as a thread's, a process's, a group's or a session's. */
+/* A number is free if no thread, process, group or session uses it. */
 struct number {
-	/* Slots plus one; 0: nobody's. */
+	/* Slots plus one; 0: the number names none. */
 	uint16_t thread, process;
 	uint16_t uses;
 };
@@ -25,9 +25,9 @@ struct pm {
 	struct number numbers[NUMBERS];
 	struct link everyone;
 	struct process *init;
-	/* How many processes are stopped. */
+	/* The number of stopped processes. */
 	uint32_t stopped;
-	/* Requests that wait for a disk or for memory: what comes wakes all. */
+	/* Requests that wait for a disk or for memory. Each notification wakes all of them. */
 	struct queue disk;
 	/* AT_HWCAP, AT_HWCAP2. */
 	uint32_t hardware, hardware_2;
@@ -44,13 +44,13 @@ static inline struct thread *asking(const struct request *r)
 	return &pm.threads[r->task];
 }
 
-/* Who may what nobody else may. */
+/* Whether the process has all rights. */
 static inline bool is_root(const struct process *p)
 {
 	return p->identity.user.effective == 0;
 }
 
-/* TRY() in a handler: where a call says no, that is the answer. */
+/* TRY() in a handler: a failed call's error is the answer to the request. */
 #define TRY_ANSWER(r, call)                         \
 	do {                                        \
 		int64_t tried_ = (call);            \
@@ -59,7 +59,7 @@ static inline bool is_root(const struct process *p)
 			return settle((r), tried_); \
 	} while (0)
 
-/* What is known of a number; 0 is nobody's, and stands for what is no number at all. */
+/* The entry of a number. Invalid numbers get entry 0, which names no thread and no process. */
 static inline struct number *number_of(int32_t number)
 {
 	return &pm.numbers[number > 0 && number < NUMBERS ? number : 0];

@@ -1,9 +1,9 @@
-/* process.h: what a thread and a process are, and all that is known of one. A thread is a task, its slot the task's
- * number. A process is named by the slot of its first thread and keeps that slot until it has been waited for. Numbers
- * that programs see (pid, tid) are others, given out in turn.
+/* process.h: threads and processes, and all that pm knows of each. A thread is a task; its slot is the task's number. A
+ * process is named by the slot of its first thread and keeps that slot until its parent has waited for it. The numbers
+ * that programs see (pid, tid) are different ones, given out in turn.
  *
- * A thread ends itself only: to end a process is to mark its threads (`leaving`) and to have the kernel ask for each
- * (attend), so that whatever a thread has under way in other services is finished or undone by its own request. */
+ * A thread ends only itself. To end a process, pm marks its threads (`leaving`) and has the kernel call attend for
+ * each, so that each thread's own request finishes or undoes what the thread has under way in other services. */
 #ifndef TRIO_PM_PROCESS_H
 #define TRIO_PM_PROCESS_H
 
@@ -14,13 +14,13 @@
 #define GROUPS 32
 #define NAME_BYTES 16
 
-/* Signals that were sent and not taken: `set` has a bit for each that is in the list, which the first one starts. */
+/* Signals that were sent and not yet taken. The list is valid only if `set`, the set of its signals, is not 0. */
 struct pending {
 	uint64_t set;
 	struct link queued;
 };
 
-/* What is done about signals. Only where `set` has its bit does `action` say anything; else it is SIG_DFL. */
+/* What the process does about signals. `action` is valid only for signals in `set`; others are SIG_DFL. */
 struct handlers {
 	uint64_t set;
 	uint32_t holders;
@@ -28,7 +28,7 @@ struct handlers {
 	struct linux_sigaction action[SIGNALS];
 };
 
-/* Of a user or a group, as the calls set them. */
+/* The ids of a user or of a group, as the set*id calls know them. */
 struct ids {
 	uint32_t real, effective, saved;
 };
@@ -39,10 +39,10 @@ struct identity {
 	uint32_t groups[GROUPS];
 };
 
-/* Nanoseconds and counts. */
+/* Times are in nanoseconds. */
 struct usage {
 	uint64_t user, system, faults, voluntary, involuntary;
-	/* KiB. */
+	/* In KiB. */
 	uint64_t resident;
 };
 
@@ -50,10 +50,10 @@ struct limit {
 	uint64_t soft, hard;
 };
 
-/* Timers by ITIMER_, and the one of RLIMIT_CPU. */
+/* Timers are indexed by ITIMER_ numbers; the last one serves RLIMIT_CPU. */
 enum { TIMER_LIMIT = ITIMER_PROF + 1, TIMERS };
 
-/* Nanoseconds; `at` NEVER: it is off. */
+/* In nanoseconds. `at` is NEVER if the timer is off. */
 struct interval_timer {
 	uint64_t at, interval;
 };
@@ -66,26 +66,26 @@ struct thread {
 	struct link of_process;
 	uint32_t slot;
 	int32_t number, nice;
-	/* It is to end as soon as it attends. */
+	/* The thread ends when it next attends. */
 	bool leaving;
-	/* `saved` is to be the mask again when the next handler returns, or when none runs (sigsuspend). */
+	/* `saved` becomes the mask again when the next handler returns, or if no handler runs (sigsuspend). */
 	bool restore;
 	uint64_t blocked, saved;
 	struct pending pending;
-	/* Of sigtimedwait, while `waiting` is waited for. */
+	/* The signals that sigtimedwait awaits; valid while the thread is parked in `waiting`. */
 	uint64_t awaiting;
-	/* Where it is parked for sigtimedwait, as vfork's parent, or until the other threads have left (execve). */
+	/* The thread is parked here by sigtimedwait, vfork (the parent), and execve until other threads have left. */
 	struct queue waiting;
-	/* CLONE_CHILD_SETTID, CLONE_CHILD_CLEARTID: addresses; 0: none. */
+	/* The addresses of CLONE_CHILD_SETTID and CLONE_CHILD_CLEARTID; 0: none. */
 	uint64_t set_tid, clear_tid;
 	uint64_t stack, stack_size;
 	char name[NAME_BYTES];
-	/* Of an execve under way. */
+	/* The state of a running execve. */
 	struct image *image;
 };
 
 struct process {
-	/* In the list of all. */
+	/* The link in pm.everyone. */
 	struct link everyone;
 	struct link threads;
 	uint32_t thread_count;
@@ -93,21 +93,21 @@ struct process {
 	int32_t number, group, session;
 	struct process *parent;
 	struct link children, of_parent;
-	/* Threads of it that wait for children. */
+	/* Threads of this process that wait for children. */
 	struct queue waiters;
 	uint32_t exit_signal, death_signal;
-	/* As wait4 tells it; set once `ending`. */
+	/* In wait4's format; valid once `ending` is set. */
 	uint32_t status;
 	bool ending, zombie;
-	/* It has executed a program: no setpgid by its parent any more. */
+	/* The process has executed a program: its parent may no longer call setpgid for it. */
 	bool executed;
 	bool no_new_rights;
 	bool dumpable;
-	/* Its memory is used by another process too. */
+	/* Another process uses the same memory. */
 	bool shares_space;
-	/* Children that were stopped or continued, which a waiting parent has not been told. */
+	/* The process was stopped or continued, and its parent has not been told yet. */
 	bool tell_stopped, tell_continued;
-	/* The signal that stopped it, 0: it runs. Threads that have come to a halt since; a number for this stop. */
+	/* The signal that stopped it (0: it runs), the threads that have halted since, and a number for this stop. */
 	uint32_t stop;
 	uint32_t halted, stop_number;
 	struct queue stopped;
@@ -115,13 +115,13 @@ struct process {
 	uint32_t queued, persona;
 	struct handlers *handlers;
 	struct identity identity;
-	/* The thread that waits in vfork for it to leave its memory; NULL: none. */
+	/* The thread that waits in vfork until this process leaves its memory; NULL: none. */
 	struct thread *vfork_parent;
 	struct interval_timer timers[TIMERS];
-	/* In the list of those that have timers, by when to look at them. */
+	/* The link in the list of processes with timers, which is sorted by `look_at`. */
 	struct link timed;
 	nanoseconds look_at;
-	/* Of threads that have ended; of children waited for. */
+	/* The sums of threads that have ended, and of children that were waited for. */
 	struct usage own, children_usage;
 	struct limit limits[RLIMITS];
 };

@@ -1,7 +1,7 @@
-/* rs.c: the reincarnation server. A process that has ended is started again: at once the first time, later each time
- * after twice as long, and not at all once it has ended too often in a short time. With the switch heartbeats each is
- * asked from time to time whether it is alive, and ended where it does not say so. Who may be started again stands in
- * config/services.toml, and the kernel tells (numbers.h). */
+/* rs.c: the reincarnation server. It restarts a process that has ended: at once the first time, each further time after
+ * twice the delay, and no more once it has ended too often in a short time. With the switch `heartbeats` it regularly
+ * asks each process for an answer, and ends one that gives none. config/services.toml says who may be restarted, and
+ * the kernel reports it (numbers.h). */
 #include "kernel.h"
 #include "numbers.h"
 #include "rs_serve.h"
@@ -12,15 +12,15 @@
 #define BEAT (500 * MILLISECOND)
 #define DELAY_FIRST (10 * MILLISECOND)
 #define DELAY_MOST (1000 * MILLISECOND)
-/* So many ends, none of them longer than FORGIVEN after the one before. */
+/* A process is given up after more than this many ends, each within FORGIVEN of the one before. */
 #define ENDS_MOST 8U
 #define FORGIVEN (10000 * MILLISECOND)
 
-/* By number. Of its faults so many are known; of them, those that count. */
+/* By number: the faults seen so far, and the ends that count. */
 static struct life {
 	uint32_t faults, ends;
 	nanoseconds last;
-	/* When it is to begin anew; NEVER: it has not ended. */
+	/* When to restart it; NEVER: it has not ended. */
 	nanoseconds due;
 } lives[SERVERS_MOST];
 static nanoseconds next_beat;
@@ -35,7 +35,7 @@ static nanoseconds delay_after(uint32_t ends)
 	return ends == 1 ? 0 : MIN(DELAY_FIRST << (ends - 2), DELAY_MOST);
 }
 
-/* That another program takes its place is no fault. */
+/* A replacement by another program is no fault. */
 static void note_end(struct life *l, uint32_t faults, nanoseconds at)
 {
 	l->due = at;
@@ -58,7 +58,7 @@ static void start_again(uint32_t number, struct life *l, const char *name)
 	}
 }
 
-/* What an ended process needs now; `next`: when to look again. */
+/* Does what an ended process needs now. `next`: when to look again. */
 static void care_for(uint32_t number, const struct server_numbers *is, nanoseconds *next)
 {
 	struct life *l = &lives[number];

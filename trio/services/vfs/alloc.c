@@ -1,34 +1,33 @@
-/* alloc.c: memory of any size. Small sizes lie in slabs of one page for each class of sizes; what no slab holds has
- * pages of its own. A slab whose places are all free goes back, but for one a class that is kept for the next to come,
- * so that what makes and removes one thing over and over is quick. */
+/* alloc.c: memory of any size. Each class of sizes has slabs of one page; larger sizes get pages of their own. An empty
+ * slab is freed, except one per class, which makes repeated allocation and freeing fast. */
 #include "vfs_internal.h"
 
-/* Places of a slab are a multiple of 16 bytes; a page less its head holds 63 to 2 of them. */
+/* The sizes are multiples of 16 bytes. A page less its head holds 63 to 2 of them. */
 static const uint16_t class_sizes[] = { 64, 128, 192, 288, 528, 1008, 2016 };
 #define SMALL_MOST 2016UL
 
-/* The class of a size, by how many times 16 bytes it takes. */
+/* The class of a size, indexed by the size in units of 16 bytes. */
 static const uint8_t classes[SMALL_MOST / 16 + 1] = {
 	[5 ... 8] = 1, [9 ... 12] = 2, [13 ... 18] = 3, [19 ... 33] = 4, [34 ... 63] = 5, [64 ... 126] = 6,
 };
 
 #define SLAB_HEAD 64UL
 
-/* A kernel that checks itself keeps none, so that free pages are the same after as before, exactly. */
+/* A checked kernel keeps no spare slab, so that it can compare the numbers of free pages exactly. */
 #ifdef TRIO_CHECKED
 #define KEEPS_SPARE false
 #else
 #define KEEPS_SPARE true
 #endif
 
-/* Of each class: slabs with a free place, and one that is empty. */
+/* For each class the slabs with a free place, and one empty slab. */
 static struct link partial[COUNT_OF(class_sizes)];
 static struct slab *spare[COUNT_OF(class_sizes)];
 
-/* At the beginning of the page. */
+/* The slab's head lies at the beginning of its page. */
 struct slab {
 	struct link link;
-	/* Places freed, through their first word; `fresh` have never been used. */
+	/* Freed places form a list through their first words. The `fresh` last places have never been used. */
 	void *free;
 	uint32_t used, fresh, places;
 };
@@ -39,7 +38,7 @@ static unsigned class_of(size_t size)
 	return classes[(size + 15) / 16];
 }
 
-/* First in the list of its class from now on. */
+/* Puts the slab first in the list of its class. */
 static void has_room(unsigned class, struct slab *s)
 {
 	list_add(partial[class].next, &s->link);

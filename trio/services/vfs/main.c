@@ -1,4 +1,4 @@
-/* main.c: the file service: its state, its start, and who answers which call. */
+/* main.c: the file service's state and start, and what its notifications do. */
 #include "clock.h"
 #include "disk/remote.h"
 #include "names/names.h"

@@ -1,5 +1,5 @@
-/* node.h: nodes (inodes in memory) and files (open file descriptions), and the operations by which a file system, a
- * device, a pipe or a socket gives them their meaning. */
+/* node.h: nodes (inodes in memory) and files (open file descriptions), and the operations by which file systems,
+ * devices, pipes and sockets implement them. */
 #ifndef TRIO_VFS_NODE_H
 #define TRIO_VFS_NODE_H
 
@@ -13,82 +13,82 @@ struct mount;
 
 /* Nodes ------------------------------------------------------------------------------------------------------------ */
 
-/* Where a name is to be made or removed: the directory (held), the last component of a path, not NUL-terminated and at
- * most NAME_MAX long, and what stands there (held; NULL: nothing). Zeros are none. */
+/* Where a name is to be made or removed: the directory (held), the path's last component (without NUL, at most NAME_MAX
+ * bytes), and the node of that name (held; NULL: none). A zeroed place is empty. */
 struct place {
 	struct node *directory, *node;
 	const char *name;
 	uint32_t length;
-	/* The path ended in a slash; in `.`, `..` or nothing at all. */
+	/* The path ended in a slash; the path ended in `.` or `..` or was only `/`. */
 	bool slash, special;
 };
 
-/* Permissions have been checked. Results: 0 or more, or -errno (-EWAIT: ask again when the disk has answered). A node
- * that comes back in `out` is held for the caller. NULL: what stands with each; a directory without `create` changes by
- * none of the calls that change one. */
+/* Permissions have been checked. Results are 0 or more, or -errno; -EWAIT means to call again when the disk has
+ * answered. A node in `out` is held for the caller. What a NULL means is said with each; without `create` none of the
+ * calls that change a directory is made. */
 struct node_operations {
 	int64_t (*lookup)(struct node *directory, const char *name, size_t length, struct node **out);
-	/* Of any type; `device` for special files, `target` of `size` bytes for a link. It stands at the place then,
-	 * where it is not a link. */
+	/* Makes a node of any type at the place; `device` is for special files, `target` of `size` bytes for links.
+	 * Sets p->node, except for a link. */
 	int64_t (*create)(struct place *p, const struct file_attributes *as, const char *target);
 	int64_t (*link)(const struct place *p, struct node *to);
-	/* Of an empty directory, or anything else. */
+	/* Removes an empty directory or another file. */
 	int64_t (*unlink)(const struct place *p);
-	/* What stands at `to` goes. Types have been checked. */
+	/* Replaces what is at `to`. Types have been checked. */
 	int64_t (*rename)(const struct place *from, const struct place *to);
-	/* Of a directory that is not its mount's root. NULL: the root. */
+	/* The parent of a directory that is not its mount's root. NULL: the root. */
 	int64_t (*parent)(struct node *directory, struct node **out);
-	/* One name under which the node stands, without NUL (NAME_MAX + 1 bytes), and the directory. Returns its
-	 * length; -ENOENT: it stands under none. */
+	/* Writes one name of the node, without NUL (NAME_MAX + 1 bytes), and sets its directory. Returns the length, or
+	 * -ENOENT if it has no name. */
 	int64_t (*name)(struct node *node, char *to, struct node **directory);
-	/* A link's target, without NUL. Returns its length. */
+	/* Writes a link's target, without NUL. Returns its length. */
 	int64_t (*readlink)(struct node *link, char *to, size_t size);
-	/* For a link that stands for a node and not for a path (/proc/PID/fd/N). NULL: by readlink. */
+	/* Follows a link that stands for a node and not for a path (/proc/PID/fd/N). NULL: readlink is used. */
 	int64_t (*follow)(struct node *link, struct node **out);
-	/* Brings mode, owner, size and so on of the node up to date. NULL: they always are. */
+	/* Updates the node's attributes. NULL: they are always current. */
 	int64_t (*refresh)(struct node *node);
-	/* SET_* of `to` take effect, and the change time is now. NULL: in memory alone. */
+	/* Sets the attributes of `which` and the change time. NULL: they are only in memory. */
 	int64_t (*set)(struct node *node, unsigned which, const struct file_attributes *to);
 	/* NULL: -EINVAL. */
 	int64_t (*truncate)(struct node *node, uint64_t size);
-	/* Room from `from` for `length` bytes; `keep`: the size stays. NULL: -EOPNOTSUPP. */
+	/* Allocates `length` bytes from `from` on; `keep`: the size does not change. NULL: -EOPNOTSUPP. */
 	int64_t (*allocate)(struct node *node, uint64_t from, uint64_t length, bool keep);
-	/* Before a file on the node is made: sets file->state, and a fifo's file->operations. NULL: always possible. A
-	 * link's, socket's or device's is not asked. */
+	/* Called before a file on the node is opened; sets file->state and, for a fifo, file->operations. Not called
+	 * for links, sockets and devices. NULL: opening always succeeds. */
 	int64_t (*open)(struct node *node, struct file *file);
-	/* The vm object of the file's pages, for mmap and execve, held for the caller. NULL: -ENODEV. */
+	/* Returns the vm object of the file's pages, for mmap and execve, held for the caller. NULL: -ENODEV. */
 	int64_t (*object)(struct node *node, uint32_t *object);
-	/* Reads the pages of such an object, which else is done when they are touched. They are copies, so that a
-	 * shared mapping cannot be written through. NULL: they always are there, and the file's own. */
+	/* Reads pages of that object now instead of when they are touched. They are copies, so shared mappings are
+	 * read-only. NULL: the object's pages are the file itself. */
 	int64_t (*bring)(struct node *node, uint64_t offset, uint64_t length);
-	/* Bytes for execve, where the files' read may park. Returns how many. NULL: by the files' read. */
+	/* Reads bytes for execve without parking. Returns their number. NULL: the read of `files` does not park. */
 	int64_t (*read)(struct node *node, uint64_t offset, struct grant to);
-	/* NULL: there is nothing to be done. */
+	/* NULL: there is nothing to write back. */
 	int64_t (*sync)(struct node *node);
-	/* Nobody holds it any more: frees its memory, and the file where it has no link. */
+	/* Called when nobody holds the node: frees its memory, and the file if it has no link. */
 	void (*forget)(struct node *node);
 };
 
-/* A file system's own node begins with this. */
+/* Each file system's own node begins with this. */
 struct node {
 	const struct node_operations *operations;
-	/* What a regular file or a directory does when it is open. */
+	/* The operations of an open regular file or directory. */
 	const struct file_operations *files;
 	struct mount *mount;
-	/* What is mounted on it. */
+	/* The mount on top of it. */
 	struct mount *covered_by;
 	uint64_t inode, size, blocks;
 	/* Nanoseconds since 1970. */
 	int64_t accessed, modified, changed;
 	uint32_t mode, owner, group, links;
 	uint32_t references;
-	/* Files open for writing on it; programs that run from it count as -1 each. */
+	/* Counts files open for writing; each running program counts -1. */
 	int32_t writers;
-	/* Of a special file: its number. */
+	/* The number of a special file. */
 	uint32_t device;
-	/* A fifo's pipe, the socket bound here: who stands there. NULL without. A fifo's is dropped by fifo_forget. */
+	/* A fifo's pipe (freed by fifo_forget), or the socket bound to this node; NULL: none. */
 	void *special;
-	/* Record locks and flocks. files/locks.c */
+	/* Record locks and flocks, see files/locks.c. */
 	struct lock *locks;
 };
 
@@ -104,7 +104,7 @@ static inline void node_drop(struct node *n)
 		node_forgotten(n);
 }
 
-/* A variable whose node is dropped where its scope ends; NULL: there is none. */
+/* Declares a variable whose node, if not NULL, is dropped at the end of its scope. */
 #define HELD __attribute__((cleanup(node_leave)))
 static inline void node_leave(struct node *const *n)
 {
@@ -114,61 +114,60 @@ static inline void node_leave(struct node *const *n)
 
 /* Files: open file descriptions ------------------------------------------------------------------------------------ */
 
-/* Bits of readiness: Linux's POLLIN and so on, which abi/poll.h has too. */
+/* Bits of readiness, with the values of Linux's poll events (abi/poll.h). */
 #define READY_IN 0x001
 #define READY_OUT 0x004
 #define READY_ERROR 0x008
 #define READY_HANG_UP 0x010
 
-/* `at`: the file's position or pread's; to be advanced by what was done. NULL: -EINVAL for read and write, and what
- * stands with each. The file is open for what is asked. r->result is the answer. */
+/* `at` is the file's position or pread's and is advanced by the transfer. NULL means -EINVAL for read and write; for
+ * the others it is said with each. The access mode has been checked. The answer is in r->result. */
 struct file_operations {
 	verdict (*read)(struct request *r, struct file *f, struct grant to, uint64_t *at);
 	verdict (*write)(struct request *r, struct file *f, struct grant from, uint64_t *at);
-	/* Both are given SHARE_BYTES at a time at most, and may use the request's done, scratch[2] and scratch[3]. */
+	/* Both are called with at most SHARE_BYTES and may use the request's done, scratch[2] and scratch[3]. */
 	bool by_shares;
-	/* Returns the new position. NULL: -ESPIPE, and pread too. */
+	/* Returns the new position. NULL: seek and pread return -ESPIPE. */
 	int64_t (*seek)(struct file *f, int64_t offset, uint32_t whence);
-	/* Readiness now. NULL: always to read and to write. It calls watch() with what tells of a change. */
+	/* Returns readiness, and calls watch() for what announces a change. NULL: always readable and writable. */
 	uint32_t (*poll)(struct file *f);
-	/* FIONREAD, where the file is not a regular one. NULL: -ENOTTY. */
+	/* FIONREAD of files that are not regular. NULL: -ENOTTY. */
 	int64_t (*readable)(struct file *f);
-	/* `argument`: as given, and as a grant of what it points to (a page). NULL: -ENOTTY. */
+	/* `argument` is passed as a value, and as the grant `at` of the page that it points to. NULL: -ENOTTY. */
 	verdict (*ioctl)(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at);
-	/* Entries of a directory from f->position on, as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
+	/* Writes directory entries from f->position on as struct linux_dirent64. Returns bytes. NULL: -ENOTDIR. */
 	int64_t (*entries)(struct file *f, struct grant to);
-	/* The same where it is not the node's: with pages from `offset` on. NULL: the node's. */
+	/* Overrides the node's `object`; pages start at `offset`. NULL: the node's is used. */
 	int64_t (*object)(struct file *f, uint64_t offset, uint64_t length, uint32_t *object);
-	/* For fstat, where the file has no node. Fills mode, inode, owner and so on. NULL: mode 0600, one link. */
+	/* Fills in fstat's results of a file without a node. NULL: mode 0600, one link. */
 	void (*stat)(struct file *f, struct linux_stat *to);
 	/* F_SETPIPE_SZ, F_GETPIPE_SZ. NULL: -EBADF. */
 	int64_t (*control)(struct file *f, uint32_t command, uint64_t argument);
-	/* The text of /proc/PID/fd/N where there is no node, with "%lu" for the inode that `stat` tells, if it does. */
+	/* The text of /proc/PID/fd/N without a node; "%lu" stands for the inode of `stat`. */
 	const char *kind;
-	/* The last descriptor is gone. Requests that are parked in its queues must be unparked before memory is
-	 * given. */
+	/* Called when the last descriptor is gone. It must unpark requests in its queues before it frees them. */
 	void (*release)(struct file *f);
 };
 
-/* A file's before it has its own: dropping it leaves its state alone. */
+/* The operations of a file that has none of its own yet: dropping such a file leaves its state alone. */
 extern const struct file_operations nothing;
 
-/* In a file's flags beside Linux's: it counts in its node's `writers`. */
+/* A flag of our own: the file counts in its node's `writers`. */
 #define FILE_COUNTS_AS_WRITER (1U << 31)
 
 struct file {
 	const struct file_operations *operations;
 	uint64_t position;
-	/* O_ACCMODE, O_APPEND, O_NONBLOCK, O_DIRECT, O_PATH …; O_CLOEXEC is the descriptor's. */
+	/* O_ACCMODE, O_APPEND, O_NONBLOCK, O_DIRECT, O_PATH and so on; O_CLOEXEC belongs to the descriptor. */
 	uint32_t flags;
 	uint32_t references;
-	/* NULL for a pipe, a socket and the like that was not opened by name. */
+	/* NULL for pipes, sockets and the like that were not opened by name. */
 	struct node *node;
-	/* The owner's of `operations`. */
+	/* Belongs to `operations`. */
 	void *state;
-	/* Of F_SETOWN. */
+	/* Set by F_SETOWN. */
 	int32_t owner;
-	/* How often epolls name it, and, if it is a socket's, packets. Those are no references: file_stays(). */
+	/* How many epolls and, for a socket, packets name the file. These are no references, see file_stays(). */
 	uint32_t named;
 };
 
@@ -181,7 +180,7 @@ static inline bool file_writes(const struct file *f)
 	return (f->flags & (O_WRONLY | O_RDWR)) != 0 && (f->flags & O_PATH) == 0;
 }
 
-/* A file with one reference, which takes `node` (held once more; NULL without). 0, -ENOMEM, -ENFILE. */
+/* Makes a file with one reference, which also holds `node` (may be NULL). Returns 0, -ENOMEM or -ENFILE. */
 int64_t file_make(const struct file_operations *operations, void *state, uint32_t flags, struct node *node,
 		  struct file **out);
 static inline struct file *file_hold(struct file *f)

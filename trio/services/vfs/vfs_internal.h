@@ -1,10 +1,10 @@
-/* vfs_internal.h: what all parts of the file service share beside nodes and files (node.h): its state, what it knows of
- * each task, mounts. What one part offers the others is in the header of its directory.
+/* vfs_internal.h: what all parts of the file service share beside nodes and files (node.h): its state, its data for
+ * each task, mounts. What one part offers the others is in its directory's header.
  *
- * A handler runs to completion. Operations that may have to wait get the request and return a verdict (park it and
- * return); the handler then runs again from its start, so nothing may have been changed that the second run would do
- * twice, or it is noted in r->done and r->scratch. Operations below a file system return -EWAIT instead: hand every
- * result to vfs_settle(), which parks the request until the disk has answered. */
+ * A handler runs to completion. Operations that may have to wait get the request and return a verdict (they park it and
+ * return). The handler then runs again from its start, so a run may not leave changes that the next one would repeat,
+ * unless r->done and r->scratch note them. Operations below a file system return -EWAIT instead; their callers pass
+ * every result to vfs_settle(), which parks the request until the disk has answered. */
 #ifndef TRIO_VFS_INTERNAL_H
 #define TRIO_VFS_INTERNAL_H
 
@@ -16,14 +16,14 @@
 
 #define DESCRIPTORS_MOST 4096
 
-/* Shared by threads. `size` is 64, 512 or DESCRIPTORS_MOST; below `lowest` none is free; `used` are not. */
+/* Shared by threads. `size` is 64, 512 or DESCRIPTORS_MOST. No descriptor below `lowest` is free; `used` are in use. */
 struct descriptors {
 	struct file **files;
 	uint32_t size, lowest, references, used;
 	uint64_t close_on_exec[DESCRIPTORS_MOST / 64];
 };
 
-/* Root, working directory, umask. Shared with CLONE_FS. */
+/* Root, working directory and umask; shared with CLONE_FS. */
 struct directories {
 	struct node *root, *current;
 	uint32_t umask, references;
@@ -31,7 +31,7 @@ struct directories {
 
 #define GROUPS_MOST 32
 
-/* A program's arguments, each with its NUL, for /proc/PID/cmdline. Shared by the tasks that a fork has made. */
+/* A program's arguments, each with its NUL, for /proc/PID/cmdline. Tasks made by fork share it. */
 struct command {
 	uint32_t references, length;
 	char text[];
@@ -39,44 +39,44 @@ struct command {
 
 #define VFS_TASK TASKS
 
-/* Of each task, by number. `descriptors` is NULL where there is no such task; one with a process's number is a zombie
- * then. */
+/* What vfs knows of each task, by number. Without a task `descriptors` is NULL; then `process` is the number of a
+ * zombie or 0. */
 struct task_files {
-	/* What a zombie has too: whose it is (effective), its name, how often it read and wrote before its end, and its
+	/* Kept for a zombie: the effective user and group, the name, the counts of reads and writes, with those of
 	 * children that were waited for. */
 	uint32_t user, group;
 	char name[16];
 	uint64_t reads, writes;
-	/* As programs know them; a process's first thread has its number. */
+	/* The numbers that programs see; the first thread has its process's number. */
 	uint32_t thread, process, process_group, session, parent;
 	int8_t nice;
 	char state;
 	uint16_t group_count;
 	struct descriptors *descriptors;
 	struct directories *directories;
-	/* For access(2). */
+	/* access(2) uses these. */
 	uint32_t real_user, real_group;
 	uint32_t groups[GROUPS_MOST];
-	/* RLIMIT_NOFILE, of DESCRIPTORS_MOST at most; RLIMIT_FSIZE. */
+	/* RLIMIT_NOFILE, at most DESCRIPTORS_MOST; RLIMIT_FSIZE. */
 	uint32_t files_most;
 	uint64_t size_most;
-	/* What it executes, held; NULL: nothing. */
+	/* The program that it executes, held; NULL: none. */
 	struct node *program;
-	/* What it was called with; NULL: not known. */
+	/* Its arguments; NULL: not known. */
 	struct command *command;
-	/* The fifo that it waits to open, or waited when a signal came; held. fifo_waited() */
+	/* The fifo (held) that it waits to open, or waited to open when a signal came; see fifo_waited(). */
 	struct node *opening;
 };
 
-/* Mounts and kinds of file systems --------------------------------------------------------------------------------- */
+/* Mounts and types of file systems --------------------------------------------------------------------------------- */
 
 struct file_system {
 	const char *name;
-	/* Makes the mount's root, held for the mount; `source` and `options` as mount(2) has them. 0 or -errno. */
+	/* Makes the mount's root, held for the mount; `source` and `options` are mount(2)'s. Returns 0 or -errno. */
 	int64_t (*mount)(struct mount *m, const char *source, const char *options);
-	/* -EBUSY where anything but the root is held. */
+	/* Returns -EBUSY if anything but the root is held. */
 	int64_t (*unmount)(struct mount *m);
-	/* But for `flags` and what follows from the others. */
+	/* Fills in all except `flags` and the fields that follow from others. */
 	void (*numbers)(struct mount *m, struct linux_statfs *to);
 	int64_t (*sync)(struct mount *m);
 };
@@ -85,10 +85,10 @@ struct file_system {
 
 struct mount {
 	const struct file_system *type;
-	/* `users`: files open on it and sockets bound on it. MS_ in `flags`; statx and stat show `device`. */
+	/* `users` counts open files and bound sockets on it. `flags` has MS_ bits. stat and statx report `device`. */
 	struct node *root, *covers;
 	uint32_t users, flags, device;
-	/* The file system's own. */
+	/* Belongs to the file system. */
 	void *state;
 	char source[64];
 };
@@ -97,75 +97,76 @@ extern const struct file_system tmpfs, device_file_system, empty_file_system, di
 
 /* The state -------------------------------------------------------------------------------------------------------- */
 
-/* Who waits for a change: requests of the file's own, and those who poll: a bit for each task's number modulo 64. A bit
- * may be old: whom it wakes looks once in vain. No list, so that a poll that a signal ends leaves nothing behind.
- * `changes` counts, for epoll's edges. */
+/* Wakes those who wait for a change: requests in the queue, and pollers, by a bit for each task's number modulo 64. A
+ * stale bit makes a poller look once in vain; in return, a poll that a signal ends leaves nothing to clean up.
+ * `changes` is counted for EPOLLET. */
 struct watch {
 	struct queue waiters;
 	uint64_t tasks, changes;
 };
 
 struct vfs {
-	/* The last is vfs itself, as root of everything: VFS_TASK. */
+	/* The last one is vfs itself, as root of everything: VFS_TASK. */
 	struct task_files tasks[TASKS + 1];
 	struct mount mounts[MOUNTS];
-	/* The root of all, NULL before begin(). */
+	/* The topmost root; NULL before begin(). */
 	struct node *root;
-	/* Those who wait for a disk, by what of it (fs.waited); for a disk's special file; for a lock. */
+	/* Requests that wait for a disk, by thing (fs.waited); for a disk's special file; for a lock. */
 	struct queue disk_waiters[FS_THINGS], block_waiters, lock_waiters;
-	/* Those in poll, select, epoll_wait, by their task's number modulo 64; whose bit is to be noted by watch(), and
-	 * the how-manieth poll that is; how many watches a file's poll named, and their changes in all. `any`: of files
-	 * without a watch of their own. polling/poll.h */
+	/* For polling/poll.h: requests in poll, select and epoll_wait, by task number modulo 64; the bit that watch()
+	 * notes; the number of this poll; how many watches a file's poll named and the sum of their changes. `any` is
+	 * for files without a watch. */
 	struct queue pollers[64];
 	uint64_t polling, polls, watches, changes;
 	struct watch any;
-	/* From 1970 to the machine's start. */
+	/* The time from 1970 to the machine's start. */
 	int64_t epoch;
 	uint32_t files;
-	/* Whose walk it is or was last: for /proc/self. */
+	/* The task of the present or last walk, for /proc/self. */
 	uint32_t walker;
 	struct linux_utsname names;
 	/* /proc/sys/kernel/random/boot_id. */
 	uint8_t boot_id[16];
-	/* Of the handler that runs: the path that is being walked, a link's target, a page for whatever it needs, and
-	 * the names of two places, of which `newest` was found last. */
+	/* Used by the running handler: the path of the walk, a link's target, a page for any use, and the names of two
+	 * places, of which `newest` is the last one found. */
 	char path[PATH_MAX], target[PATH_MAX], page[PAGE], places[2][NAME_MAX];
 	uint32_t newest;
-	/* Programs being executed, by program_open's handle; held. */
+	/* Programs that are being loaded, by program_open's handle; held. */
 	struct node *programs[TASKS];
 	uint64_t next_inode;
 };
 extern struct vfs vfs;
 
 void allocator_start(void);
-/* Memory of any size, zeros; NULL where there is none, or not so much in one piece. Freed with the same size. */
+/* Allocates zeroed memory of any size, or returns NULL if there is none in one piece. It is freed with the same
+ * size. */
 void *heap_allocate(size_t size);
 void heap_free(void *p, size_t size);
 
-/* Now, in nanoseconds since 1970. */
+/* The time in nanoseconds since 1970. */
 static inline int64_t vfs_time(void)
 {
 	return vfs.epoch + (int64_t)now();
 }
 
-/* Read, mapped or listed by a file with these flags: Linux's "relatime", once after each change. */
+/* Called when a file was read, mapped or listed. Updates the time once after each change, like Linux's "relatime". */
 static inline void node_accessed(struct node *n, uint32_t flags)
 {
 	if (n->accessed <= n->changed && (flags & O_NOATIME) == 0 && (n->mount->flags & (MS_NOATIME | MS_RDONLY)) == 0)
 		n->accessed = vfs_time();
 }
 
-/* disk/pages.c: parks a request for which fs has just said -EWAIT until what it waits for has come. */
+/* disk/pages.c: parks a request for which fs has just returned -EWAIT until the awaited thing has come. */
 verdict disk_park(struct request *r);
 void disk_notified(void);
 
-/* The answer to a request: parks it until the disk has answered where `result` is -EWAIT. */
+/* Answers a request, or parks it until the disk has answered if `result` is -EWAIT. */
 static inline verdict vfs_settle(struct request *r, int64_t result)
 {
 	return result == -EWAIT ? disk_park(r) : settle(r, result);
 }
 
-/* TRY() in a handler, which answers with what the call says, or waits for the disk. */
+/* TRY() in a handler: answers a failed call's error, or waits for the disk. */
 #define TRY_ANSWER(r, call)                             \
 	do {                                            \
 		int64_t tried_ = (call);                \

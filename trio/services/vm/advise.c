@@ -1,7 +1,7 @@
-/* advise.c: madvise, mlock, mincore, msync: what programs say and ask about pages that are mapped. */
+/* advise.c: madvise, mlock, mincore, msync: what programs say and ask about mapped pages. */
 #include "vm_internal.h"
 
-/* MADV_FREE: the pages may go at any time; here they go at once. */
+/* MADV_FREE allows to drop the pages at any time; they are dropped at once. */
 static int64_t act_free(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	if (r->object != 0 || r->bits & REGION_SHARED)
@@ -9,7 +9,7 @@ static int64_t act_free(struct space *s, struct region *r, uint64_t end, struct 
 	return act_drop(s, r, end, share);
 }
 
-/* What is done to each region, by the advice. */
+/* The action on each region, by advice. */
 static const region_act advised[] = {
 	[MADV_NORMAL] = act_nothing,   [MADV_RANDOM] = act_nothing,     [MADV_SEQUENTIAL] = act_nothing,
 	[MADV_WILLNEED] = act_nothing, [MADV_DONTNEED] = act_drop,      [MADV_FREE] = act_free,
@@ -33,7 +33,7 @@ verdict vm_advise(struct request *r, uint64_t address, uint64_t length, uint32_t
 	return each_by_shares(s, r, address, end, BY_NOTHING, advised[advice]);
 }
 
-/* What cannot be there stays away. */
+/* Pages that cannot be populated stay absent. */
 static int64_t act_try_to_populate(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	int64_t result = act_populate(s, r, end, share);
@@ -68,7 +68,7 @@ verdict vm_lock_all(struct request *r, uint32_t present, uint32_t future)
 	return answer(r, 0);
 }
 
-/* 1: the page is there, or is in the object that it would come from. */
+/* Returns 1 if the page is mapped or its object has it. */
 static uint8_t is_resident(struct space *s, const struct region *r, uint64_t at)
 {
 	uint64_t frame;
@@ -106,7 +106,7 @@ verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64
 				break;
 			part[count] = is_resident(s, in, at);
 		}
-		/* What is mapped before a gap is told all the same, as on Linux. */
+		/* Pages before a gap are reported all the same, as on Linux. */
 		if (count == 0)
 			return refuse(r, ENOMEM);
 		result = user_place(s, to + done, true, &place);
@@ -118,7 +118,7 @@ verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64
 	return answer(r, 0);
 }
 
-/* Objects are memory: there is nothing to be written back to. */
+/* Objects are in memory, so there is nothing to write back. */
 verdict vm_synchronise(struct request *r, uint64_t address, uint64_t length, uint32_t flags)
 {
 	uint64_t end = address + PAGE_UP(length);

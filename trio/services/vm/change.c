@@ -1,7 +1,7 @@
-/* change.c: mappings that are there become others: mprotect, brk, mremap. */
+/* change.c: changes of existing mappings: mprotect, brk, mremap. */
 #include "vm_internal.h"
 
-/* `act` on each region of a range: 0, -ENOMEM where there are gaps, or the first error of it. */
+/* Applies `act` to each region of a range. Answers 0, ENOMEM if there are gaps, or the first error. */
 static verdict change_regions(struct space *s, struct request *r, uint64_t begin, uint64_t end, region_act act,
 			      uint32_t with)
 {
@@ -20,7 +20,7 @@ static int64_t act_protect(struct space *s, struct region *r, uint64_t end, stru
 	uint32_t bits = promised_bits((r->bits & ~(uint32_t)PROT_ALL) | share->with, r->object);
 	int64_t pages = (int64_t)region_pages(r);
 
-	/* What is behind a gap stays as it is. */
+	/* Regions behind a gap are not changed. */
 	if (share->gaps)
 		return -ENOMEM;
 	share->at = end;
@@ -78,7 +78,7 @@ verdict vm_break_at(struct request *r, uint64_t address)
 	} else if (s->changer != r->task + 1) {
 		return park_hard(&s->changers, r);
 	}
-	/* Its own change: what gave way is becoming lower, whatever the limit is by now. */
+	/* A request that gave way shrinks the heap whatever the limit is by now. */
 	if (new_end < old_end)
 		result = unmap_for(s, r, new_end, old_end);
 	else if (new_end > old_end)
@@ -93,7 +93,7 @@ verdict vm_break_at(struct request *r, uint64_t address)
 	return answer(r, (int64_t)s->heap_end);
 }
 
-/* The pages that are moved stay promised; both ranges' tables are for as long as it takes. */
+/* The moved pages stay promised. While they are moved, both ranges have promised tables. */
 static int64_t move_region(struct space *s, uint64_t address, uint64_t old_length, uint64_t new_length, uint64_t to)
 {
 	uint64_t end = address + old_length, moved = MIN(old_length, new_length) / PAGE;
@@ -127,7 +127,7 @@ static int64_t remap_fixed(struct space *s, uint64_t address, uint64_t old_lengt
 	return move_region(s, address, old_length, new_length, to);
 }
 
-/* Makes the mapping longer where it is. False: it cannot be. */
+/* Extends the mapping in place. Returns false if that is impossible. */
 static bool grow_in_place(struct space *s, struct region *old, uint64_t end, uint64_t more)
 {
 	uint64_t begin = old->begin;
@@ -160,7 +160,7 @@ verdict vm_remap(struct request *r, uint64_t address, uint64_t old_length, uint6
 	if (change_is_anothers(s, r->task))
 		return park_hard(&s->changers, r);
 	old = region_find(s, address);
-	/* One that gave way is becoming shorter. */
+	/* The mapping of a request that gave way is already shorter. */
 	if (!r->again && (old == NULL || old_length > old->end - address))
 		return refuse(r, EFAULT);
 	if (flags & MREMAP_FIXED)

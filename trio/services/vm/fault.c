@@ -1,17 +1,17 @@
-/* fault.c: a page is touched that is not there, or is there for reading only. Zeros are made when they are first
- * touched, by reading too; what may be written privately is copied when it is written. */
+/* fault.c: page faults on absent and read-only pages. Pages of zeros are made at the first access, even a read. Private
+ * pages are copied at the first write. */
 #include "vm_internal.h"
 #include "endpoints.h"
 
-/* Beside a page of an object that is read those are mapped which the object has: 64 KiB, aligned, as on Linux, so that
- * reading a file through a mapping costs a fault for that many. Of a device, as far as one table reaches. */
+/* With a page of an object the neighbours that the object has are mapped: an aligned 64 KiB, as on Linux, so that
+ * reading a mapped file costs one fault for that many. For a device as far as one table reaches. */
 #define AROUND 16UL
 #define AROUND_DEVICE 512UL
 
-/* space_map: pages that are there stay. */
+/* space_map: mapped pages stay. */
 #define KEEP 8
 
-/* A stack grows down to the address if it may; else NULL. */
+/* Grows a stack down to the address if it may. Returns NULL if not. */
 static struct region *stack_grow(struct space *s, uint64_t address)
 {
 	struct region *r = region_after(s, address);
@@ -22,7 +22,7 @@ static struct region *stack_grow(struct space *s, uint64_t address)
 	if (begin < region_previous(s, r)->end + STACK_GAP)
 		return NULL;
 	pages = (r->begin - begin) / PAGE;
-	/* Nobody asked, so nobody can be told: without memory that is no stack. */
+	/* No call can be refused here: without memory the access is outside of the stack. */
 	if (!space_may_grow(s, pages, r->bits) || !space_promise(s, promise_for(s, r, begin, r->begin, r->bits)))
 		return NULL;
 	r->begin = begin;
@@ -39,8 +39,8 @@ static int64_t fault_zeros(struct space *s, const struct region *r, uint64_t at,
 	return 0;
 }
 
-/* A protection while a page must not be written to yet. x86 reads what it may write, so that where that is all that is
- * allowed, reading is left: without any right the page would not be there, however often it is mapped. */
+/* The protection while a page must not yet be written. Writable pages are always readable on x86, so a write-only page
+ * becomes readable; without any right it would count as absent forever. */
 static uint32_t without_write(uint32_t protection)
 {
 	return (protection & ~(uint32_t)PROT_WRITE) | PROT_READ;
@@ -51,14 +51,14 @@ static void map_frames(struct space *s, uint64_t at, uint64_t frame, uint64_t co
 	space_resident(s, kernel_space_map(s->number, at, frame, count, protection));
 }
 
-/* Pages that the object has already, in runs of frames that follow each other. */
+/* Maps the pages that the object has, in runs of consecutive frames. */
 static void map_around(struct space *s, const struct region *r, struct object *o, uint64_t at, uint32_t protection)
 {
 	uint64_t window = (o->kind == OBJECT_DEVICE ? AROUND_DEVICE : AROUND) * PAGE;
 	uint64_t begin = MAX(at & ~(window - 1), r->begin), end = MIN((at & ~(window - 1)) + window, r->end);
 	uint64_t first = 0, count = 0, from = begin;
 
-	/* The page itself is there already. */
+	/* The page itself is already mapped. */
 	if (end - begin == PAGE)
 		return;
 	for (uint64_t page = begin; page < end; page += PAGE) {
@@ -78,13 +78,13 @@ static void map_around(struct space *s, const struct region *r, struct object *o
 		map_frames(s, from, first, count, protection | KEEP);
 }
 
-/* The object has no such page, and none was made. */
+/* Handles a page that the object does not have. */
 static __attribute__((noinline)) int64_t fault_frameless(struct space *s, const struct region *r, uint64_t at,
 							 uint32_t access)
 {
 	if (object_of(r->object)->kind == OBJECT_PAGED)
 		return paged_absent(r->object, r->index + (at - r->begin) / PAGE);
-	/* A hole for which there is no page is zeros to who has a page of his own promised. */
+	/* A hole without a page reads as zeros if a page is promised to the reader. */
 	return r->bits & REGION_PROMISED ? fault_zeros(s, r, at, access) : -ENOMEM;
 }
 
@@ -148,7 +148,7 @@ int64_t user_place(struct space *s, uint64_t address, bool write, void **place)
 	uint64_t frame, at;
 	int64_t result;
 
-	/* Absent, then to be copied, then there. */
+	/* The page is absent, then must be copied, then is there. */
 	for (unsigned tries = 0; tries < 3; tries++) {
 		bool there = kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0;
 

@@ -1,6 +1,5 @@
-/* futex.c: waiting for a word of memory to change. Who waits is parked in one of a number of queues, by the hash of
- * the word's key: the address in a space, or the place in an object that is shared, so that it is the same for all who
- * map it. */
+/* futex.c: waiting for a word of memory to change. Requests are parked in queues by the hash of the word's key: its
+ * address in a space or, for shared memory, its place in the object, which is the same for all who map it. */
 #include "vm_internal.h"
 
 #define QUEUES 256U
@@ -13,12 +12,12 @@ struct key {
 	uint64_t owner, place;
 };
 
-/* Owners: a space's number, or this and an object's. */
+/* A key's owner is a space's number, or OWNER_OBJECT with an object's number. */
 #define OWNER_OBJECT (1UL << 32)
 
 static struct queue queues[QUEUES];
 
-/* 0, -EINVAL: not aligned, -EFAULT: not mapped. */
+/* Returns 0, -EINVAL (not aligned) or -EFAULT (not mapped). */
 static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct key *key)
 {
 	const struct region *r;
@@ -31,7 +30,7 @@ static int64_t key_of(struct space *s, uint64_t address, uint32_t own, struct ke
 	*key = (struct key){ s->number, address };
 	if (own)
 		return 0;
-	/* As on Linux, where what others share is found by its page: it has to be readable. */
+	/* Linux finds shared words by their page, so the page has to be accessible. */
 	r = region_find(s, address);
 	if (r == NULL || !(r->bits & PROT_ALL))
 		return -EFAULT;
@@ -88,7 +87,7 @@ static bool waits_for(const struct request *r, const struct key *key, uint32_t m
 	return r->scratch[KEY_OWNER] == key->owner && r->scratch[KEY_PLACE] == key->place && r->scratch[MASK] & mask;
 }
 
-/* A parked request to the end of another queue; what its end or wake-up unlinks it from is whatever it is linked in. */
+/* Moves a parked request to the end of another queue. Its end or wake-up unlinks it from whatever list it is in. */
 static void move_to(struct link *one, struct queue *to)
 {
 	list_remove(one);
@@ -97,8 +96,8 @@ static void move_to(struct link *one, struct queue *to)
 	list_add(&to->head, one);
 }
 
-/* The first `count` that wait for the key: they wait for `to` from now on, where that is NULL for nothing. Returns how
- * many there were. Who comes behind the others again, in the same queue, is not looked at twice. */
+/* Takes the first `count` waiters for the key: wakes them if `to` is NULL, else makes them wait for `to`. Returns their
+ * number. Requests that move to the end of the same queue are not looked at twice. */
 static uint32_t take_waiters(const struct key *key, uint32_t count, uint32_t mask, const struct key *to)
 {
 	struct queue *q = queue_of(key);
@@ -124,7 +123,7 @@ static uint32_t take_waiters(const struct key *key, uint32_t count, uint32_t mas
 	return taken;
 }
 
-/* Bytes of struct robust_list_head. */
+/* The size of struct robust_list_head. */
 #define ROBUST_HEAD_BYTES 24
 
 verdict vm_robust_list(struct request *r, uint64_t size)
@@ -165,7 +164,7 @@ verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, ui
 			return refuse(r, EAGAIN);
 	}
 	woken = take_waiters(&from, count, FUTEX_BITSET_ALL, NULL);
-	/* From a word to itself: they wait there already, and count as moved. */
+	/* If both words are the same, the waiters stay and count as moved. */
 	return answer(r, woken + take_waiters(&from, more, FUTEX_BITSET_ALL, &to));
 }
 
@@ -175,7 +174,7 @@ int64_t vm_clear_and_wake(uint32_t task, uint64_t address)
 	struct key key;
 	void *word;
 
-	/* Nobody is left who could look, and the page would be copied for nothing. */
+	/* Nobody else could look, and the write might copy the page in vain. */
 	if (s == NULL || s->users < 2 || key_of(s, address, 0, &key) != 0)
 		return 0;
 	if (user_place(s, address, true, &word) == 0) {

@@ -1,4 +1,4 @@
-/* map.c: mappings come and go: mmap and munmap. */
+/* map.c: mmap and munmap. */
 #include "vm_internal.h"
 #include "endpoints.h"
 #include "switches.h"
@@ -30,7 +30,7 @@ int64_t drop_regions(struct space *s, uint64_t begin, uint64_t end)
 	return promised;
 }
 
-/* A hole in a region makes one more for a moment. */
+/* A hole in a region needs one region more. */
 static uint32_t most_to_unmap(const struct region *first, uint64_t begin, uint64_t end)
 {
 	return first->begin < begin && first->end > end ? REGIONS_MOST + 1 : UINT32_MAX;
@@ -72,7 +72,7 @@ int64_t unmap_for(struct space *s, struct request *r, uint64_t begin, uint64_t e
 	return change_by_shares(s, r, begin, end, most_to_unmap(region_after(s, begin), begin, end), act_unmap, 0);
 }
 
-/* Pages of a range that are mapped already. */
+/* Pages of a range that are already mapped. */
 static uint64_t pages_mapped(const struct space *s, uint64_t begin, uint64_t end)
 {
 	uint64_t pages = 0;
@@ -82,7 +82,7 @@ static uint64_t pages_mapped(const struct space *s, uint64_t begin, uint64_t end
 	return pages;
 }
 
-/* Where what is placed below a region has to end. */
+/* The address below which a mapping must end to fit below a region. */
 static uint64_t floor_of(const struct region *r)
 {
 	uint64_t gap = r->bits & REGION_DOWN ? STACK_GAP : 0;
@@ -90,7 +90,7 @@ static uint64_t floor_of(const struct region *r)
 	return r->begin > gap ? r->begin - gap : 0;
 }
 
-/* The highest hole of `length` bytes below `top`; 0: none. *most: becomes the size of the largest one passed over. */
+/* Finds the highest hole of `length` bytes below `top`; 0: none. *most becomes the largest hole passed over. */
 static uint64_t hole_below(const struct space *s, uint64_t length, uint64_t top, uint64_t *most)
 {
 	struct region *r = region_after(s, top);
@@ -108,8 +108,7 @@ static uint64_t hole_below(const struct space *s, uint64_t length, uint64_t top,
 	return 0;
 }
 
-/* What the last search saw is remembered, so that many mappings one below the other are not searched through each
- * time. */
+/* Remembers the last search, so that many mappings one below the other do not search through each other. */
 uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 {
 	uint64_t ignored = 0, found;
@@ -125,7 +124,7 @@ uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 		s->place_from = found;
 		return found;
 	}
-	/* Between what is usually left free for the stack and the stack. */
+	/* Looks in the area that is usually left free for the stack. */
 	return hole_below(s, length, USER_TOP, &ignored);
 }
 
@@ -134,7 +133,7 @@ static bool is_empty(const struct space *s, uint64_t begin, uint64_t end)
 	return region_after(s, begin)->begin >= end;
 }
 
-/* The address for a mapping, as flags and hint say, or a negative errno. */
+/* Chooses a mapping's address by flags and hint, or returns a negative errno. */
 static int64_t choose(struct space *s, uint64_t hint, uint64_t length, uint32_t flags)
 {
 	uint64_t placed;
@@ -207,7 +206,7 @@ int64_t map_region(struct space *s, uint64_t address, uint64_t length, uint32_t 
 	return chosen;
 }
 
-/* Bits of a region for mmap's flags, or a negative errno. */
+/* Converts mmap's flags to a region's bits. Returns a negative errno if it cannot. */
 static int64_t bits_for(uint32_t protection, uint32_t flags)
 {
 	uint32_t type = flags & MAP_TYPE;
@@ -232,7 +231,7 @@ static int64_t map_shared(struct space *s, uint64_t address, uint64_t length, ui
 	return result;
 }
 
-/* What a fixed mapping replaces in a large space is unmapped before, by shares. */
+/* In a large space, what a fixed mapping replaces is unmapped first, by shares. */
 static bool replaces(uint64_t address, uint64_t length, uint32_t flags)
 {
 	return flags & MAP_FIXED && length != 0 && check_range(address, length) == 0;
@@ -243,14 +242,14 @@ static inline bool is_populated(const struct space *s, uint32_t flags)
 	return flags & (MAP_POPULATE | MAP_LOCKED) || s->populates || (PAGES_AT_ONCE && !(flags & MAP_NORESERVE));
 }
 
-/* Makes what was mapped be there where the flags or the space want that; then `value` is the answer. */
+/* Populates a new mapping if the flags or the space want it, and answers `value`. */
 static verdict populate_new(struct space *s, struct request *r, uint32_t flags, int64_t value, uint64_t length)
 {
 	uint64_t begin = (uint64_t)value;
 
 	if (value <= 0 || !is_populated(s, flags))
 		return settle(r, value);
-	/* That all of it is there is no condition of mmap's: this has no error. */
+	/* mmap succeeds even if not all pages can be populated. */
 	r->again = r->again && r->scratch[MAPPED] != 0;
 	r->done = r->scratch[MAPPED] = begin;
 	if (each_by_shares(s, r, begin, begin + PAGE_UP(length), BY_THE_END, act_populate) == PARKED)
@@ -268,7 +267,7 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 		return populate_new(s, r, flags, (int64_t)r->scratch[MAPPED], length);
 	if (bits < 0)
 		return settle(r, bits);
-	/* Without a file there is nobody to validate flags. */
+	/* Without a file nobody can validate flags. */
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
 		return refuse(r, EINVAL);
 	if (space_is_large(s) && change_is_anothers(s, r->task))

@@ -1,5 +1,5 @@
-/* object.c: objects, growable rows of pages: what tmpfs keeps its files in, what programs share, a device's memory.
- * Pages are found through a tree of tables of 512 words. */
+/* object.c: objects, which are growable arrays of pages: tmpfs's files, shared memory, a device's memory. A tree of
+ * tables of 512 words finds the pages. */
 #include "vm_internal.h"
 #include "endpoints.h"
 
@@ -10,7 +10,7 @@
 
 struct object_page {
 	struct object objects[OBJECTS_PER_PAGE];
-	/* How many are in use. */
+	/* The number of objects in use. */
 	uint32_t used;
 };
 _Static_assert(sizeof(struct object_page) <= PAGE, "objects fit into a page");
@@ -34,7 +34,7 @@ int64_t vm_object_create(uint32_t *out_object)
 	uint32_t number = first_free;
 
 	for (; object_of(number) != NULL; number++)
-		/* Of a page that is full the last one is as good. */
+		/* Continues with the page's last object if all are in use. */
 		if (object_pages[number / OBJECTS_PER_PAGE]->used == OBJECTS_PER_PAGE)
 			number |= OBJECTS_PER_PAGE - 1;
 	first_free = number;
@@ -80,7 +80,7 @@ static struct object *object_in(struct tree *t)
 	return CONTAINER(t, struct object, pages);
 }
 
-/* One that was promised is an ordinary page from now on. */
+/* A promised table becomes an ordinary page. */
 static uint64_t *table_take(struct tree *t)
 {
 	if (object_in(t)->promised != 0) {
@@ -138,8 +138,8 @@ uint64_t object_frame(struct object *o, uint64_t index, bool create)
 	return frame;
 }
 
-/* Objects that are dropped, but for pages that are still to be freed: by shares, as time passes or as memory is asked
- * for. A list by `next`, 0 at its end. */
+/* Dropped objects whose pages are still to be freed, by shares, as time passes or when memory is needed: a list by
+ * `next`, 0 at its end. */
 static uint32_t dropped;
 #define REAP_AGAIN 1000000UL
 #define REAP_PAGES 1024UL
@@ -151,8 +151,7 @@ static void reap_later(uint32_t number)
 	alarm_at(ENDPOINT_VM, now() + REAP_AGAIN);
 }
 
-/* A word of a tree that stands for 2^reach pages: what it has from `index` on goes to `*to`; where memory ends, some of
- * it stays. */
+/* Moves the pages from `index` on in the tree at `word` (2^reach pages) to *to. If memory runs out, some stay. */
 static void tree_split(uint64_t *word, uint64_t *to, uint32_t reach, uint64_t index)
 {
 	while (*word != 0 && index != 0) {
@@ -173,7 +172,7 @@ static void tree_split(uint64_t *word, uint64_t *to, uint32_t reach, uint64_t in
 	*word = 0;
 }
 
-/* Drops the object's pages from `index` on; many of them are freed later, as an object of their own. */
+/* Drops the object's pages from `index` on. Many pages are moved to an object of their own that is freed later. */
 static void pages_drop(struct object *o, uint64_t index)
 {
 	uint64_t left = SHARE_PAGES;
@@ -195,8 +194,8 @@ static void pages_drop(struct object *o, uint64_t index)
 	tree_cut(&frames, &o->pages, index, &left);
 }
 
-/* Frees as much of an object that nobody holds as `*left` says; true: all. A page without objects is freed:
- * nothing stays behind of what has been. */
+/* Frees at most *left pages of an object that nobody holds; returns whether all is freed. A page of objects without any
+ * in use is freed too, so that nothing is left behind. */
 static bool object_free(uint32_t number, uint64_t *left)
 {
 	struct object *o = object_of(number);
@@ -294,7 +293,7 @@ int64_t vm_object_page(uint32_t object, uint64_t index, uint32_t create, uint32_
 	return kernel_frame_address(frame, endpoint, out_address);
 }
 
-/* Nobody has the pages from `index` on in an address space any more, nor private copies of them. */
+/* Unmaps the pages from `index` on, and private copies of them, in all spaces. */
 static void unmap_everywhere(uint32_t object, uint64_t index)
 {
 	for (uint32_t number = 0; number < TASKS; number++) {
@@ -312,7 +311,7 @@ static void unmap_everywhere(uint32_t object, uint64_t index)
 	}
 }
 
-/* What is behind the end in its page is zeros if the object grows again. */
+/* Clears the last page behind the end, for when the object grows again. */
 static void clear_tail(struct object *o, uint64_t size)
 {
 	uint64_t frame = size % PAGE == 0 ? 0 : object_frame(o, size / PAGE, false), at;

@@ -1,24 +1,24 @@
-/* paged.c: objects whose pages the service above reads when they are touched: of a file on a disk. vm calls nobody
- * there. It notes what is wanted and notifies; the service asks what there is to do, reads the page, and says so. The
- * one who touched waits meanwhile, by vm.await, and then touches again.
+/* paged.c: objects whose pages vfs reads when they are touched: files on a disk. vm cannot call vfs. It notes the
+ * wanted pages and notifies vfs, which asks for them, reads them and reports. Meanwhile the program waits in vm.await;
+ * then it touches the page again.
  *
- * A page on its way has a frame in the object's tree already, whose word says by its lowest bits that nobody is to see
- * it. Nobody is sure to read it: whoever finds it so asks for it again. */
+ * A page that is being read already has a frame in the object's tree, with a mark in its word's lowest bits. Nobody is
+ * guaranteed to read it, so whoever finds it marked requests it again. */
 #include "vm_internal.h"
 #include "endpoints.h"
 #include "vfs.h"
 
-/* Of a word: its content is to come; it could not be read, which is told once. */
+/* Marks of a word: its contents are still to come; they could not be read, which is reported once. */
 #define COMING 1UL
 #define FAILED 2UL
 
-/* What object_wanted returns. */
+/* Results of object_wanted. */
 enum news { NOTHING, WANTED, UNHELD };
 
-/* As much as one madvise() asks for. */
+/* The most pages that one madvise() requests. */
 #define NEED_MOST 512UL
 
-/* What a task wants read, and it waits for one page at a time. */
+/* The pages that a task wants. It waits for one page at a time. */
 struct want {
 	struct link link;
 	uint32_t object;
@@ -26,11 +26,11 @@ struct want {
 };
 
 static struct want wants[TASKS];
-/* Those that the service above has not asked for. */
+/* Wants that vfs has not asked for yet. */
 static struct link wanted = { &wanted, &wanted };
-/* Objects of which it is to be told that nobody holds them, by `next`. 0 ends the list. */
+/* Objects that nobody holds any more, to be reported; a list by `next`, 0 at its end. */
 static uint32_t unheld;
-/* What paged_absent() found last. */
+/* The last page that paged_absent() found absent. */
 static struct want absent;
 
 #define QUEUES 64U
@@ -53,7 +53,7 @@ bool paged_is_there(uint64_t word)
 	return word != 0 && !(word & (COMING | FAILED));
 }
 
-/* The page has a frame and no content. False: no memory. */
+/* Gives the page a frame without contents. Returns false if memory is short. */
 static bool begin_coming(struct object *o, uint64_t *word)
 {
 	if (*word == 0) {
@@ -111,7 +111,7 @@ verdict paged_settle(struct request *r, int64_t result, enum ends ends)
 	return PARKED;
 }
 
-/* Of several regions the first: it is a hint. */
+/* Requests only the first matching region: madvise is a hint. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
 {
 	for (struct region *r = region_after(s, begin); r->begin < end; r = region_next(s, r)) {
@@ -125,7 +125,7 @@ void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end)
 	}
 }
 
-/* Another thread may have made the page be there, and its own, since. */
+/* Another thread may have made the page present meanwhile. */
 verdict vm_await(struct request *r, uint64_t address, uint32_t access)
 {
 	struct space *s = space_of(r->task);
@@ -147,7 +147,7 @@ int64_t vm_object_paged(uint64_t name, uint32_t *out_object)
 	return 0;
 }
 
-/* The last hold stays, as the service's above. */
+/* The last hold stays and counts as vfs's. */
 void paged_unheld(uint32_t object)
 {
 	object_of(object)->next = unheld;
@@ -166,7 +166,7 @@ int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_
 			*out_name = o->device;
 			return UNHELD;
 		}
-		/* Mapped again since: that last hold is the mapping's. */
+		/* It was mapped again; the remaining hold is the mapping's. */
 		o->holders--;
 	}
 	while (!list_is_empty(&wanted)) {
@@ -174,7 +174,7 @@ int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_
 		const struct object *o = paged_of(w->object);
 
 		list_remove(&w->link);
-		/* Unmapped by another thread: who waits is told so when the page is looked for again. */
+		/* Another thread has unmapped it. Waiters notice when they look for the page again. */
 		if (o == NULL || o->mapped == 0) {
 			unpark(waiters_of(w->object, w->index));
 			continue;

@@ -1,18 +1,17 @@
-/* promise.c: how much memory the regions of a space can come to need. It is promised to the space before they are
- * mapped, so that who touches a page never finds that there is none left.
+/* promise.c: how much memory the regions of a space may come to need. It is promised before they are mapped, so that an
+ * access never finds memory used up.
  *
- * Pages: one for each page of a region that is private and can be written, or is private zeros: a page of its own, once
- * it is made by space_zero or space_private. That suffices, and all of it can be needed, with pages that are shared
- * since a fork too: let each frame that was so made stand for one of the pages that hold it. A page that is not there
- * stands for none. One that is to be copied holds a frame that another page, or an object, holds too, so that the frame
- * can be the other's. So before each making there are fewer such frames than pages that are promised; when none but the
- * page itself holds the frame, it is not copied.
+ * Pages: one for each page of a region that is private and writable, or private zeros. Such a page needs one frame,
+ * which space_zero or space_private makes. One promise each suffices, also for pages shared since a fork. Assign each
+ * frame made in this way to one of the pages that map it; an absent page has none. A page that must be copied maps a
+ * frame that another page or an object maps too, so the frame can be assigned to the other one. So before each making
+ * there are fewer such frames than promised pages. If only this page maps the frame, it is not copied.
  *
- * Tables: one for each span of 2 MiB, 1 GiB, 512 GiB that a region reaches into which was ever accessible, and each
- * counts once where neighbours share it. What is merely reserved needs none, however large. */
+ * Tables: one for each span of 2 MiB, 1 GiB and 512 GiB that a region which was ever accessible reaches into;
+ * neighbours that share a table count it once. Address space that is only reserved needs none, however large. */
 #include "vm_internal.h"
 
-/* Of the level whose tables reach so many bits of an address: those that a region needs and its neighbours do not. */
+/* Counts tables of the level with `bits`: those that a region needs and its neighbours do not. */
 static inline int64_t tables_at(unsigned bits, uint64_t below_end, uint64_t begin, uint64_t end, uint64_t above)
 {
 	uint64_t first = begin >> bits, last = (end - 1) >> bits;
@@ -20,7 +19,7 @@ static inline int64_t tables_at(unsigned bits, uint64_t below_end, uint64_t begi
 
 	tables -= (below_end - 1) >> bits == first;
 	tables -= above >> bits == last;
-	/* Both neighbours have the same one. */
+	/* Both neighbours may have the same table. */
 	return MAX(tables, 0);
 }
 
@@ -30,7 +29,7 @@ static int64_t tables_for(uint64_t below_end, uint64_t begin, uint64_t end, uint
 	       tables_at(39, below_end, begin, end, above);
 }
 
-/* What lies between the two ends is in one span of 2 MiB with them, and needs no table more. */
+/* Whether both ends are in the same span of 2 MiB, so that what is between needs no further table. */
 static bool are_close(uint64_t end, uint64_t other)
 {
 	return ((end - 1) ^ (other - 1)) >> 21 == 0;
@@ -78,7 +77,7 @@ bool space_promise(struct space *s, int64_t pages)
 	int64_t kept = MAX(MIN(pages, s->kept), 0);
 
 	if (pages != kept && kernel_memory_promise(pages - kept) != 0)
-		/* What was dropped and is not free yet may suffice. */
+		/* Dropped memory may suffice once it is freed. */
 		if (vm_reap() == 0 || kernel_memory_promise(pages - kept) != 0)
 			return false;
 	s->kept -= kept;

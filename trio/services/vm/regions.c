@@ -1,9 +1,9 @@
-/* regions.c: a space's regions in order of address: a list with a gap that moves to where regions come and go, which
- * is at one place for a while, as a rule. */
+/* regions.c: a space's regions by address, in an array with a gap, which moves to where regions are added and removed;
+ * that is usually the same place for a while. */
 #include "vm_internal.h"
 
-/* What stands at the list's ends: who looks for a neighbour that is reached finds one. The top lies beyond whatever
- * range a program can name, as madvise is told of some that end far above all that is a program's. */
+/* Sentinels at the ends of the list: a search for an accessible neighbour ends there. The top is above any range that a
+ * program can name, because madvise gets ranges far above the end of user space. */
 static const struct region bottom = { .bits = REGION_REACHED };
 static const struct region top = { .begin = UINT64_MAX, .end = UINT64_MAX, .bits = REGION_REACHED };
 
@@ -84,7 +84,7 @@ struct region *region_after(const struct space *s, uint64_t address)
 	return low;
 }
 
-/* The gap goes to where `at` begins. */
+/* Moves the gap to just before `at`. */
 static void gap_before(struct space *s, const struct region *at)
 {
 	while (at < s->gap)
@@ -108,7 +108,7 @@ struct region *region_erase(struct space *s, struct region *at)
 	return ++s->above;
 }
 
-/* A region that goes across `address` becomes two. */
+/* Splits the region that contains `address`. */
 static void region_cut(struct space *s, uint64_t address)
 {
 	struct region *r = region_after(s, address), lower = *r;

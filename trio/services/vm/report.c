@@ -2,7 +2,7 @@
 #include "text.h"
 #include "vm_internal.h"
 
-/* The longest line has a name at its end: 80 bytes. */
+/* The longest line has 80 bytes and a name. */
 #define LINE 112
 
 static const char *name_of(const struct space *s, const struct region *r)
@@ -26,7 +26,7 @@ static void add_region(struct text *line, const struct space *s, const struct re
 	text_add(line, "%s\n", name);
 }
 
-/* The part of a line that lies in the window of `to` from `offset`. 0 or -EFAULT. */
+/* Copies the part of a line that lies in the window from `offset` on. Returns 0 or -EFAULT. */
 static int64_t put_line(const struct text *line, uint64_t position, uint64_t offset, struct grant to)
 {
 	uint64_t skipped = offset > position ? offset - position : 0, at = position + skipped - offset;

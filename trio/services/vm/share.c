@@ -1,6 +1,6 @@
-/* share.c: what is done to much memory is done by shares, so that no call keeps the processor for long. A request that
- * changes what is mapped in more than one run has the space for itself until it is done; others that would change it
- * wait. Pages are dropped first, and then the regions in which none are left. */
+/* share.c: work on much memory is done by shares, so that no call keeps the processor for long. A request that changes
+ * mappings in more than one run owns the space until it is done; other changes wait. Pages are dropped first, then the
+ * regions that have none left. */
 #include "vm_internal.h"
 #include "endpoints.h"
 #include "pm.h"
@@ -45,7 +45,7 @@ int64_t share_of(struct space *s, struct share *share, uint64_t end, region_act 
 	return result;
 }
 
-/* A request's work continues where its last share ended; false: this is the first. */
+/* Continues where the request's last share ended. Returns false for the first one. */
 static inline bool resume(const struct request *r, struct share *share)
 {
 	if (!r->again || r->scratch[SHARES] == SHARES_NONE)
@@ -55,7 +55,7 @@ static inline bool resume(const struct request *r, struct share *share)
 	return true;
 }
 
-/* As share_of(). */
+/* Returns as share_of(). */
 static inline int64_t next_share(struct space *s, struct request *r, struct share *share, uint64_t end, region_act act)
 {
 	int64_t result = share_of(s, share, end, act);
@@ -78,7 +78,7 @@ int64_t change_by_shares(struct space *s, struct request *r, uint64_t begin, uin
 	}
 	if (large)
 		change_claim(s, r->task);
-	/* Before anything is changed; the cuts stay for the next share. */
+	/* Cuts regions before anything changes; the next share finds them cut. */
 	if (resume(r, &share) || regions_isolate(s, region_after(s, begin), begin, end, most)) {
 		begin = share.at;
 		result = next_share(s, r, &share, end, act);
@@ -109,7 +109,7 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 	result = next_share(s, r, &share, end, act);
 	if (result == UNDER_WAY)
 		return give_way(r, ends);
-	/* Where a page has to be read first it continues from there, as after a share. */
+	/* If a page has to be read first, the request continues there, as after a share. */
 	r->again = true;
 	return paged_settle(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
 }
@@ -123,7 +123,7 @@ int64_t act_nothing(struct space *s, struct region *r, uint64_t end, struct shar
 int64_t act_drop(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
 	share->work -= drop_pages(s, share->at, end, (uint64_t)(share->work + REGION_WORK), &share->at);
-	/* Where it stopped in the middle, that was its share. */
+	/* If it stopped in the middle the share is used up. */
 	if (share->at < end)
 		share->work = 0;
 	return 0;

@@ -1,9 +1,9 @@
-/* vm.c: which task lives in which space; spaces are made, copied and ended; the service's table of handlers. */
+/* vm.c: which task uses which space; how spaces are made, copied and ended; the service's table of handlers. */
 #include "vm_internal.h"
 #include "endpoints.h"
 #include "pm.h"
 
-/* Kept free below the top for the stack, at least. */
+/* The least room that is kept free for the stack below the top. */
 #define STACK_ROOM (128UL << 20)
 
 struct space *spaces[TASKS], *lives_in[TASKS];
@@ -27,7 +27,7 @@ static void forget_places(struct space *s, uint64_t top, uint64_t stack)
 	s->hole_most = 0;
 }
 
-/* An empty one, that no task lives in, with so many pages promised; NULL: no memory. */
+/* Makes an empty space without tasks, with `promised` pages. Returns NULL if memory is short. */
 static struct space *space_make(int64_t promised)
 {
 	struct space *s;
@@ -52,7 +52,7 @@ static struct space *space_make(int64_t promised)
 	return s;
 }
 
-/* The last of those that follow `r` without a gap and are shared as it is, which the kernel is told of at once. */
+/* The last of the regions that follow `r` without a gap and have the same sharing; the kernel unmaps them at once. */
 static struct region *last_of_run(const struct space *s, struct region *r)
 {
 	struct region *next;
@@ -62,7 +62,7 @@ static struct region *last_of_run(const struct space *s, struct region *r)
 	return r;
 }
 
-/* Everything mapped is dropped. */
+/* Unmaps everything. */
 static void space_empty(struct space *s)
 {
 	uint64_t next;
@@ -73,7 +73,7 @@ static void space_empty(struct space *s)
 		r = last_of_run(s, r);
 		(void)kernel_space_unmap(s->number, begin, (r->end - begin) / PAGE, UINT64_MAX, &next);
 	}
-	/* Which held what was mapped. */
+	/* The regions held the objects. */
 	REGION_EACH (r, s)
 		object_unmapped(r->object);
 	regions_end(s);
@@ -154,7 +154,7 @@ int64_t vm_renew(uint32_t task, uint64_t pages)
 	return 0;
 }
 
-/* With all that a fork's child has from the beginning, which is all but pages; NULL: no memory. */
+/* Makes the space of a fork's child with everything except the pages. Returns NULL if memory is short. */
 static struct space *child_make(const struct space *from)
 {
 	uint32_t without = from->some_stay ? REGION_NO_FORK : 0;
@@ -192,7 +192,7 @@ static int64_t act_copy(struct space *to, struct region *r, uint64_t end, struct
 	return 0;
 }
 
-/* Of a space that is large: EWAIT until it is copied. */
+/* Copies the pages of a large space. Returns -EWAIT until all are copied. */
 static int64_t copy_by_shares(struct space *from, uint32_t parent, struct space *to)
 {
 	struct share share = { .work = SHARE_PAGES, .at = from->copied, .with = from->number };

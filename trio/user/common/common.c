@@ -1,4 +1,4 @@
-/* common.c: trees of files, and Trio's free pages. */
+/* common.c: removing trees of files, and Trio's free pages. */
 #include "common.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #define SETTLE_MS 500
 #define COUNTERS "/proc/trio/counters"
 
-/* Again until a pass finds nothing: a folder that is read while names leave it need not give all the others. */
+/* Repeated until nothing is left: reading a directory while names are removed may skip some. */
 void remove_tree(const char *name)
 {
 	struct dirent *entry;
@@ -62,7 +62,7 @@ struct pages pages_now(void)
 
 	if (fd < 0)
 		return found;
-	/* However long the report is, this process has as many pages. */
+	/* The whole buffer is touched, so that this process has the same number of pages however long the report is. */
 	memset(text, 0, sizeof text);
 	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
 		used += (size_t)n;

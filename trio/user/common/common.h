@@ -2,17 +2,17 @@
 #ifndef COMMON_H
 #define COMMON_H
 
-/* Removes a file, or a folder with all below it, whatever their modes. What cannot be removed stays. */
+/* Removes a file, or a directory with all below it, whatever their modes. What cannot be removed stays. */
 void remove_tree(const char *name);
-/* The machine's pages that are free and that are promised to programs, as Trio's /proc/trio/counters tells them; -1 on
- * another kernel. */
+/* The numbers of free pages and of pages promised to programs, from Trio's /proc/trio/counters; -1 on another
+ * kernel. */
 struct pages {
 	long free, promised;
 };
 struct pages pages_now(void);
-/* Fewer are free than before, or more promised. */
+/* Whether fewer pages are free than before, or more are promised. */
 int pages_missing(struct pages before, struct pages after);
-/* As they are once none is missing, or after half a second: what was killed may still have a call to end. */
+/* Waits until no page is missing, for at most half a second: a killed process may still have to end a call. */
 struct pages pages_settled(struct pages before);
 
 #endif

@@ -1,5 +1,5 @@
-/* arena.c: the memory that calls are given: words of every kind, and at known places what calls take as a structure,
- * good enough that they get beyond their first check. */
+/* arena.c: the memory for calls' arguments: words of every kind and, at known places, structures that are valid enough
+ * to pass the first checks. */
 #include "fuzz.h"
 
 #include <stddef.h>
@@ -9,9 +9,9 @@
 
 #define MESSAGES 8
 #define MESSAGES_AT (ARENA_AT + FUZZ_PAGE)
-#define BESIDE_AT (ARENA_AT + 2 * FUZZ_PAGE) /* what goes beside each message: half a page */
+#define BESIDE_AT (ARENA_AT + 2 * FUZZ_PAGE) /* control data of each message: half a page */
 #define BESIDE_BYTES (FUZZ_PAGE / 2)
-#define MEMBERS 1030 /* of the vector: a few more than may be used */
+#define MEMBERS 1030 /* in the vector: a few more than allowed */
 #define VECTOR_AT (ARENA_AT + 8 * FUZZ_PAGE)
 
 unsigned long message_in_arena(void)
@@ -24,7 +24,7 @@ unsigned long vector_in_arena(void)
 	return VECTOR_AT + below(4) * sizeof(struct iovec);
 }
 
-/* One descriptor many times: all may be sent where this one may. */
+/* The same descriptor many times: if one can be sent, all can. */
 static unsigned long rights(unsigned long at)
 {
 	struct cmsghdr *head = (struct cmsghdr *)at;

@@ -1,5 +1,5 @@
-/* calls.c: which call comes next, and with which arguments. Three of four arguments are of the kind that the call
- * wants, so that it gets beyond its first check; the others are anything. */
+/* calls.c: chooses the next call and its arguments. Three of four arguments have the kind that the call wants, so that
+ * it passes its first checks; the others are anything. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* No other process, whatever its number. */
+/* Never another process, whatever its number. */
 static unsigned long process(void)
 {
 	static const unsigned long some[] = { 0, 0x7ffffff, -0x7fffffful };
@@ -66,7 +66,7 @@ static unsigned long argument(char kind)
 	}
 }
 
-/* Those that allocate, copy and wait: a third of all calls. */
+/* Calls that allocate, copy and wait: a third of all calls. */
 static const short rich[] = {
 	SYS_read,       SYS_write,     SYS_pread64,   SYS_pwrite64,   SYS_readv,  SYS_writev,   SYS_mmap,
 	SYS_mmap,       SYS_mprotect,  SYS_mremap,    SYS_munmap,     SYS_sendto, SYS_recvfrom, SYS_sendmsg,
@@ -76,7 +76,7 @@ static const short rich[] = {
 
 static long any_number(void)
 {
-	/* Each unknown number may be a line of the kernel's log: a few of the wild ones do. */
+	/* The kernel may log each unknown number, so only a few of the invalid ones are tried. */
 	static const long beyond[] = {
 		451, 511, 512, 1000, 1001, 1023, 1024, 0xffff, 0x40000027, 0x7fffffff, -1, -4096
 	};
@@ -106,7 +106,7 @@ static long number(int on_trio)
 
 	do {
 		n = any_number();
-		/* These end the process, or cost it a while: seldom. */
+		/* These end the process or take long, so they are rare. */
 		if ((n == SYS_exit || n == SYS_exit_group || n == SYS_rt_sigreturn || n == SYS_rt_sigsuspend) &&
 		    below(16))
 			n = SYS_getpid;
@@ -114,7 +114,7 @@ static long number(int on_trio)
 	return n;
 }
 
-/* Keeps what a call does to this process and this folder. */
+/* Limits the effects of a call to this process and this folder. */
 static void bound(struct call *c)
 {
 	unsigned long *a = c->argument;
@@ -140,7 +140,7 @@ static void bound(struct call *c)
 		a[0] = below(8) ? 1 + below(2) : 77;
 		break;
 	case SYS_clone:
-		/* Children send SIGCHLD, which is ignored: they leave no zombie. */
+		/* Children send SIGCHLD, which is ignored, so they leave no zombies. */
 		a[0] = (a[0] & ~0xfful) | SIGCHLD;
 		break;
 	case 436: /* close_range: not the log */
@@ -156,7 +156,7 @@ static void bound(struct call *c)
 			a[0] = 1;
 		break;
 	case SYS_semget:
-		/* Few, mostly made where there was none. */
+		/* A few keys, and mostly with IPC_CREAT. */
 		a[0] = below(64) ? 1 + below(6) : 0;
 		a[1] = below(8) ? 1 + below(20) : a[1];
 		a[2] |= below(8) ? 01666 : 0;

@@ -1,4 +1,4 @@
-/* check.c: what sequences have in common. */
+/* check.c: helpers for sequences. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -15,7 +15,7 @@
 
 const char *sequence_now = "";
 
-/* One write: lines of several processes do not mix. */
+/* One write, so that lines of several processes do not mix. */
 void broken(const char *format, ...)
 {
 	char text[400], line[600];

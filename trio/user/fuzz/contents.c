@@ -1,4 +1,4 @@
-/* contents.c: sequences about files: what is in them is what was last written, whichever way. */
+/* contents.c: sequences about files: each file has what was last written to it, in whatever way. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -17,7 +17,7 @@
 #define MOST (1ul << 18)
 #define VECTOR_MOST 1024
 
-/* A file, and what must be in it. */
+/* A file, and a model of its contents. */
 static struct {
 	int fd;
 	size_t size;
@@ -79,7 +79,7 @@ static void copied(size_t at, size_t n)
 	close(to);
 }
 
-/* A file is written, mapped, cut, grown and copied at odd offsets: it has the bytes that a model has. */
+/* A file is written, mapped, truncated, extended and copied at odd offsets. It must have the same bytes as a model. */
 void file_model(void)
 {
 	static char found[MOST];
@@ -116,7 +116,7 @@ static void touch_page(const volatile char *at, int within)
 	HOLDS(within ? status == 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 }
 
-/* Pages of a mapped file are there up to its end, by whomever they are touched, and not beyond it. */
+/* Pages of a mapped file are accessible up to the file's end, for program and kernel, and not beyond it. */
 void mapped_file(void)
 {
 	int kind = below(2) ? MAP_SHARED : MAP_PRIVATE, ends[2];
@@ -145,7 +145,7 @@ void mapped_file(void)
 	}
 }
 
-/* Vectors of as many members as there may be, and one more. */
+/* Vectors of up to the limit's number of members, and of one more. */
 void vectors(void)
 {
 	static struct iovec members[VECTOR_MOST + 8];
@@ -176,7 +176,7 @@ void vectors(void)
 	}
 }
 
-/* Names as long as there may be, and one longer; paths too. */
+/* Names and paths up to the limit's length, and one longer. */
 void names(void)
 {
 	char name[NAME_MAX + 4], path[PATH_MAX + 4];

@@ -1,4 +1,4 @@
-/* crowds.c: sequences about processes and threads that wait, are forked, execute and are killed. */
+/* crowds.c: sequences about processes and threads that wait, fork, execute and are killed. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -17,7 +17,7 @@
 #define PAGE FUZZ_PAGE
 
 static int for_nothing[2]; /* a pipe into which nobody writes */
-static int a_lock;         /* a file that another holds locked */
+static int a_lock;         /* a file that another process holds locked */
 static int word;
 
 static void *waits_in_read(void *with)
@@ -119,7 +119,7 @@ static void crowd(unsigned long count, unsigned long *how)
 	sleeps(NULL);
 }
 
-/* Threads wait in calls of every kind; one ends them all, executes another program, or kills the process. */
+/* Threads wait in calls of every kind. One of them ends all, executes another program, or kills the process. */
 void exit_of_waiting(void)
 {
 	int fd = file_with("lock", 1, 1);
@@ -212,7 +212,7 @@ static void holds_once(volatile int *inside, int how)
 	_exit(0);
 }
 
-/* Three wait for a lock that a fourth gives up, in one way or another: each has it alone, and in the end nobody. */
+/* Three processes wait for a lock that a fourth gives up in some way. Each holds it alone, and finally nobody does. */
 void flock_waiters(void)
 {
 	int fd = file_with("lock", 1, 1), *inside = (int *)room(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);

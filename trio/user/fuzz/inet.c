@@ -1,4 +1,4 @@
-/* inet.c: sequences about sockets of AF_INET: what is sent arrives, whoever waits when the other end goes is woken. */
+/* inet.c: sequences about sockets of AF_INET: what is sent arrives, and waiters wake when the other end goes. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -12,7 +12,7 @@
 
 #define LARGEST (1ul << 17)
 
-/* At a port of the kernel's choice; -1: there is no network. */
+/* A socket at a port of the kernel's choice; -1: there is no network. */
 static int bound(int type, struct sockaddr_in *name)
 {
 	socklen_t size = sizeof *name;
@@ -39,7 +39,7 @@ static int stream_pair(int *ends)
 	HOLDS(ends[0] >= 0 && connect(ends[0], (struct sockaddr *)&name, sizeof name) == 0);
 	ends[1] = accept(listener, NULL, NULL);
 	HOLDS(ends[1] >= 0);
-	/* One more that nobody accepts. */
+	/* A further connection that nobody accepts. */
 	if (below(2)) {
 		int lost = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 
@@ -61,7 +61,7 @@ static void write_all(int fd, const char *from, size_t n)
 	}
 }
 
-/* In pieces of any size both ways, the writer waiting where the reader is slow. */
+/* Data go both ways in pieces of any size; the writer waits when the reader is slow. */
 void inet_streams(void)
 {
 	char *out = room(LARGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE);
@@ -95,7 +95,7 @@ void inet_streams(void)
 	}
 }
 
-/* One end closes, at once or in the ordinary way, while the other reads, writes or polls. */
+/* One end closes, by a reset or normally, while the other reads, writes or polls. */
 void inet_ends(void)
 {
 	for (int i = 0; i < 6; i++) {
@@ -135,7 +135,7 @@ void inet_ends(void)
 	}
 }
 
-/* Datagrams of every size arrive whole and in order, or not at all. */
+/* Datagrams of every size arrive complete and in order, or not at all. */
 void inet_datagrams(void)
 {
 	char *out = room(LARGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE);

@@ -1,4 +1,4 @@
-/* kills.c: sequences in which processes are killed wherever they are. */
+/* kills.c: sequences in which processes are killed at any point. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -17,7 +17,7 @@
 
 #define STAGES 5
 
-/* From the pipe `in` to the pipe `out`, where each end is open once. */
+/* Copies from the pipe `in` to the pipe `out`. Each end is open once. */
 static void stage(int in, int out)
 {
 	static char bytes[512];
@@ -41,7 +41,7 @@ static void source(int out, unsigned long seed)
 	_exit(0);
 }
 
-/* Bytes go through processes one of which is killed: those that arrive are the first ones, and all end. */
+/* Bytes go through processes of which one is killed. The first bytes arrive, and all processes end. */
 void kill_in_pipeline(void)
 {
 	unsigned long seed = next(), victim = below(STAGES), arrived = 0;
@@ -76,7 +76,7 @@ void kill_in_pipeline(void)
 		reap(pids[i], i == victim);
 }
 
-/* Several write what is whole, several read it, one of each is killed: no record is cut. */
+/* Several processes write records, several read them, and one process is killed. No record is torn. */
 void pipe_crowd(void)
 {
 	unsigned long victim = below(6), size = 1 + size_around() % PAGE;
@@ -155,7 +155,7 @@ static void make_thread(void)
 	join(thread_of(ends_at_once, NULL));
 }
 
-/* Processes that map, write, send, execute, start threads are killed at any moment: nothing of them is left. */
+/* Processes that map, write, send, execute or start threads are killed at any moment and leave nothing behind. */
 void kill_anywhere(void)
 {
 	static void (*const lives[])(void) = { execute, change_space, change_files, change_sockets, make_thread };
@@ -186,7 +186,7 @@ static void change_set(int set, short by)
 	HOLDS(semop(set, &one, 1) == 0);
 }
 
-/* Whoever is killed with part of a semaphore gives it back. */
+/* A killed process gives its part of a semaphore back. */
 void semaphore_undo(void)
 {
 	int set = semget(IPC_PRIVATE, 1, 0600);

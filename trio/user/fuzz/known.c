@@ -1,4 +1,4 @@
-/* known.c: what the fuzzer knows of Linux's calls: what arguments each wants, and which it must not make. */
+/* known.c: what the fuzzer knows of Linux's calls: the kinds of their arguments, and which calls it must not make. */
 #include "fuzz.h"
 
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 
 /* Kinds of arguments by call: f descriptor, d that of a file with data, s path, b buffer, n length, c count, o offset,
  * O that of a page, g signal, i small number, x flags, z none, p protection, M kind of mapping, P process, h message, V
- * vector, v vector of strings, t time, m memory, S set of semaphores, w anything. A call that is not here gets
+ * vector, v vector of strings, t time, m memory, S set of semaphores, w anything. A call that is not listed gets
  * anything. */
 static const char *const kinds[KINDS] = {
 	[SYS_read] = "fbn",
@@ -175,7 +175,7 @@ static const char *const kinds[KINDS] = {
 	[SYS_statx] = "fsxxb",
 };
 
-/* What would end the machine, reach beyond this folder, leave something behind, or only sleep. */
+/* Calls that would end the machine, reach beyond this folder, leave something behind, or only sleep. */
 static const short never[] = {
 	SYS_reboot,
 	SYS_mount,
@@ -246,7 +246,7 @@ int is_excluded(long number, int on_trio)
 {
 	if (!on_trio && (number == SYS_sync || number == SYS_syncfs || number == SYS_fsync))
 		return 1;
-	/* Sets stay: only where remove_sets may take them all. */
+	/* Sets of semaphores persist, so they are made only where remove_sets may remove all. */
 	if (!on_trio && number == SYS_semget)
 		return 1;
 	for (unsigned i = 0; i < sizeof never / sizeof never[0]; i++)

@@ -1,4 +1,4 @@
-/* main.c: the command line of the fuzzer, and the folder that it works in. */
+/* main.c: the fuzzer's command line, and its working folder. */
 #include "fuzz.h"
 #include "sequences.h"
 #include "../common/common.h"

@@ -1,4 +1,5 @@
-/* messages.c: sequences about local sockets: packets of every size; descriptors beside them, in cycles and chains. */
+/* messages.c: sequences about local sockets: packets of every size, and descriptors beside them, in cycles and
+ * chains. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -46,7 +47,7 @@ static void packet_goes(const int *ends, int type, size_t size)
 	HOLDS(got == sent && filled(in, (size_t)sent, seed));
 }
 
-/* Of sizes about every limit: what is received is what was sent. */
+/* Packets of sizes around every limit are received as they were sent. */
 void packets(void)
 {
 	int ends[2], type = local_pair(ends);
@@ -71,11 +72,11 @@ int send_rights(int to, int fd, size_t count)
 	head->cmsg_type = SCM_RIGHTS;
 	for (size_t i = 0; i < count; i++)
 		memcpy(CMSG_DATA(head) + i * sizeof fd, &fd, sizeof fd);
-	/* musl's own would not send as many as the kernel takes. */
+	/* musl's sendmsg would not send as many as the kernel accepts. */
 	return syscall(SYS_sendmsg, to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
-/* How many came with the next byte, -1 at the end; at[0] to at[that]. */
+/* Receives a byte with descriptors into at[]. Returns their number, or -1 at the end. */
 static long receive_rights(int from, int *at, size_t most)
 {
 	static char beside[CMSG_SPACE(1024 * sizeof *at)] __attribute__((aligned(8)));
@@ -97,7 +98,8 @@ static long receive_rights(int from, int *at, size_t most)
 	return (long)n;
 }
 
-/* As many as a message takes, and one more: those that arrive are that file, and none is left when they are closed. */
+/* Up to the limit of descriptors in a message, and one more. Those that arrive are that file, and none is left when
+ * they are closed. */
 void rights(void)
 {
 	int ends[2], fd = file_with("data", 1, 1), got[1024];
@@ -124,7 +126,7 @@ void rights(void)
 	HOLDS(open_descriptors() == before);
 }
 
-/* Sockets that only their own packets hold: however many there have been, there is room for another. */
+/* Sockets that only their own packets hold are collected: there is always room for another. */
 void cycles(void)
 {
 	static const unsigned long counts[] = { 3, 50, 1000, BEYOND_FILES };
@@ -135,7 +137,7 @@ void cycles(void)
 
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
 			broken("pair %lu of %lu: no socket: %s", i, count, strerror(errno));
-		/* Linux lets nobody have more on their way than he may have open. */
+		/* On Linux nobody may have more descriptors in flight than open. */
 		if (send_rights(ends[0], ends[other], 1) < 0 || send_rights(ends[1], ends[!other], 1) < 0) {
 			HOLDS(errno == ETOOMANYREFS);
 			count = i;
@@ -145,7 +147,7 @@ void cycles(void)
 	}
 }
 
-/* One end or both of each pair lie in the next one's packets; the last one's close ends all. */
+/* One end or both of each pair lie in the next pair's packets. Closing the last pair ends all. */
 void chains(void)
 {
 	static const unsigned long lengths[] = { 5, 100, 2000, 15000 };
@@ -157,7 +159,7 @@ void chains(void)
 		local_pair(outer);
 		for (int end = first; end < 2; end++)
 			refused |= send_rights(outer[!end], inner[end], 1) < 0;
-		/* Linux has a limit to how deep they lie, and how many are on their way. */
+		/* Linux limits their depth and the number in flight. */
 		HOLDS(!refused || errno == ETOOMANYREFS);
 		close(inner[0]);
 		close(inner[1]);
@@ -169,7 +171,7 @@ void chains(void)
 
 #define RING 4
 
-/* Passes on the descriptor that it is given until the ring is broken. */
+/* Passes a received descriptor on until the ring is broken. */
 static void pass(int (*ring)[2], int me)
 {
 	int in = ring[me][1], out = ring[(me + 1) % RING][0], fd;
@@ -188,7 +190,7 @@ static void pass(int (*ring)[2], int me)
 	_exit(0);
 }
 
-/* Processes pass a descriptor round a ring; one is killed, the others see the end. */
+/* Processes pass a descriptor round a ring. One is killed; the others see the end. */
 void passing(void)
 {
 	int ring[RING][2], fd = file_with("data", 64, 7);

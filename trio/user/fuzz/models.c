@@ -1,4 +1,4 @@
-/* models.c: sequences about address spaces, whose pages a model knows: what each is, and what each process sees. */
+/* models.c: sequences about address spaces: a model knows what each page is and what each process sees. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -10,7 +10,7 @@
 
 #define PAGE FUZZ_PAGE
 
-/* What each page of a part of the space is. */
+/* The state of each page of a part of the space. */
 #define MODEL 24
 static struct {
 	char *at;
@@ -56,7 +56,7 @@ static void model_look(const int *ends)
 	}
 }
 
-/* Pages are mapped, protected, written, unmapped: each is what the last of these made it, in a child too. */
+/* Pages are mapped, protected, written and unmapped. Each has the state of the last change, in a child too. */
 void space_model(void)
 {
 	int ends[2];
@@ -96,7 +96,7 @@ static void share(char *shared, char *own, int me)
 	_exit(0);
 }
 
-/* Of processes that share some pages and copy others, one is killed. */
+/* Several processes share some pages and copy others; one of them is killed. */
 void shared_pages(void)
 {
 	char *shared = room(8 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED);

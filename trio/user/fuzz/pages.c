@@ -1,4 +1,4 @@
-/* pages.c: what has to be so before free pages are counted. */
+/* pages.c: preparations for counting free pages. */
 #include "fuzz.h"
 
 #include <signal.h>
@@ -22,7 +22,8 @@ long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The kernel keeps the tables of each place that a task once had: all are taken once before pages are counted. */
+/* The kernel keeps the tables of each task slot that was ever used, so all slots are used once before pages are
+ * counted. */
 void use_all_tasks(void)
 {
 	static pid_t pids[CHILDREN];
@@ -38,7 +39,7 @@ void use_all_tasks(void)
 	}
 }
 
-/* A kernel that checks itself keeps none. */
+/* A checked kernel keeps none. */
 long cached_pages(void)
 {
 	struct utsname name;

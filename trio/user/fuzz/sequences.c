@@ -1,5 +1,5 @@
-/* sequences.c: makes one sequence after the other, and looks after each whether what it took came back: its processes,
- * its time, the machine's pages. */
+/* sequences.c: runs one sequence after the other, and checks after each that its processes, its time and its pages came
+ * back. */
 #include "fuzz.h"
 #include "sequences.h"
 #include "../common/common.h"
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT_S 60 /* for one sequence; the longest takes one or two, a dozen where the host is slow */
+#define LIMIT_S 60 /* for one sequence; the longest takes one or two seconds, a dozen if the host is slow */
 #define FOLDER "sequence"
 
 #define NAMED(function) { #function, function }
@@ -80,7 +80,7 @@ static void in_sequence(const struct sequence *s, uint64_t k, int ordinary)
 	_exit(0);
 }
 
-/* What nobody can reach is collected when a socket is closed for the last time, on Linux too. */
+/* Sockets that nobody can reach are collected when a socket is closed for the last time, on Linux too. */
 static void let_collect(void)
 {
 	int ends[2];
@@ -93,7 +93,7 @@ static void let_collect(void)
 	close(ends[1]);
 }
 
-/* 0, or 1: something did not hold, and was told. */
+/* Returns 1 if something did not hold, which was printed. */
 static int watched(const struct sequence *s, uint64_t k, int ordinary)
 {
 	int status = 0;
@@ -121,7 +121,8 @@ static int watched(const struct sequence *s, uint64_t k, int ordinary)
 	return at_work < 0 || too_long || status != 0;
 }
 
-/* In a process between, whose memory goes with it: who counts pages does nothing else. */
+/* Runs the sequence in a further process, whose memory goes with it: the process that counts pages does nothing
+ * else. */
 static int make_one(const struct sequence *s, uint64_t k, int ordinary)
 {
 	int status;
@@ -173,7 +174,7 @@ int make_sequences(void)
 	sequence_now = now;
 	if (o.on_trio)
 		use_all_tasks();
-	/* What this process itself comes to have in the course of one is no loss. */
+	/* The pages that this process itself needs for a sequence are no loss. */
 	make_one(&empty, 0, 0);
 	pages_settled(before);
 	before = pages_now();

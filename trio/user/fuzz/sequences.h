@@ -1,5 +1,5 @@
-/* sequences.h: what sequences share. One is a few dozen calls by several processes and threads, whose order and sizes
- * are random, and which says itself what must hold meanwhile. It runs in a process and an empty folder of its own. */
+/* sequences.h: what sequences share. A sequence makes a few dozen calls by several processes and threads, whose order
+ * and sizes are random, and checks its own invariants. It runs in a process and an empty folder of its own. */
 #ifndef SEQUENCES_H
 #define SEQUENCES_H
 
@@ -19,31 +19,30 @@ struct sequence {
 extern const struct sequence sequences[];
 extern const unsigned sequence_count;
 
-/* check.c */
-/* Tells the sequence's number, its name and a sentence, and ends this process: something does not hold. */
+/* check.c: prints the sequence's number, its name and a sentence, and ends this process: something does not hold. */
 void broken(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 #define HOLDS(condition)       \
 	((condition) ? (void)0 \
 		     : broken("%s:%d: %s does not hold (%s)", __FILE__, __LINE__, #condition, strerror(errno)))
 #define STATUS_BROKEN 99
-extern const char *sequence_now; /* its number, name and user, as they are told */
+extern const char *sequence_now; /* its printed number, name and user */
 
 pid_t fork_one(void);
-/* Waits for it: it left with 0, or was killed if `may_be_killed`. */
+/* Waits for the process, which must have left with 0, or was killed if `may_be_killed`. */
 void reap(pid_t, int may_be_killed);
 void sleep_us(unsigned long);
 pthread_t thread_of(void *(*run)(void *), void *with);
 void join(pthread_t);
-/* Known bytes, from `seed`, and whether they are those. */
+/* Fills with bytes known from `seed`; checks whether they are these. */
 void fill(char *at, size_t n, unsigned long seed);
 int filled(const char *at, size_t n, unsigned long seed);
-/* A new file with known bytes; open for reading and writing. */
+/* Makes a file with known bytes, open for reading and writing. */
 int file_with(const char *name, size_t n, unsigned long seed);
 char *room(size_t, int prot, int kind); /* an anonymous mapping, private or shared */
 unsigned open_descriptors(void);
 int send_rights(int to, int fd, size_t count); /* a byte with `count` times `fd` beside it; 0, or -1 and errno */
 
-/* One function a sequence; by file, its name. */
+/* The sequences by file; each has its function's name. */
 /* spaces.c */
 void protections(void), unmap_under_read(void), remap_under_touch(void), protect_under_copy(void), futex_unmap(void);
 /* models.c */

@@ -1,4 +1,4 @@
-/* spaces.c: sequences about address spaces: odd protections, and mappings that change under a call or a touch. */
+/* spaces.c: sequences about address spaces: odd protections, and mappings that change during a call or an access. */
 #include "fuzz.h"
 #include "sequences.h"
 
@@ -16,8 +16,8 @@
 #define SOME 5
 #define WORDS "words"
 
-/* What a page that a program may use in these ways gives to the kernel. Whether it can be read that may be executed
- * alone is the processor's affair. */
+/* Checks what the kernel reads from a page with that protection. Whether an execute-only page is readable depends on
+ * the processor. */
 static int may_be_taken(long got, int prot)
 {
 	if (got < 0)
@@ -35,7 +35,7 @@ static void taken_from(char *at, int prot, const int *ends)
 		HOLDS(read(ends[0], got, SOME) == SOME);
 }
 
-/* What it refuses stays in the pipe. */
+/* What the kernel cannot write stays in the pipe. */
 static void given_to(char *at, int prot, const int *ends)
 {
 	char got[SOME];
@@ -53,7 +53,7 @@ static void given_to(char *at, int prot, const int *ends)
 	HOLDS(memcmp(got, WORDS, SOME) == 0);
 }
 
-/* By a program, which a signal may end. */
+/* Access by a program, which a signal may end. */
 static void touched(volatile char *at, int prot)
 {
 	int store = (int)below(2), status, wanted = store ? prot & PROT_WRITE : prot & (PROT_READ | PROT_WRITE);
@@ -86,7 +86,7 @@ static void used_by_all(char *at, int prot, const int *ends)
 		}
 }
 
-/* Every protection of memory of every kind, and the kernel and the program that use it. */
+/* Memory of every kind with every protection, used by the kernel and by programs. */
 void protections(void)
 {
 	static const int kinds[] = { MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS, MAP_PRIVATE, MAP_SHARED };
@@ -141,7 +141,7 @@ static void taken_away(char *at)
 	}
 }
 
-/* What a read cannot put anywhere is there for the next one. */
+/* Bytes that a read cannot store remain for the next one. */
 void unmap_under_read(void)
 {
 	char sent[PAGE], got[PAGE];
@@ -196,7 +196,7 @@ static void *touches(void *with)
 	return with;
 }
 
-/* Pages move, grow and shrink while a thread reads them: it finds what was written, or nothing. */
+/* Pages move, grow and shrink while a thread reads them. It finds what was written, or faults. */
 void remap_under_touch(void)
 {
 	char *other = room(64 * PAGE, PROT_NONE, MAP_PRIVATE);
@@ -241,7 +241,7 @@ static void *copies(void *with)
 	return with;
 }
 
-/* Files are read and written while their memory's protection changes: no other byte is ever there. */
+/* Files are read and written while the memory's protection changes. No wrong byte ever appears. */
 void protect_under_copy(void)
 {
 	unsigned long seed = next();
@@ -275,7 +275,7 @@ static void *waits(void *with)
 	return NULL;
 }
 
-/* Who waits at a word goes on, whatever becomes of its page. */
+/* A waiter at a word continues, whatever becomes of its page. */
 void futex_unmap(void)
 {
 	for (int round = 0; round < 4; round++) {

@@ -1,5 +1,5 @@
-/* supervise.c: looks after processes that make random calls: starts one anew, at the call after its last, when it has
- * ended or does not go on; and looks at the end whether the kernel gave everything back. */
+/* supervise.c: supervises processes that make random calls. It restarts one, at the call after its last, when it has
+ * ended or is stuck; and it checks finally that the kernel gave everything back. */
 #include "fuzz.h"
 #include "../common/common.h"
 
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIFE 4096       /* calls after which a process is started anew, so that all it has taken is given back */
+#define LIFE 4096       /* calls after which a process is restarted, so that all it has taken is given back */
 #define PATIENCE_MS 500 /* for one call */
-#define START_MS 20000  /* until the first one: on a busy host an emulated machine takes its time to start a process */
+#define START_MS 20000  /* until the first call: on a busy host an emulated machine may take long to start a process */
 #define LOOK_MS 5
 #define BEAT_MS 1000
 #define WARM_UP 4096 /* calls before free pages are counted, so that the kernel's caches are filled */
@@ -23,7 +23,7 @@
 struct process {
 	pid_t pid;
 	uint64_t from; /* its first call */
-	uint64_t seen; /* the last call that it was seen to begin */
+	uint64_t seen; /* the last call that it was seen to start */
 	long since;    /* ms */
 };
 
@@ -35,7 +35,7 @@ static struct shared {
 static struct progress *progress;
 static struct process processes[PROCESSES_MOST];
 
-/* Removed with all that is in it, and made anew: what an earlier process did to it is forgotten. */
+/* Removes the folder and makes it again, so that earlier processes' changes to it are gone. */
 static int folder_of(unsigned p, int make)
 {
 	char name[16];
@@ -65,7 +65,7 @@ static void start(unsigned p, uint64_t to)
 	shared->restarts++;
 }
 
-/* Whether it made a call at all. */
+/* Returns whether the process made a call at all. */
 static int ended(pid_t pid, int status)
 {
 	for (unsigned p = 0; p < o.processes; p++)
@@ -73,14 +73,14 @@ static int ended(pid_t pid, int status)
 			processes[p].pid = 0;
 			if (WIFSIGNALED(status))
 				shared->lost[WTERMSIG(status) & 63]++;
-			/* Its children, if any are left, are in its session's first group. */
+			/* Its remaining children are in its session's first group. */
 			kill(-pid, SIGKILL);
 			return progress[p].next > processes[p].from;
 		}
 	return 1;
 }
 
-/* Nothing of ours is left that runs, for two seconds at the most: what was killed may still have to end a call. */
+/* Kills all processes and waits for them, for at most two seconds: a killed one may still have to end a call. */
 static void end_all(void)
 {
 	struct timespec pause = { 0, LOOK_MS * 1000000 };
@@ -95,7 +95,7 @@ static void end_all(void)
 		remove_sets();
 }
 
-/* One that does not go on, or that was stopped. */
+/* Kills a process that is stuck or was stopped. */
 static void look_after(unsigned p)
 {
 	struct process *it = &processes[p];
@@ -129,7 +129,7 @@ static void beat(void)
 	fprintf(stderr, "fuzz: seed %llu, %llu calls\n", (unsigned long long)o.seed, (unsigned long long)done());
 }
 
-/* All processes, each until it has made calls up to `to`. */
+/* Runs all processes until each has made its calls up to `to`. */
 static int supervise(uint64_t to)
 {
 	struct timespec pause = { 0, LOOK_MS * 1000000 };
@@ -193,7 +193,7 @@ static void report(void)
 			printf("signal %d %lu %s\n", s, shared->lost[s], strsignal(s));
 }
 
-/* In a process of its own, whose memory goes with it: what was free is counted by one that did nothing in between. */
+/* Runs in a process of its own, whose memory goes with it: the process that counts pages does nothing in between. */
 static int run_apart(uint64_t to)
 {
 	int status;
@@ -202,7 +202,7 @@ static int run_apart(uint64_t to)
 	if (at_work < 0)
 		return -1;
 	if (at_work == 0) {
-		/* Orphans come to us where the kernel has that; then nothing is left behind. */
+		/* Orphans become this process's children, if the kernel supports that, so that none is left behind. */
 		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 		_exit(run(to) < 0 ? 2 : 0);
 	}

@@ -1,11 +1,11 @@
-/* values.c: what is random, and the values that arguments have: sizes and counts about the limits of what keeps them,
- * addresses near their page's end, odd protections. */
+/* values.c: random numbers and values for arguments: sizes and counts around limits, addresses near the ends of pages,
+ * odd protections. */
 #include "fuzz.h"
 
 #include <sys/mman.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define HEAD 256 /* bytes that may lie before what is kept */
+#define HEAD 256 /* bytes that may precede what is stored */
 
 static uint64_t state;
 
@@ -28,8 +28,8 @@ unsigned long below(unsigned long n)
 	return next() % n;
 }
 
-/* Where one way of keeping things ends and another begins: classes of small memory, pages and runs of pages, names,
- * rings, tables. What is kept with a head before it reaches its limit sooner. */
+/* Limits between ways to store something: classes of small memory, pages and runs of pages, names, rings, tables. What
+ * is stored behind a head reaches its limit sooner. */
 unsigned long size_around(void)
 {
 	static const unsigned long limits[] = { 16,   64,   128,  192,  255,   288,   528,      1008,    1024,
@@ -41,7 +41,7 @@ unsigned long size_around(void)
 	return limit - 8 + below(17);
 }
 
-/* Of descriptors beside a message (253), members of a vector (1,024), descriptors of a process. */
+/* Limits of descriptors beside a message (253), members of a vector (1,024), descriptors of a process. */
 unsigned long count_around(void)
 {
 	static const unsigned long limits[] = { 16, 64, 253, 256, 1024 };
@@ -87,7 +87,7 @@ unsigned long wild(void)
 	return some[below(COUNT(some))];
 }
 
-/* Inside the arena: anywhere, or so that little room is left before the page that nobody may touch. */
+/* In the arena: anywhere, or close before an inaccessible page. */
 unsigned long buffer(void)
 {
 	switch (below(8)) {
@@ -113,13 +113,13 @@ unsigned long flags(void)
 	return bits;
 }
 
-/* One as probable as another: writing alone, executing alone, none. */
+/* All are equally likely, also write-only, execute-only and none. */
 unsigned long protection(void)
 {
 	return below(8);
 }
 
-/* Of a mapping over memory that calls are given. */
+/* Flags for a mapping over the calls' memory. */
 unsigned long mapping(void)
 {
 	static const unsigned long more[] = { 0, MAP_ANONYMOUS, MAP_POPULATE, MAP_NORESERVE | MAP_ANONYMOUS };

@@ -1,5 +1,5 @@
-/* worker.c: a process that makes the calls. Any of them may take away its memory, its descriptors or its thread
- * pointer: what it needs is made anew every RENEW calls, and it uses no libc in between. */
+/* worker.c: a process that makes the calls. A call may take away its memory, its descriptors or its thread pointer, so
+ * it sets up what it needs every RENEW calls and uses no libc in between. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #define RENEW 32
-#define FURNISH 512    /* calls after which its descriptors are */
-#define TICK_US 4000   /* of a waiting call, at the most */
+#define FURNISH 512    /* calls after which its descriptors are set up again */
+#define TICK_US 4000   /* the longest wait in a call */
 #define DESCRIPTORS 48 /* fewer than the log's number */
 
-/* The kernel's answer. A process or thread that the call made leaves at once: it touches no memory, since it may have
- * none, or its maker's. */
+/* Returns the kernel's answer. A process or thread that the call has made leaves at once without touching memory, since
+ * it may have none, or its maker's. */
 long raw_call(const struct call *);
 __asm__(".globl raw_call\n"
 	"raw_call:\n"
@@ -46,7 +46,7 @@ struct raw_action {
 	unsigned long mask;
 };
 
-/* SA_RESTORER needs one. */
+/* SA_RESTORER needs a restorer. */
 void restore(void);
 __asm__("restore: mov $15, %eax\n syscall\n");
 
@@ -63,7 +63,7 @@ static long do_call(long number, unsigned long a, unsigned long b, unsigned long
 	return raw_call(&call);
 }
 
-/* The arena between two pages without rights, the timer that ends waiting, and the signals that leave this process. */
+/* Maps the arena between two pages without rights, and sets the timer that ends waits and the signals. */
 static void renew(uint64_t seed)
 {
 	struct raw_action action = { wake, 0x04000000, restore, 0 }, ignore = { SIG_IGN, 0x04000000, restore, 0 };
@@ -83,7 +83,7 @@ static void renew(uint64_t seed)
 	do_call(SYS_setitimer, ITIMER_REAL, (unsigned long)&every, 0, 0, 0, 0);
 }
 
-/* Something of each kind behind the lowest descriptors, whatever became of it; DATA_FD is the first. */
+/* Opens something of each kind at the lowest descriptors; DATA_FD is the first. */
 static void furnish(void)
 {
 	unsigned long ends = ARENA_AT + 6 * FUZZ_PAGE;

@@ -24,7 +24,7 @@ static void file(void)
 	must(fd >= 0, "open");
 }
 
-/* With all of its pages; `p` has as much. */
+/* A file with all its pages, and as much memory at `p`. */
 static void full_file(void)
 {
 	file();
@@ -97,7 +97,7 @@ static void device_end(void)
 	p = NULL;
 }
 
-/* Slower than the others by far: less of it shows as much. */
+/* Far slower than the others, so a smaller size shows as much. */
 #define RANDOM (16ul << 20)
 
 static void read_random(void)
@@ -215,7 +215,7 @@ static void entries(void)
 	munmap(to, room);
 }
 
-/* As many descriptors as there may be. */
+/* Opens as many descriptors as allowed. */
 static void descriptors(void)
 {
 	file();

@@ -1,10 +1,10 @@
-/* gaps.h: what the calls that are measured share. */
+/* gaps.h: what the measured calls share. */
 #ifndef GAPS_H
 #define GAPS_H
 
 #include <stddef.h>
 
-/* One call with its largest arguments. What `begin` sets up and `end` takes down is not measured; both may be NULL. */
+/* A call with its largest arguments. `begin` and `end` are not measured; both may be NULL. */
 struct gap {
 	const char *name;
 	void (*begin)(void);
@@ -12,15 +12,15 @@ struct gap {
 	void (*end)(void);
 };
 
-/* Each table ends with a name that is NULL. */
+/* Each table ends with a NULL name. */
 extern const struct gap memory_calls[], file_calls[], other_calls[];
 
-/* As much memory as the largest arguments are made of, in bytes: a share of what is free. */
+/* The size of the largest arguments in bytes: a share of free memory. */
 extern size_t large;
 
-/* Ends the program where `ok` is 0, with errno's words. */
+/* Ends the program with errno's text unless `ok`. */
 void must(int ok, const char *what);
-/* Anonymous private memory, all of it there where `touched`. */
+/* Anonymous private memory; `touched`: with all its pages. */
 char *memory(size_t length, int touched);
 
 #endif

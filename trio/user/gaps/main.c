@@ -1,9 +1,10 @@
-/* gaps: how long does a call keep the processor to itself? A second process reads the clock all the time; the longest
+/* gaps: how long does a call keep the processor to itself? A second process reads the clock all the time. The longest
  * time between two of its readings, while a call with its largest arguments runs, is the gap. Two processes that
- * compute have gaps of one tick; a call that keeps the processor for longer without looking shows here. One processor.
+ * compute have gaps of one tick; a call that keeps the processor for longer has a longer gap. It needs a machine with
+ * one processor.
  *
- * Prints a line a call: its name and its gap in microseconds. Files are made in TMPDIR or /tmp; GAPS_MIB says how much
- * memory the largest arguments are made of, else a third of what is free. */
+ * For each call it prints a line with its name and its gap in microseconds. Files are made in TMPDIR or /tmp. GAPS_MIB
+ * sets the memory for the largest arguments; without it that is a third of free memory. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 size_t large;
 
-/* Seen by both processes. */
+/* Both processes see this. */
 static volatile struct {
 	int on;
 	long longest; /* nanoseconds */
@@ -66,7 +67,7 @@ static void watch(void)
 	}
 }
 
-/* Until the other process has run. */
+/* Waits until the other process has run. */
 static void let_run(void)
 {
 	long before = shared->readings;

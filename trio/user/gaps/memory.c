@@ -7,7 +7,7 @@
 #include "gaps.h"
 
 #define PAGE 4096ul
-/* Below what Linux allows a process. */
+/* Less than Linux's limit for a process. */
 #define REGIONS 60000ul
 
 static char *p, *q;
@@ -77,7 +77,7 @@ static void resident(void)
 	free(bytes);
 }
 
-/* Address space alone, as much as there is. */
+/* Reserved address space, as much as there is. */
 #define SPARSE (64ul << 40)
 #define SPARSE_BYTES (1ul << 20)
 static void sparse(void)
@@ -118,7 +118,7 @@ static void move(void)
 	must(q != MAP_FAILED, "mremap");
 }
 
-/* What lies behind it makes it move. */
+/* A mapping behind it forces it to move. */
 static void move_begin(void)
 {
 	p = memory(large + PAGE, 1);
@@ -136,7 +136,7 @@ static void shrink(void)
 	must(mremap(p, large, PAGE, 0) == p, "mremap, shorter");
 }
 
-/* Each second page has another protection. */
+/* Every second page has another protection. */
 static void many_regions(void)
 {
 	p = mmap(NULL, 2 * REGIONS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -160,7 +160,7 @@ static void unmap_many(void)
 	munmap(p, 2 * REGIONS * PAGE);
 }
 
-/* A child with so much memory ends, or executes a program before. */
+/* A child with that much memory ends, or executes a program first. */
 static void in_child(size_t length, const char *program)
 {
 	pid_t child = fork();

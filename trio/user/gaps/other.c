@@ -19,7 +19,7 @@
 
 static char *p;
 
-/* Arguments: as much as there may be, in strings of one character. */
+/* As many arguments as possible: strings of one character. */
 #define STRINGS 150000
 static char **strings;
 
@@ -104,7 +104,7 @@ static void regions_end(void)
 	munmap(p, 2 * REGIONS * PAGE);
 }
 
-/* Processes that wait with as many operations as a call may have, each until the next one is done. */
+/* Processes that wait, each with the most operations of a call, until the next one's are done. */
 #define WAITERS 150
 #define OPERATIONS 500
 static int set;

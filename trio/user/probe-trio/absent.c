@@ -1,5 +1,5 @@
-/* trio/notify, trio/grant, trio/irq: units that no program of Trio can cause alone, whatever the structure. GNU Mach
- * has a grant (../../../mach). */
+/* trio/notify, trio/grant, trio/irq: units that no program on Trio can cause alone, in any structure. GNU Mach has a
+ * grant (../../../mach). */
 #include "unit.h"
 
 static void *trio_notify_setup(struct km *km)

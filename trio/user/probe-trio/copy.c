@@ -1,5 +1,5 @@
-/* trio/copy: so many bytes from one address space into another. Nothing copies between two programs' at once: a
- * pipe takes them from the writer and gives them to the reader. The difference to one byte is the copying. */
+/* trio/copy: copying bytes from one address space into another. Nothing copies directly between two programs: a pipe
+ * takes the bytes from the writer and gives them to the reader. The difference to one byte is the copying. */
 #include "unit.h"
 
 #define TRIO_COPY_MOST 4096 /* PIPE_BUF: written and read whole */
@@ -21,7 +21,7 @@ static void trio_copy_peer(struct km *km, void *state)
 	km_close(&p->there[1]);
 	km_close(&p->back[0]);
 	while ((got = read(p->there[0], p->text, p->bytes)) > 0) {
-		/* What its first byte says, its last must say too. */
+		/* The first and the last byte must be the same. */
 		if (p->text[0] != p->text[got - 1])
 			km_fail(km, "the message's ends differ");
 		if (km_put(p->back[1], p->text, 1) <= 0)

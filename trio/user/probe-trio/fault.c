@@ -8,7 +8,7 @@
 struct trio_fault {
 	struct km *km;
 	char *area;
-	uintptr_t round; /* what stands in all pages before a sample; 0 in fresh ones */
+	uintptr_t round; /* the value in all pages before a sample; 0 in fresh ones */
 	int cow, ready[2], go[2];
 	long child;
 	uint64_t checked;
@@ -26,7 +26,7 @@ static void *trio_fault_setup(struct km *km)
 	return f;
 }
 
-/* Lives, asleep, until the sample is over: the page cannot just be taken over. */
+/* The child sleeps until the sample is over, so that each page must be copied. */
 static void trio_fault_child(struct km *km, void *state)
 {
 	struct trio_fault *f = state;

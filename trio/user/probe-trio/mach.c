@@ -1,5 +1,5 @@
-/* mach/…: units that GNU Mach has and Trio has not. They are listed here, beside Trio's, so that one list has the
- * names, numbers and plans of all units; ../../../mach measures them, and those of Trio's that Mach has too. */
+/* mach/…: units that GNU Mach has and Trio has not. They are listed beside Trio's, so that one list has the names,
+ * numbers and plans of all units; ../../../mach measures them, and Trio's units that Mach has too. */
 #include "unit.h"
 
 static void *mach_setup(struct km *km)

@@ -1,11 +1,11 @@
-/* main.c: the probe's engine with Trio's units, which mean something on Trio alone. Its main is compiled as
+/* main.c: the probe's engine with Trio's units, which mean something on Trio alone. The engine's main is compiled as
  * probe_main. */
 #include "unit.h"
 
 int probe_main(int argc, char **argv);
 int proc_execl_main(int argc, char **argv);
 
-/* The engine's, for a row that is not among these. */
+/* The engine calls this for a row that is not among these. */
 int proc_execl_main(int argc, char **argv)
 {
 	fprintf(stderr, "%s: no row here executes %s\n", argv[0], argc > 2 ? argv[2] : "a chain");

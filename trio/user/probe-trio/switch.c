@@ -1,6 +1,6 @@
-/* trio/turn, trio/switch: a turn handed over by a futex to another thread, which waits for it: the price of waiting;
- * and what it costs more to hand it to another process: that of the other address space. Where the memory service is a
- * process, a turn goes by way of its address space, to a thread as to a process. */
+/* trio/turn hands a turn over by a futex to another thread that waits for it: the price of waiting. trio/switch tells
+ * how much more it costs to hand it to another process: the price of the other address space. If the memory service is
+ * a process, every turn goes through its address space. */
 #include "unit.h"
 
 enum { TRIO_SWITCH_BYTES = 4096, TRIO_SWITCH_OWN = 256, TRIO_SWITCH_STOP = 512 };
@@ -59,7 +59,7 @@ static void *trio_switch_thread(void *state)
 	return NULL;
 }
 
-/* Switches of address spaces since the boot, as Trio counts them; -1: it does not. */
+/* Switches of address spaces since boot, as Trio counts them; -1: it does not. */
 static long trio_switch_spaces(void)
 {
 	static const char name[] = "switches.address_space";
@@ -74,7 +74,7 @@ static long trio_switch_spaces(void)
 	return at ? strtol(at + sizeof name - 1, NULL, 10) : -1;
 }
 
-/* Whether a call that wakes nobody switches them, beyond what a reading does. */
+/* Whether a call that wakes nobody causes switches, beyond those of a reading. */
 static int trio_switch_in_call(struct trio_switch *p)
 {
 	long idle, before;
@@ -124,7 +124,7 @@ static void *trio_switch_setup(struct km *km)
 		km_unsupported(km, "each call of the memory service switches address spaces here, to a thread as to a "
 				   "process: trio/call has two switches, trio/trap none");
 	km_watch(km);
-	/* Before the thread is there: the peer is one task in a space of its own. */
+	/* The peer is made before the thread: it is a single task in a space of its own. */
 	p->peer = km_peer(km, trio_switch_peer, p);
 	return trio_switch_with_thread(p);
 }

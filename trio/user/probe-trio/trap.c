@@ -1,4 +1,4 @@
-/* trio/trap, trio/call, trio/string: into the kernel and out of it; into a service with so many bytes, or a string. */
+/* trio/trap, trio/call, trio/string: into the kernel and back; into a service with so many bytes, or a string. */
 #include "unit.h"
 
 #define TRIO_CALL_MOST 4096

@@ -1,6 +1,6 @@
-/* rs: what the reincarnation server looks after. `rs` lists Trio's services that are processes; `rs update NAME FILE`
- * has one run another program, an ELF file of the same structure, under whatever load there is, and says how long
- * calls of it had to wait; `rs stop NAME` ends one as a fault of its own would. */
+/* rs: commands for the reincarnation server. `rs` lists Trio's services that are processes. `rs update NAME FILE` has
+ * one run another program, an ELF file for the same structure, under any load, and prints how long its calls had to
+ * wait. `rs stop NAME` ends one like a fault of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define SERVICES "/proc/trio/services"
-/* A program comes at the next moment in which the one before has nothing to do. */
+/* The new program starts at the next moment at which the old one is idle. */
 #define LOOKS 1000
 #define LOOK_NS 1000000L
 
@@ -69,7 +69,7 @@ static void list(void)
 	fclose(from);
 }
 
-/* Once another process of that name is ready. */
+/* Waits until another process of that name is ready. */
 static void tell(const struct service *before)
 {
 	const struct timespec look = { 0, LOOK_NS };

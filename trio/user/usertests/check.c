@@ -1,4 +1,4 @@
-/* check.c: what a check prints, and what tests have in common. A check that does not hold ends the process at once. */
+/* check.c: what a check prints, and helpers for tests. A check that does not hold ends the process at once. */
 #include "usertests.h"
 
 #include <stdarg.h>
@@ -35,7 +35,7 @@ static const char *name_of(int error)
 
 const char *test_running = "";
 
-/* One write: lines of a test and of its child do not mix. */
+/* One write, so that lines of a test and of its child do not mix. */
 static void say(const char *kind, const char *text)
 {
 	char line[1024];
@@ -100,7 +100,7 @@ void check_true(int holds, const char *condition, const char *file, int line)
 		fail("%s: wanted true, got false (%s) [%s:%d]", condition, name_of(errno), file, line);
 }
 
-/* Below the lowest mapping; the kernel's half; not canonical; a page without rights. */
+/* Below the lowest mapping; in the kernel's half; not canonical; in a page without rights. */
 void *wild_pointer(int number)
 {
 	static char *page;
@@ -260,7 +260,7 @@ void get(int fd)
 	IS(n, 1);
 }
 
-/* As the kernel has them, which is before what libc thinks of them. */
+/* The kernel's layout, which libc's may differ from. */
 struct rights {
 	size_t length;
 	int level, type;

@@ -1,4 +1,4 @@
-/* counts.c: how many of something one call may name, and how much of a file, a pipe or a folder. */
+/* counts.c: how many of something a call may name, and the sizes of files, pipes and folders. */
 #include "usertests.h"
 
 #include <grp.h>

@@ -1,4 +1,4 @@
-/* descriptors.c: dup, fcntl, locks, what processes share of an open file, and calls that move between files. */
+/* descriptors.c: dup, fcntl, locks, what processes share of an open file, and calls that copy between files. */
 #include "usertests.h"
 
 #include <sys/sendfile.h>
@@ -316,7 +316,7 @@ TEST(record_locks_wait, "Does F_SETLKW wait for the lock, and find a circle?")
 	got = fcntl(fd, F_SETLKW, &lock);
 	TRUE(got == 0 || errno == EDEADLK);
 	OK(set_lock(fd, F_UNLCK, 0, 0));
-	/* One of the two was refused, and the other then served. */
+	/* One of the two was refused, and the other one was then served. */
 	IS(reap(pid), got == 0 ? 1 : 0);
 }
 

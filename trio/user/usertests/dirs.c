@@ -1,4 +1,4 @@
-/* dirs.c: folders: making, reading, walking and removing them. */
+/* dirs.c: making, reading, walking and removing folders. */
 #include "usertests.h"
 
 #include <sys/sysmacros.h>
@@ -87,7 +87,7 @@ struct entry {
 	char name[];
 };
 
-/* Counts the names that begin with 'n', each seen once (by its number); `kind` gets those of . and .. */
+/* Counts the names that begin with 'n'. Each may be seen once, by its number. */
 static int count_names(int fd, size_t size, char *seen)
 {
 	char text[4096];

@@ -1,7 +1,7 @@
-/* edges.c: memory that ends in the middle of what a call wants, or that may not be written. */
+/* edges.c: memory that ends in the middle of what a call needs, or that is read-only. */
 #include "usertests.h"
 
-/* A page, and behind it one without rights: the last `n` bytes before that. */
+/* The last `n` bytes of a page before an inaccessible one. */
 static char *before_the_end(size_t n)
 {
 	char *at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -11,7 +11,7 @@ static char *before_the_end(size_t n)
 	return at + PAGE - n;
 }
 
-/* Where a function's code is. */
+/* The address of a function's code. */
 static void *code_of(pid_t (*function)(void))
 {
 	return (void *)(uintptr_t)function;
@@ -43,7 +43,7 @@ TEST(edge_structures, "Does a structure that ends at the page's end fit, and one
 	OK(RAW(SYS_pipe, ends));
 	last = ends[1];
 	FAILS(RAW(SYS_pipe, (char *)ends + 1), EFAULT);
-	/* The pipe that could not be told is closed. */
+	/* The pipe whose descriptors could not be written is closed. */
 	IS(dup(0), last + 1);
 }
 
@@ -91,7 +91,7 @@ TEST(edge_read_only, "Does no call write where the program may not?")
 	FAILS(RAW(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, at), EFAULT);
 	TRUE(strcmp(constant, "constant") == 0);
 	IS(at[0], 0);
-	/* It may be read. */
+	/* Reading is allowed. */
 	OK(RAW(SYS_write, OK(open("/dev/null", O_WRONLY)), at, PAGE));
 }
 

@@ -1,4 +1,4 @@
-/* ends.c: how processes stop and end where threads, groups, vfork and the parent's wishes come into it. */
+/* ends.c: how processes stop and end when threads, groups, vfork and the parent's settings are involved. */
 #include "usertests.h"
 
 static volatile int caught;
@@ -233,7 +233,7 @@ TEST(sigqueue, "Do values arrive in the order they were sent, and is RLIMIT_SIGP
 	FAILS(sigqueue(getpid(), SIGRTMIN + 1, value), EAGAIN);
 }
 
-/* Spins until `hits` signals were caught, or for some seconds, most of it in user mode. */
+/* Spins until `hits` signals were caught, but at most some seconds, mostly in user mode. */
 static void spin_until(int hits)
 {
 	long until = now_ms() + 5000;

@@ -1,10 +1,10 @@
-/* exec.c: execve: programs, scripts, arguments, and what a program keeps of the one before it. The programs executed
- * are made here, byte by byte; or this one again, by its path. */
+/* exec.c: execve: programs, scripts, arguments, and what a program inherits from the previous one. The executed
+ * programs are made here, byte by byte, or are this program itself, by its path. */
 #include "usertests.h"
 
 #include <elf.h>
 
-/* A static ELF file of one page whose code is given; at 0x400000, entered there after the headers. */
+/* Makes a static ELF file of one page with the given code, loaded at 0x400000 and entered behind its headers. */
 static size_t make_program(const char *name, const char *code, size_t size)
 {
 	static struct {
@@ -125,7 +125,7 @@ TEST(exec_bad_elf, "Does a damaged ELF file give ENOEXEC, or kill its process an
 	make_seven("bad");
 	OK(truncate("bad", 40));
 	IS(run("bad", argv, no_words), 200 + ENOEXEC);
-	/* An entry point where nothing is. */
+	/* The entry point is not mapped. */
 	make_seven("bad");
 	fd = (int)OK(open("bad", O_WRONLY));
 	IS(pwrite(fd, "\0\0\0\x10\0\0\0\0", 8, 24), 8);
@@ -203,7 +203,7 @@ TEST(exec_busy, "Is a running program's file refused to writers, and one being w
 	FAILS(execve("seven", argv, no_words), ETXTBSY);
 	OK(close(fd));
 	IS(run("seven", argv, no_words), 7);
-	/* Now it runs: its end of the pipe is closed by execve. */
+	/* The program runs once execve has closed its end of the pipe. */
 	make_program("pause", "\xb8\x22\0\0\0\x0f\x05\x0f\x0b", 9);
 	OK(pipe2(ends, O_CLOEXEC));
 	pid = fork_checked();
@@ -219,7 +219,7 @@ TEST(exec_busy, "Is a running program's file refused to writers, and one being w
 	OK(open("pause", O_WRONLY));
 }
 
-/* write(50, "x", 1) and exit with the error, 0 for none: tells whether descriptor 50 is open. */
+/* write(50, "x", 1) and exit with the error, or 0: tells whether descriptor 50 is open. */
 static void make_writes_50(const char *name)
 {
 	static const char code[] = "\xbf\x32\0\0\0"           /* mov $50, %edi */
@@ -243,7 +243,7 @@ TEST(exec_closes, "Does execve close what is close-on-exec, and nothing else?")
 	IS(run("w", argv, no_words), 0);
 	OK(fcntl(50, F_SETFD, FD_CLOEXEC));
 	IS(run("w", argv, no_words), 1 + EBADF);
-	/* Here it is still open; and a failed execve closes nothing. */
+	/* The parent's descriptor is still open, and a failed execve closes nothing. */
 	FAILS(execve("none", argv, no_words), ENOENT);
 	put(50);
 }

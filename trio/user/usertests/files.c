@@ -1,4 +1,4 @@
-/* files.c: opening files: what is made, what is refused, which descriptor and which ways it gives. */
+/* files.c: opening files: what is made, what is refused, which descriptor is given and what it allows. */
 #include "usertests.h"
 
 TEST(open_create, "Does O_CREAT make a file with mode & ~umask, and O_EXCL refuse one that is there?")

@@ -1,4 +1,4 @@
-/* files_data.c: what stands in files: reading, writing, seeking, cutting off, appending; devices that do so too. */
+/* files_data.c: contents of files: reading, writing, seeking, truncating, appending; devices that support these. */
 #include "usertests.h"
 
 TEST(read_to_the_end, "Does read give what is there, then 0?")

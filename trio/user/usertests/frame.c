@@ -1,9 +1,9 @@
-/* frame.c: a handler's frame: whatever interrupts a computation leaves all its registers as they were. */
+/* frame.c: a handler's frame: an interrupted computation keeps all its registers. */
 #include "usertests.h"
 
 static volatile int caught;
 
-/* Spoils what the interrupted code has in its vector and integer registers. */
+/* Overwrites the vector and integer registers of the interrupted code. */
 static void spoil(int signal)
 {
 	(void)signal;
@@ -14,7 +14,7 @@ static void spoil(int signal)
 				 : "xmm0", "xmm1", "xmm7", "xmm8", "xmm15", "r8", "r9", "r10", "r11", "cc");
 }
 
-/* Loads registers, loops so that timer signals hit it, and counts what is not as it was. */
+/* Loads registers, loops so that timer signals hit it, and counts changed registers. */
 static long spin_integer(long loops)
 {
 	long wrong = 0;
@@ -116,7 +116,7 @@ TEST(switch_vectors, "Do two processes that share a processor keep their SSE reg
 	IS(reap(pid), 0);
 }
 
-/* A system call alone, without what libc does around it. */
+/* A system call without libc. */
 static inline long bare(long number, long a, long b, long c)
 {
 	long result;
@@ -128,7 +128,7 @@ static inline long bare(long number, long a, long b, long c)
 static int bare_pipe[2];
 static char bare_byte;
 
-/* One after the other, of each service that a program calls. */
+/* Calls each service that programs call, one after the other. */
 static long one_of_calls(unsigned i)
 {
 	static struct timespec at;
@@ -147,8 +147,7 @@ static long one_of_calls(unsigned i)
 	}
 }
 
-/* What the processor computes with, put in and looked at after so many calls: how many there were after which something
- * is not as it was. */
+/* Loads all that the processor computes with, makes calls, and counts the calls after which something has changed. */
 static long calls_with_vectors(unsigned calls, uint64_t seed)
 {
 	uint64_t in[8] __attribute__((aligned(16))), out[8] __attribute__((aligned(16)));
@@ -198,7 +197,7 @@ TEST(calls_vectors, "Are SSE registers, MXCSR and the x87 control word as they w
 	IS(reap(pid), 0);
 }
 
-/* Of the registers that a call keeps: how many calls there were after which one is another. */
+/* Counts the calls after which a register that they must keep has changed. */
 static long calls_with_registers(unsigned calls)
 {
 	long wrong = 0;
@@ -246,7 +245,7 @@ static long calls_with_bases(unsigned calls, unsigned long gs)
 			continue;
 		OK(RAW(SYS_arch_prctl, 0x1003, &fs));
 		OK(RAW(SYS_arch_prctl, 0x1004, &now_gs));
-		/* Through FS as libc has it: its first word is its own address. */
+		/* FS as libc uses it: the first word is its own address. */
 		wrong += fs != fs_before || now_gs != gs || *(unsigned long *)fs != fs;
 	}
 	return wrong;
@@ -321,7 +320,7 @@ TEST(frame_forged, "Does a return to an address that is none kill the process, n
 	IS(reap(pid), 128 + SIGSEGV);
 	pid = fork_checked();
 	if (pid == 0) {
-		/* No frame at all. */
+		/* There is no frame at all. */
 		__asm__ volatile("mov $16, %%rsp\n mov $15, %%eax\n syscall" ::: "memory");
 		_exit(0);
 	}

@@ -1,4 +1,4 @@
-/* gone.c: errors of calls that meet what is not there: a socket's other end, memory below the lowest page. */
+/* gone.c: errors of calls that meet something missing: a socket's other end, memory below the lowest page. */
 #include "usertests.h"
 
 #include <sys/sendfile.h>

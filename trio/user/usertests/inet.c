@@ -1,4 +1,4 @@
-/* inet.c: UDP and TCP over loopback. A kernel without a network says EAFNOSUPPORT: then there is nothing to test. */
+/* inet.c: UDP and TCP over loopback. A kernel without a network returns EAFNOSUPPORT; then there is nothing to test. */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include "usertests.h"
@@ -89,7 +89,7 @@ TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
 	FAILS(socket(AF_INET, SOCK_STREAM, IPPROTO_UDP), EPROTONOSUPPORT);
 	FAILS(bind_to(fd, 0), EINVAL);
 	FAILS(bind_to(other, port), EADDRINUSE);
-	/* Of documentation alone: nobody's. */
+	/* An address reserved for documentation. */
 	far.sin_addr.s_addr = htonl(0xc0000201);
 	FAILS(bind(other, (struct sockaddr *)&far, sizeof far), EADDRNOTAVAIL);
 	FAILS(bind(other, (struct sockaddr *)&far, 4), EINVAL);
@@ -303,7 +303,7 @@ TEST(inet_served, "Are many connections in turn served at one port, which is fre
 	char byte = 0;
 	pid_t pid;
 
-	/* Both who had the port and who wants it have to say so while Linux remembers its connections. */
+	/* While Linux remembers the port's connections, both its old and its new socket need this option. */
 	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one));
 	OK(bind_to(fd, 0));
 	port = port_of(fd);

@@ -128,7 +128,7 @@ TEST(group_of_executed, "May a parent not move a child to another group once it 
 		_exit(1);
 	}
 	OK(close(ends[1]));
-	/* The end: execve has closed the child's. */
+	/* The end of the file: execve has closed the child's end. */
 	IS(read(ends[0], &byte, 1), 0);
 	FAILS(setpgid(pid, pid), EACCES);
 	IS(reap(pid), 2);

@@ -1,4 +1,4 @@
-/* limits.c: running out of things is an error to the caller, and nothing else; and all of it is given back. */
+/* limits.c: running out of something is an error for the caller and nothing else, and all of it is given back. */
 #include "usertests.h"
 
 TEST(rlimits, "Do getrlimit, setrlimit and prlimit64 agree, and refuse what they should?")
@@ -86,7 +86,7 @@ TEST(processes_limit, "Does fork say EAGAIN at RLIMIT_NPROC, or when no process 
 		OK(kill(pids[n], SIGKILL));
 		IS(reap(pids[n]), 128 + SIGKILL);
 	}
-	/* The user's other processes, of other tests, may be as many alone. */
+	/* Other tests' processes of this user may already reach the limit. */
 	OK(setrlimit(RLIMIT_NPROC, &before));
 	pid = fork_checked();
 	if (pid == 0)
@@ -115,7 +115,7 @@ TEST(memory_limit, "Does a process that takes all it may get ENOMEM, and is all 
 		TRUE(n > 4 && n < 256);
 		_exit(0);
 	}
-	/* Where there is less memory than the limit, the process may be killed instead. */
+	/* If there is less memory than the limit, the process may be killed instead. */
 	status = reap(pid);
 	TRUE(status == 0 || status == 128 + SIGKILL || status == 128 + SIGBUS || status == 128 + SIGSEGV);
 	pid = fork_checked();

@@ -1,4 +1,4 @@
-/* lost.c: sockets that hold each other by descriptors on their way. Those that nobody can receive any more are closed,
+/* lost.c: sockets that hold each other by descriptors in flight. Those that nobody can receive any more are closed,
  * however many they are and however they hold each other; others stay. Linux looks for them when a socket is closed. */
 #include "usertests.h"
 
@@ -22,7 +22,7 @@ static int take_one(int socket)
 	return fd;
 }
 
-/* Both go. */
+/* Closes both ends. */
 static void close_pair(const int ends[2])
 {
 	OK(close(ends[0]));
@@ -34,7 +34,7 @@ static void close_some_socket(void)
 	OK(close((int)OK(socket(AF_UNIX, SOCK_STREAM, 0))));
 }
 
-/* The read end of a pipe whose write end goes to `socket`: at its end once that is lost. */
+/* Returns the read end of a pipe whose write end goes to `socket`. It reads the end once that socket is lost. */
 static int witness(int socket)
 {
 	int ends[2];
@@ -118,7 +118,7 @@ TEST(lost_ring, "Is a ring of sockets closed with its last descriptor, and not b
 	for (int i = 1; i < LENGTH; i++)
 		OK(close(ends[i][1]));
 	stays(end);
-	/* On along the ring: each step holds by another. */
+	/* Goes along the ring: each step holds by another socket. */
 	fds[0] = take_one(ends[0][1]);
 	OK(close(ends[0][1]));
 	fds[1] = take_one(fds[0]);

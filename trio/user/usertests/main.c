@@ -1,10 +1,10 @@
-/* main.c: runs tests: each in a forked process that leads a session, in a folder of its own, with a time limit. On
- * Trio it counts the free pages around each test and fails the one that does not give them back. */
+/* main.c: runs the tests, each in a forked process that leads a session, in a folder of its own, with a time limit. On
+ * Trio it counts the free pages around each test; a test that does not give them back fails. */
 #include "usertests.h"
 
 #include "../common/common.h"
 
-#define RUNS_FOR_PAGES 4 /* after the first, which fills caches; one that loses no page will do */
+#define RUNS_FOR_PAGES 4 /* after the first run, which fills caches; one run without a loss suffices */
 
 extern const struct test *const __start_tests[], *const __stop_tests[];
 
@@ -40,7 +40,7 @@ static void in_test(const struct test *test)
 	_exit(PASSED);
 }
 
-/* Its exit status, as PASSED, SKIPPED or FAILED; what its process does not print itself is printed here. */
+/* Returns PASSED, SKIPPED or FAILED, and prints what the test's process could not print itself. */
 static int run_once(const struct test *test)
 {
 	int status, result;

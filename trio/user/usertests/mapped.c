@@ -1,5 +1,5 @@
 /* mapped.c: pages of a file that come when they are touched: by the program, by the kernel's copies for it, while the
- * file is written, cut, unlinked, and while those who wait are stopped. On a disk the pages must be waited for. */
+ * file is written, truncated or unlinked, and while waiters are stopped. On a disk the pages must be waited for. */
 #include "usertests.h"
 
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 #define PAGES 40
 #define BYTES (PAGES * PAGE)
 
-/* A file of known bytes, written and closed. */
+/* Makes a file of known bytes. */
 static void make_pages(const char *name, unsigned seed)
 {
 	char *bytes = fill(room(BYTES), BYTES, seed);
@@ -128,7 +128,7 @@ TEST(mapped_asked, "Are mincore's vector and a futex's word found in untouched p
 	other = map_pages("f", PROT_READ, MAP_PRIVATE);
 	FAILS(RAW(SYS_futex, at + 20 * PAGE, 0 /* FUTEX_WAIT */, 1), EAGAIN);
 	FAILS(RAW(SYS_futex, at + 39 * PAGE, 4 /* FUTEX_CMP_REQUEUE */, 1, 1, at, 1), EAGAIN);
-	/* A byte at the end of one page, one at the beginning of the next. */
+	/* The vector has a byte at the end of one page and one at the beginning of the next. */
 	OK(mincore(other, 2 * PAGE, (unsigned char *)at + 3 * PAGE - 1));
 	TRUE((at[3 * PAGE - 1] | at[3 * PAGE] | 1) == 1);
 	TRUE(filled(at + 2 * PAGE, PAGE - 1, 13 + 2 * PAGE));
@@ -155,7 +155,7 @@ TEST(mapped_written, "Does a mapping show what is written to the file, and a pri
 	TRUE(memcmp(shared + PAGE - 3, "012345", 6) == 0);
 	TRUE(memcmp(private + PAGE - 3, "012", 3) == 0);
 	IS(private[PAGE], 'p');
-	/* Pages that nobody has touched, and beyond the end. */
+	/* Pages that nobody has touched yet, and pages beyond the end. */
 	IS(pwrite(fd, "abcdef", 6, 30 * PAGE - 3), 6);
 	TRUE(memcmp(shared + 30 * PAGE - 3, "abcdef", 6) == 0);
 	TRUE(memcmp(private + 30 * PAGE - 3, "abcdef", 6) == 0);
@@ -173,7 +173,7 @@ static void jump_back(int signal)
 	siglongjmp(before_touch, signal);
 }
 
-/* The signal that reading there gives. */
+/* Returns the signal that a read at `at` causes, or 0. */
 static int touch_gives(const char *at)
 {
 	int signal = sigsetjmp(before_touch, 1);

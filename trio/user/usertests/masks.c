@@ -1,4 +1,4 @@
-/* masks.c: signals that are blocked, that are pending, and that are waited for. */
+/* masks.c: blocked and pending signals, and waiting for signals. */
 #include "usertests.h"
 
 static volatile int caught[65];

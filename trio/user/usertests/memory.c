@@ -12,7 +12,7 @@ static char *map(size_t pages, int prot, int flags)
 	return at;
 }
 
-/* What a store (or load) there does to a child: 0, or 128 + the signal. */
+/* Returns what a store (or load) does to a child: 0, or 128 + the signal. */
 static int touch(volatile char *at, int store)
 {
 	pid_t pid = fork_checked();
@@ -378,7 +378,7 @@ TEST(too_long, "Is a fixed mapping whose length, in pages, is beyond 64 bits ref
 
 	memset(at, 5, pages * PAGE);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		/* Not mmap(), where the C library itself refuses. */
+		/* The C library's mmap() refuses this length itself. */
 		for (size_t length = SIZE_MAX; length >= SIZE_MAX - PAGE; length -= PAGE)
 			FAILS(syscall(SYS_mmap, at + PAGE, length, RW, kinds[i] | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
 			      ENOMEM);

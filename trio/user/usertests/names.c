@@ -1,4 +1,4 @@
-/* names.c: names of files: giving, taking and changing them; symbolic links. */
+/* names.c: names of files: making, removing and changing them; symbolic links. */
 #include "usertests.h"
 
 TEST(unlink, "Does unlink remove a name, and say why not?")

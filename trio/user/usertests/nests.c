@@ -1,10 +1,10 @@
-/* nests.c: what a program can put inside one another, deeper than any stack. */
+/* nests.c: what a program can put into one another, deeper than any stack. */
 #include "usertests.h"
 
 #include <sys/epoll.h>
 
-#define EPOLLS 5    /* as many stand in one another on Linux */
-#define SOCKETS 400 /* of each as many on their way as an ordinary user may have */
+#define EPOLLS 5    /* as many nest on Linux */
+#define SOCKETS 400 /* each with two descriptors in flight, as many as an ordinary user may have */
 
 static int add(int epoll, int fd)
 {

@@ -1,4 +1,4 @@
-/* order.c: a call that is wrong in two ways says which: programs look at the errno that Linux finds first. */
+/* order.c: a call that is wrong in two ways returns the errno that Linux checks first. */
 #include "usertests.h"
 
 TEST(order_descriptors, "Are a call's own arguments looked at before the descriptor?")

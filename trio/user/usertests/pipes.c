@@ -335,7 +335,7 @@ TEST(fifo_nonblock, "Does a FIFO without the other side open as O_NONBLOCK says?
 	OK(open("p", O_RDWR));
 }
 
-/* The other side of FIFO `f` waits to open it, is met, and is killed before it can go on. */
+/* The other side of FIFO `f` waits to open it, is met, and is killed before it can continue. */
 static void kill_met(int others_flags, int flags, int *fd)
 {
 	pid_t pid = fork_checked();
@@ -343,7 +343,7 @@ static void kill_met(int others_flags, int flags, int *fd)
 	if (pid == 0) {
 		OK(open("f", others_flags));
 		for (;;)
-			pause(); /* on another processor it may have gone on */
+			pause(); /* on another processor it may have continued */
 	}
 	sleep_ms(50);
 	*fd = (int)OK(open("f", flags));

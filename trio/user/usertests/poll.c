@@ -12,7 +12,7 @@ static void count_tick(int signal)
 	ticks++;
 }
 
-/* What poll tells at once of one descriptor. */
+/* Returns what poll reports at once for one descriptor. */
 static int events_of(int fd, int events)
 {
 	struct pollfd p = { fd, (short)events, 0 };
@@ -286,7 +286,7 @@ static int told_of(int epoll)
 	return (int)OK(epoll_wait(epoll, &event, 1, 0));
 }
 
-/* Edges of one end of a socket or of a FIFO come from either side. */
+/* The edges of one end of a socket or of a FIFO come from both sides. */
 static void edges(int fd, int other)
 {
 	int epoll = (int)OK(epoll_create1(0));

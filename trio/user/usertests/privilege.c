@@ -1,4 +1,4 @@
-/* privilege.c: what an ordinary user may not do, and that he is told so before anything else. */
+/* privilege.c: what an ordinary user may not do, and that this is checked first. */
 #include "usertests.h"
 
 #include <sys/mount.h>
@@ -40,7 +40,7 @@ TEST(privileged_signals, "May an ordinary user not signal, trace or renice anoth
 		FAILS(kill(pid, 0), EPERM);
 		FAILS(setpriority(PRIO_PROCESS, (id_t)pid, 10), EPERM);
 		FAILS(RAW(SYS_prlimit64, pid, RLIMIT_NOFILE, 0, ends), EPERM);
-		/* Of the same session: he may ask it to go on. */
+		/* A process of the same session may be continued. */
 		OK(kill(pid, SIGCONT));
 		_exit(0);
 	}

@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <sys/utsname.h>
 
-/* The file's text; its length. */
+/* Reads the file's text and returns its length. */
 static long text_of(const char *name, char *to, size_t size)
 {
 	int fd = (int)OK(open(name, O_RDONLY));
@@ -40,7 +40,7 @@ TEST(proc_stat, "Does /proc/PID/stat tell number, name, state, parent, group and
 	IS(session, getsid(0));
 }
 
-/* Once the process is seen in that state. */
+/* Waits until the process is in that state. */
 static void await_state(pid_t pid, char wanted)
 {
 	char text[4096];
@@ -232,7 +232,7 @@ TEST(proc_threads, "Does /proc/PID/task name each thread of the process?")
 	IS(pthread_join(thread, NULL), 0);
 }
 
-/* The file has that line and nothing else. */
+/* Whether the file consists of that line. */
 static int has_line(const char *name, const char *line)
 {
 	char text[256];

@@ -89,7 +89,7 @@ TEST(fork_tree, "Does a tree of forks end with every leaf reaped?")
 			OK(close(ends[1]));
 			while (OK(read(ends[0], &byte, 1)) == 1)
 				leaves++;
-			/* Each of the 31 others told of itself. */
+			/* Each of the 31 other processes has written a byte. */
 			IS(leaves, 31);
 		}
 	}

@@ -1,5 +1,5 @@
-/* protections.c: who may touch a page: every protection, of memory of every origin, mapped so and changed to it, by the
- * program's own instructions and by the kernel's copies for it. */
+/* protections.c: who may touch a page: every protection, of memory of every origin, mapped with it or changed to it, by
+ * the program's own instructions and by the kernel's copies for it. */
 #include "usertests.h"
 
 #include <setjmp.h>
@@ -7,8 +7,8 @@
 enum touch { READS, WRITES, EXECUTES, COPIED_IN, COPIED_OUT, TOUCHES };
 static const char *const touches[TOUCHES] = { "read", "write", "execute", "copy in", "copy out" };
 
-/* By protection, then by touch. s: SIGSEGV; e: EFAULT; -: it works. What may be written or executed alone can be read,
- * r and k: but what may be executed alone cannot where the processor has protection keys (SIGSEGV, EFAULT). */
+/* By protection, then by access. s: SIGSEGV; e: EFAULT; -: it works. Pages that may only be written or executed can be
+ * read. r and k: execute-only pages cannot be read if the processor has protection keys (SIGSEGV, EFAULT). */
 static const char wanted[8][TOUCHES + 1] = {
 	[PROT_NONE] = "sssee",
 	[PROT_READ] = "-ss-e",
@@ -31,7 +31,7 @@ static void note_fault(int signal, siginfo_t *info, void *context)
 	siglongjmp(before_touch, 1);
 }
 
-/* A page of zeros is instructions that add to what rax points to, and a page of no memory follows it. */
+/* A page of zeros is instructions that add to what rax points to; an unmapped page follows it. */
 static void run_at(char *page)
 {
 	static char scratch[16];
@@ -51,7 +51,7 @@ static char touch_itself(char *page, enum touch how)
 		else
 			run_at(page);
 	}
-	/* The instructions ran where only the page after them was refused. */
+	/* If only the following page was refused, the instructions ran. */
 	return fault_at == page ? 's' : '-';
 }
 
@@ -76,13 +76,13 @@ static char touch(char *page, enum touch how)
 	return how < COPIED_IN ? touch_itself(page, how) : touch_by_kernel(page, how);
 }
 
-/* Two pages, of which the second cannot be touched, with room for a stack below. */
+/* A page and an inaccessible one behind it, with room for a stack below. */
 #define ROOM (600 * PAGE)
 
 struct origin {
 	const char *file; /* NULL: anonymous */
 	int flags;
-	long touched; /* which page, from the one that is mapped */
+	long touched; /* how many pages below the mapped one */
 };
 
 static char *map_one(const struct origin *from, int protection, int flags)
@@ -107,7 +107,7 @@ static void unmap_one(char *at)
 	OK(munmap(lowest, 5 * PAGE));
 }
 
-/* Whether what may be executed alone can be read: not with protection keys. */
+/* Whether execute-only pages can be read: not with protection keys. */
 static int executable_is_readable(void)
 {
 	static const struct origin anonymous = { NULL, MAP_ANONYMOUS, 0 };
@@ -123,7 +123,7 @@ static void check_one(const struct origin *from, int sharing, int protection, in
 	int first = changed ? PROT_READ | PROT_WRITE : protection;
 	char *at = map_one(from, first, sharing), got, want = wanted[protection][how];
 
-	/* A limit of Trio's: no file of its disk is mapped shared and writable. */
+	/* Trio cannot map files of a disk shared and writable. */
 	if (at == MAP_FAILED && errno == ENODEV && sharing == MAP_SHARED && first & PROT_WRITE)
 		return;
 	OK(at);

@@ -1,4 +1,4 @@
-/* resident.c: which pages are there: mincore, mlock. */
+/* resident.c: which pages are present: mincore, mlock. */
 #include "usertests.h"
 
 static char *map_pages(size_t pages)
@@ -37,12 +37,12 @@ TEST(mincore_vector, "Is mincore's vector written wherever the program may write
 		skip("no such call here");
 	at[PAGE] = 1;
 	in = (unsigned char *)map_pages(5);
-	/* Across two pages that are not there yet. */
+	/* The vector lies across two absent pages. */
 	OK(mincore(at, 3 * PAGE, in + PAGE - 2));
 	IS(in[PAGE - 2] & 1, 0);
 	IS(in[PAGE - 1] & 1, 1);
 	IS(in[PAGE] & 1, 0);
-	/* A page that a child shares until it is written to. */
+	/* The vector lies in a page that a child shares until it is written. */
 	pid = fork_checked();
 	if (pid == 0) {
 		OK(mincore(at + PAGE, PAGE, in));
@@ -57,7 +57,7 @@ TEST(mincore_vector, "Is mincore's vector written wherever the program may write
 		FAILS(mincore(at, PAGE, in + page * PAGE), EFAULT);
 	IS(in[2 * PAGE], 0);
 	FAILS(mincore(at, 3 * PAGE, in + 2 * PAGE - 2), EFAULT);
-	/* What is mapped before a gap is told, or is what fails. */
+	/* Pages before a gap are reported; an error of the vector there comes first. */
 	OK(munmap(at + 2 * PAGE, PAGE));
 	in[1] = in[2] = 9;
 	FAILS(mincore(at, 4 * PAGE, in), ENOMEM);

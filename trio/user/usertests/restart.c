@@ -1,4 +1,4 @@
-/* restart.c: what signals do to calls that wait: which they end, which go on, and that SIGKILL ends them all. */
+/* restart.c: what signals do to waiting calls: which calls they end, which continue, and that SIGKILL ends all. */
 #include "usertests.h"
 
 #include <sys/prctl.h>
@@ -11,7 +11,7 @@ static void count(int signal)
 	ticks++;
 }
 
-/* One call that waits for ever, by number; in a process of its own. */
+/* Calls that wait forever, by number; in a process of its own. */
 enum { SIGWAIT = 7, WAITS = 13 };
 
 static void wait_for_ever(int kind)
@@ -88,7 +88,7 @@ static void wait_for_ever(int kind)
 	}
 }
 
-/* A child that waits in a call of this kind by now; it leaves with 50 + kind should the call end. */
+/* Returns a child that waits in a call of this kind. It leaves with 50 + kind if the call ends. */
 static pid_t waiting(int kind)
 {
 	int ends[2];
@@ -114,7 +114,7 @@ static void kill_and_reap(pid_t pid)
 	IS(reap(pid), 128 + SIGKILL);
 }
 
-/* It waits, and is ended. */
+/* Checks that it still waits, and ends it. */
 static void waits_still(pid_t pid, int kind)
 {
 	if (waitpid(pid, NULL, WNOHANG) != 0)
@@ -145,7 +145,7 @@ TEST_WITH(ignored_waiting, "Does a signal that is ignored leave a waiting call a
 
 TEST_WITH(stopped_waiting, "Does a call go on to wait after SIGSTOP and SIGCONT?", ORPHANS)
 {
-	/* Linux starts them anew without the program's seeing it; but for sigtimedwait. */
+	/* Linux restarts them unnoticed by the program, except sigtimedwait. */
 	for (int kind = 0; kind < WAITS; kind++) {
 		pid_t pid = waiting(kind);
 		int status;
@@ -162,7 +162,7 @@ TEST_WITH(stopped_waiting, "Does a call go on to wait after SIGSTOP and SIGCONT?
 	}
 }
 
-/* Which of them a handler with SA_RESTART leaves waiting; the others end with EINTR. */
+/* A handler with SA_RESTART lets some calls continue; the others end with EINTR. */
 TEST_WITH(restarted_waiting, "Which waiting calls go on after a handler with SA_RESTART?", ORPHANS)
 {
 	static const char goes_on[WAITS] = { [0] = 1, [1] = 1, [8] = 1, [9] = 1, [10] = 1, [11] = 1, [12] = 1 };

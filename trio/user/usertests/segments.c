@@ -1,5 +1,5 @@
-/* segments.c: the selectors of DS, ES, FS and GS, which say nothing in a 64-bit program but can be loaded and read:
- * they are a thread's own. FS is libc's, so whoever loads it uses no libc until its base is there again. */
+/* segments.c: the selectors of DS, ES, FS and GS, which have no effect in a 64-bit program but can be loaded and read,
+ * and belong to the thread. FS is libc's, so no libc is used from a load of it until its base is set again. */
 #include "usertests.h"
 
 #include <setjmp.h>
@@ -8,14 +8,14 @@
 #define ARCH_SET_FS 0x1002
 #define ARCH_GET_FS 0x1003
 #define ARCH_GET_GS 0x1004
-/* Those that the kernel's table of segments may have, and more. */
+/* More than the kernel's table of segments can have. */
 #define SELECTORS 160
 
 struct selectors {
 	unsigned ds, es, fs, gs;
 };
 
-/* That of the stack, which is a data segment: any register may have it. */
+/* The stack's selector is a data segment, which any register may have. */
 static unsigned usable(void)
 {
 	unsigned ss;
@@ -56,7 +56,7 @@ static unsigned long base_of(int get)
 	return base;
 }
 
-/* A system call as it is: without errno, which is at FS. */
+/* A system call without errno, which lies at FS. */
 static inline long bare(long number, long a, long b, long c)
 {
 	register long fourth __asm__("r10") = 0;
@@ -125,7 +125,7 @@ TEST(segments_fork, "Does a child begin with its parent's DS, ES and GS, and GS 
 	}
 }
 
-/* Where FS has a selector all the way: 0, or which check does not hold. */
+/* FS has a selector all the time. Returns 0, or the number of the check that failed. */
 static int over_fork(unsigned ss, unsigned long base)
 {
 	int found = 0, status = 0;
@@ -231,7 +231,7 @@ static void on_fault(int signal)
 	siglongjmp(refused, 1);
 }
 
-/* Those that it may load are there after another process has run; null ones may become 0 when the kernel returns. */
+/* Loadable selectors are kept while another process runs. Null selectors may become 0 when the kernel returns. */
 TEST(segments_all, "Is each selector either refused by a signal or kept?")
 {
 	volatile int loaded = 0;

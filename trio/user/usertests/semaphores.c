@@ -179,7 +179,7 @@ TEST(sem_order, "Are those that wait served in the order of their coming, before
 	IS(operate(id, 0, 1, 0), 0);
 	FAILS(operate(id, 0, -1, IPC_NOWAIT), EAGAIN);
 	IS(reap(pids[0]), 0);
-	/* Who wants less is not behind who wants more. */
+	/* A request for less need not wait behind one for more. */
 	IS(operate(id, 0, 1, 0), 0);
 	IS(reap(pids[2]), 0);
 	TRUE(!is_done(pids[1]));

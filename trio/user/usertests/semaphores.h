@@ -1,5 +1,4 @@
-/* semaphores.h: what the tests of System V semaphores share. A set outlives its maker: each test removes what it
- * made. */
+/* semaphores.h: what the tests of System V semaphores share. A set outlives its maker: each test removes its own. */
 #ifndef SEMAPHORES_H
 #define SEMAPHORES_H
 
@@ -23,9 +22,9 @@ void removed(int id);
 int operate(int id, int number, int by, int flags);
 int value(int id, int number);
 void set_value(int id, int number, int to);
-/* Until GETNCNT, GETZCNT and the like tell this. */
+/* Waits until GETNCNT, GETZCNT or the like return this. */
 void await(int id, int number, int command, int wanted);
-/* A child that makes one operation, and leaves with 0 or its errno. */
+/* Makes a child that does one operation and leaves with 0 or its errno. */
 pid_t operating(int id, int number, int by, int flags);
 
 #endif

@@ -1,4 +1,5 @@
-/* semaphores_sets.c: sets of System V semaphores: made and found, who may use them, and how many there may be. */
+/* semaphores_sets.c: sets of System V semaphores: how they are made and found, who may use them, and how many there may
+ * be. */
 #include "semaphores.h"
 
 TEST(sem_get, "Does semget make a set for a key once, and find it then?")

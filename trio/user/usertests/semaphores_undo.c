@@ -1,4 +1,4 @@
-/* semaphores_undo.c: what the end of a process undoes; and threads, which share that. */
+/* semaphores_undo.c: what the end of a process undoes, and threads, which share that. */
 #include "semaphores.h"
 
 TEST(sem_undo, "Is what a process took and gave with SEM_UNDO undone when it ends, however it ends?")
@@ -68,7 +68,7 @@ TEST(sem_undo_bounds, "Is an adjustment that would grow too large refused?")
 	FAILS(operate(id, 0, 1, SEM_UNDO), ERANGE);
 	IS(value(id, 0), 1);
 	IS(operate(id, 0, -1, SEM_UNDO), 0);
-	/* Set anew: nothing is to be undone any more. */
+	/* SETVAL clears what is to be undone. */
 	set_value(id, 0, 3);
 	IS(operate(id, 0, 2, SEM_UNDO), 0);
 	removed(id);

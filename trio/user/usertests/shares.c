@@ -1,4 +1,4 @@
-/* shares.c: work that Trio does by shares, in which others run: is it whole, whatever they do meanwhile? */
+/* shares.c: work that Trio does by shares, between which others run: is it complete, whatever they do meanwhile? */
 #include "usertests.h"
 
 /* More pages than a share has. */
@@ -73,7 +73,7 @@ TEST(share_fork, "Does a child have all pages as they were, while its parent goe
 
 static volatile int over;
 
-/* Maps and unmaps much, over and over. */
+/* Maps and unmaps much memory, over and over. */
 static void *unmaps(void *unused)
 {
 	while (!over) {

@@ -1,14 +1,14 @@
-/* sizes.c: sizes and counts that a program chooses, walked over every limit at which what a kernel keeps them in
- * changes: small memory of one class or the next, a page, several pages in a row; and what is too much. */
+/* sizes.c: sizes and counts that a program chooses, around every limit at which a kernel stores them differently:
+ * classes of small memory, a page, several pages in a row; and sizes that are too large. */
 #include "usertests.h"
 
 #include <sys/epoll.h>
 
-/* What a kernel keeps beside a program's bytes is smaller. */
+/* More than a kernel stores beside a program's bytes. */
 #define HEAD 450
 #define SEVERAL 7
 
-/* Each size up to a page with such a head, then those on the way to each power of two. */
+/* Each size up to a page with such a head, then those around each power of two. */
 static size_t next_size(size_t n)
 {
 	size_t power = PAGE;
@@ -35,7 +35,7 @@ static void packets_pass(int type)
 		TRUE(memcmp(in, out, n) == 0);
 	}
 	FAILS(send(ends[0], out, TOO_MUCH, 0), EMSGSIZE);
-	/* Linux 6.1 looks at where that would end first. */
+	/* Linux 6.1 checks first where that would end. */
 	for (size_t beyond = SIZE_MAX - 2 * PAGE; beyond != 0; beyond++)
 		TRUE(send(ends[0], out, beyond, 0) < 0 && (errno == EMSGSIZE || errno == EFAULT));
 }
@@ -82,7 +82,7 @@ static void rights_pass(int type)
 			OK(close(got[i]));
 	}
 	FAILS(send_fds(ends[0], fds, RIGHTS_MOST + 1), EINVAL);
-	/* What there is no room for is closed. */
+	/* Descriptors without room are closed. */
 	IS(send_fds(ends[0], fds, RIGHTS_MOST), 1);
 	IS(take_fds(ends[1], got, 5), 5);
 }
@@ -138,7 +138,8 @@ TEST(size_addresses, "May a socket's name have each length up to 108?")
 	FAILS(bind((int)OK(socket(AF_UNIX, SOCK_DGRAM, 0)), (struct sockaddr *)&name, sizeof name + 1), EINVAL);
 }
 
-/* A file, a link to it, a folder, a fifo and a symbolic link of that name, one after the other; `error` where not 0. */
+/* Makes a file, a link to it, a folder, a fifo and a symbolic link of that name, one after the other. If `error` is not
+ * 0, all must fail with it. */
 static void name_is_used(const char *name, int error)
 {
 	if (error != 0) {

@@ -1,4 +1,4 @@
-/* socket_errors.c: what calls for all files answer where the file is a socket, and errors that few programs see. */
+/* socket_errors.c: answers of calls for all files if the file is a socket, and rare errors. */
 #include "usertests.h"
 
 #include <sys/sendfile.h>

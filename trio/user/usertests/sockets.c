@@ -1,4 +1,4 @@
-/* sockets.c: AF_UNIX sockets: pairs, names, streams, datagrams, and descriptors that travel. */
+/* sockets.c: AF_UNIX sockets: pairs, names, streams, datagrams, and passing of descriptors. */
 #include "usertests.h"
 
 static volatile int ticks;
@@ -330,7 +330,7 @@ TEST(socket_descriptors, "Does a descriptor travel through a socket?")
 	got = receive_descriptor(ends[1]);
 	TRUE(got >= 0);
 	IS(lseek(got, 0, SEEK_CUR), 1);
-	/* One that nobody takes is closed with the socket. */
+	/* An unreceived descriptor is closed with the socket. */
 	send_descriptor(ends[0], got);
 }
 

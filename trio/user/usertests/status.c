@@ -1,4 +1,4 @@
-/* status.c: what stat tells, times, and rights. */
+/* status.c: stat, times, and permissions. */
 #include "usertests.h"
 
 TEST(stat, "Do stat, lstat and fstat tell what a file is?")
@@ -341,7 +341,8 @@ TEST(chmod_group, "Is set-group-id given only by members of the group, on a fold
 	IS(st.st_mode, S_IFREG | 0777);
 }
 
-/* Of a file that was read last a second after it was written, and changed now: when it is said to have been read. */
+/* For a file that was last read a second after it was written and has changed now: returns the time of the last read
+ * after `how`. */
 static long read_after(int fd, void (*how)(int fd))
 {
 	const struct timespec past[2] = { { 1100000000, 0 }, { 1000000000, 0 } };

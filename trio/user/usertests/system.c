@@ -1,4 +1,4 @@
-/* system.c: what the system tells of itself, and the odd calls. */
+/* system.c: what the system tells of itself, and rare calls. */
 #include "usertests.h"
 
 #include <sys/random.h>

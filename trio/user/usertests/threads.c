@@ -294,7 +294,7 @@ TEST(futex_requeue, "Does FUTEX_REQUEUE move waiters to the other word?")
 TEST(clear_tid, "Is the word of set_tid_address cleared and woken when a thread ends?")
 {
 	pthread_t thread = start(add, (void *)1L);
-	/* libc's join waits for just this. */
+	/* libc's join waits for this. */
 	IS(pthread_join(thread, NULL), 0);
 	IS(RAW(SYS_set_tid_address, &shared), RAW(SYS_gettid, 0));
 }

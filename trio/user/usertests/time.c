@@ -127,7 +127,7 @@ TEST(clock_nanosleep, "Does clock_nanosleep wake at the time given?")
 	}
 	OK(RAW(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &at, 0));
 	TRUE(read_clock(CLOCK_MONOTONIC) >= ns(at));
-	/* Now past. */
+	/* The time has passed now. */
 	OK(RAW(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &at, 0));
 	at.tv_nsec = -1;
 	FAILS(RAW(SYS_clock_nanosleep, CLOCK_MONOTONIC, TIMER_ABSTIME, &at, 0), EINVAL);
@@ -252,7 +252,7 @@ TEST(itimer_cpu, "Do the virtual and profiling timers send their signals to a pr
 		ticks = 0;
 		handle(signals[i], count_tick, 0);
 		OK(setitimer(i == 0 ? ITIMER_VIRTUAL : ITIMER_PROF, &soon, NULL));
-		/* In user mode above all: reading the clock is a call. */
+		/* Mostly in user mode: reading the clock is a call. */
 		while (!ticks && now_ms() < until)
 			for (volatile int n = 0; n < 20000; n++)
 				;
@@ -301,7 +301,7 @@ TEST(rusage_grows, "Does neither user time nor system time ever become less?")
 	struct rusage before = { 0 }, now;
 	long end = now_ms() + 300;
 
-	/* Work of both kinds in turn: what divides the time changes all along. */
+	/* Alternates both kinds of work, so that their share of the time keeps changing. */
 	while (now_ms() < end) {
 		long until = now_ms() + 15;
 

@@ -1,4 +1,4 @@
-/* users.c: who a process is, and what that allows; its name and its nice value. */
+/* users.c: the users of a process and their rights; its name and its nice value. */
 #include "usertests.h"
 
 #include <sys/prctl.h>

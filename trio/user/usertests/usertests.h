@@ -1,6 +1,6 @@
 /* usertests.h: what the tests of the system calls share. A test answers one question, in a process and an empty folder
- * of its own, within TIME_LIMIT seconds; the runner (main.c) kills what it leaves and removes the folder. What is
- * wanted is what Linux does: the suite passes on Linux first, as root and as an ordinary user. */
+ * of its own, within TIME_LIMIT seconds. The runner (main.c) kills what it leaves behind and removes the folder. Tests
+ * want what Linux does: the suite passes on Linux first, as root and as an ordinary user. */
 #ifndef USERTESTS_H
 #define USERTESTS_H
 
@@ -37,15 +37,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIME_LIMIT 20 /* seconds a test may take */
+#define TIME_LIMIT 20 /* seconds for a test */
 #define PAGE 4096L
-#define OTHER_USER 65534 /* whom root becomes where an ordinary user is needed */
+#define OTHER_USER 65534 /* the user that root becomes where an ordinary one is needed */
 #define MS 1000000L      /* ns */
 
-/* Exit statuses of a test's process; other ones are failures that nobody has printed yet. */
+/* Exit statuses of a test's process. With any other status the runner prints the failure. */
 enum { PASSED = 0, SKIPPED = 97, FAILED = 99 };
 
-/* A test leaves orphans to the first process, which in a guest does not reap them: no pages are counted. */
+/* A test that leaves orphans to the first process, which in a guest does not reap them: its pages are not counted. */
 #define ORPHANS 1u
 
 struct test {
@@ -54,7 +54,7 @@ struct test {
 	unsigned flags;
 };
 
-/* The linker gathers the pointers; the order is that of the files, then that in the file. */
+/* The linker gathers the pointers in the order of the files, then of each file. */
 #define TEST_WITH(id, asked, more)                                                                        \
 	static void test_##id(void);                                                                      \
 	static const struct test about_##id = { #id, asked, test_##id, more };                            \
@@ -62,14 +62,14 @@ struct test {
 	static void test_##id(void)
 #define TEST(id, asked) TEST_WITH(id, asked, 0)
 
-/* The call's result is not negative; gives it. */
+/* The call's result is not negative; returns it. */
 #define OK(call) check_ok((long)(call), #call, __FILE__, __LINE__)
 /* The call's result is this. */
 #define IS(call, wanted) check_is((long)(call), (long)(wanted), #call, __FILE__, __LINE__)
 /* The call fails with this errno. */
 #define FAILS(call, wanted) check_fails((long)(call), wanted, #call, __FILE__, __LINE__)
 #define TRUE(condition) check_true(!!(condition), #condition, __FILE__, __LINE__)
-/* The call, which uses the variable `wild`, fails with EFAULT for each pointer that a program cannot use. */
+/* The call, which uses the variable `wild`, fails with EFAULT for each unusable pointer. */
 #define FAULTS(call)                                                                    \
 	do {                                                                            \
 		for (int wild_number = 0; wild_number < WILD_POINTERS; wild_number++) { \
@@ -78,14 +78,14 @@ struct test {
 		}                                                                       \
 	} while (0)
 
-/* A system call without libc's part in it; arguments not given are 0. */
+/* A system call without libc; missing arguments are 0. */
 #define RAW(number, ...) RAW_(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0, 0)
 #define RAW_(number, a, b, c, d, e, f, ...) \
 	syscall(number, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
 
 extern const char *test_running; /* the name of the test */
 
-/* struct msghdr as the kernel has it; what libc makes of it is not asked. */
+/* struct msghdr as the kernel has it, without libc's changes. */
 struct kernel_msghdr {
 	void *name;
 	unsigned name_length;
@@ -100,7 +100,7 @@ long check_ok(long got, const char *call, const char *file, int line);
 long check_is(long got, long wanted, const char *call, const char *file, int line);
 void check_fails(long got, int wanted, const char *call, const char *file, int line);
 void check_true(int holds, const char *condition, const char *file, int line);
-/* Ends the test (or its child, whose parent then ends by reap) as failed, with a sentence. */
+/* Prints a sentence and ends the test as failed. In a child, the parent's reap() ends the test then. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 void skip(const char *why) __attribute__((noreturn));
 
@@ -108,30 +108,31 @@ enum { WILD_POINTERS = 4 };
 void *wild_pointer(int number);
 
 pid_t fork_checked(void);
-pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 after a handler's */
-/* Waits for it: its exit status, or 128 + the signal that ended it. A child that has failed ends the test. */
+pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 after a handler */
+/* Waits for the process and returns its exit status, or 128 + the signal that ended it. A child that has failed ends
+ * the test. */
 int reap(pid_t);
-/* Root becomes OTHER_USER, for good; another user stays who it is. */
+/* Root becomes OTHER_USER for good; another user stays as it is. */
 void become_ordinary(void);
 int is_root(void);
 
-/* Zeros, whole pages. A variable of that size would be promised to every process of every test. */
+/* Zeroed whole pages. A variable of that size would be promised to every process of every test. */
 char *room(size_t);
-void make_file(const char *name, const char *text); /* anew, mode 0644 */
+void make_file(const char *name, const char *text); /* replaces it; mode 0644 */
 int file_is(const char *name, const char *text);
 long file_size(const char *name);
-long file_links(const char *name); /* of a symbolic link: its own */
+long file_links(const char *name); /* a symbolic link's own */
 void sleep_ms(long);
 long now_ms(void); /* CLOCK_MONOTONIC */
-/* Calls the handler every `ms`, so that a wait is interrupted whenever it begins; 0: no more. */
+/* Calls the handler every `ms`, so that a wait is interrupted whenever it starts; 0 stops this. */
 void tick(long ms, void (*handler)(int), int flags);
 void handle(int signal, void (*handler)(int), int flags); /* sigaction with an empty mask */
 void put(int fd);                                         /* one byte */
 void get(int fd);                                         /* one byte, or the test fails */
 enum { RIGHTS_MOST = 253 };                               /* SCM_MAX_FD */
-long send_fds(int socket, const int *fds, int count);     /* a byte with descriptors: what sendmsg returns */
-int take_fds(int socket, int *fds, int most);             /* such a byte, which is there: how many came */
-char *fill(char *, size_t, unsigned seed);                /* known bytes */
-int filled(const char *, size_t, unsigned seed);          /* are they those? */
+long send_fds(int socket, const int *fds, int count);     /* a byte with descriptors; returns what sendmsg returns */
+int take_fds(int socket, int *fds, int most);             /* receives one; returns their number */
+char *fill(char *, size_t, unsigned seed);                /* fills with known bytes */
+int filled(const char *, size_t, unsigned seed);          /* whether they are these */
 
 #endif

@@ -1,4 +1,4 @@
-/* wait.c: waiting for children: which, how they ended, and what remains of them until then. */
+/* wait.c: waiting for children: which one, how it ended, and what remains of it until then. */
 #include "usertests.h"
 
 static void nothing(int signal)

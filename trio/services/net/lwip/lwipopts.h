@@ -1,5 +1,4 @@
-/* lwipopts.h: which parts of lwIP there are, and how large: IPv4 over loopback, UDP and TCP, by its own interface of
- * callbacks, without threads. */
+/* lwipopts.h: lwIP's configuration: IPv4 over loopback, UDP and TCP, with its callback interface, without threads. */
 #ifndef TRIO_NET_LWIPOPTS_H
 #define TRIO_NET_LWIPOPTS_H
 
@@ -19,7 +18,7 @@ void *net_allocate(size_t size);
 void net_free(void *p);
 #define MEMP_MEM_MALLOC 1
 #define MEM_ALIGNMENT 16
-/* There is a calloc() of lwIP's that nobody calls. Up to 2.2.0 only a C library's functions are replaced by others. */
+/* lwIP never calls its calloc(). Up to 2.2.0 it only lets replace functions of a C library. */
 #define NET_CALLOC(count, size) net_allocate((count) * (size))
 #if LWIP_VERSION >= 0x02020100
 #define MEM_CUSTOM_ALLOCATOR 1
@@ -44,7 +43,7 @@ void net_free(void *p);
 #define LWIP_HAVE_LOOPIF 1
 #define LWIP_NETIF_LOOPBACK 1
 #define LWIP_LOOPBACK_MAX_PBUFS 0
-/* Nothing is damaged between memory and memory. */
+/* Loopback damages nothing. */
 #define CHECKSUM_GEN_IP 0
 #define CHECKSUM_GEN_UDP 0
 #define CHECKSUM_GEN_TCP 0
@@ -52,15 +51,15 @@ void net_free(void *p);
 #define CHECKSUM_CHECK_UDP 0
 #define CHECKSUM_CHECK_TCP 0
 
-/* A segment and its headers fit into four pages; four are under way. */
+/* A segment and its headers fit into four pages; four segments fit into a window. */
 #define TCP_MSS 16000
 #define TCP_WND 64000
 #define TCP_SND_BUF 64000
-/* Of sockets that are not here; lwIP wants it small where segments are large. */
+/* For lwIP's sockets, which are not used. With large segments lwIP requires a small value. */
 #define TCP_SNDLOWAT 1000
-/* As Linux begins: milliseconds. */
+/* Linux's first value, in milliseconds. */
 #define LWIP_TCP_RTO_TIME 1000
-/* Nothing overtakes on loopback. */
+/* Segments cannot overtake each other on loopback. */
 #define TCP_QUEUE_OOSEQ 0
 #define TCP_LISTEN_BACKLOG 1
 #define SO_REUSE 1

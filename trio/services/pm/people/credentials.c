@@ -1,10 +1,10 @@
-/* credentials.c: users and groups of a process, all its threads alike, and who may signal whom. Rights beyond an
- * ordinary user's are those of effective user 0; there are no capabilities beside that. */
+/* credentials.c: users and groups of a process, the same for all its threads, and who may signal whom. A process with
+ * effective user 0 has all rights; there are no capabilities. */
 #include "processes/processes.h"
 
 #define KEEP UINT32_MAX
 
-/* SIGCONT may be sent to all of one's session. */
+/* A process may send SIGCONT to all processes of its session. */
 bool may_signal(const struct process *from, const struct process *to, uint32_t signal)
 {
 	const struct ids *a = &from->identity.user, *b = &to->identity.user;
@@ -34,7 +34,7 @@ verdict pm_getid(struct request *r, uint32_t which)
 	return which < COUNT_OF(ids) ? answer(r, ids[which]) : refuse(r, EINVAL);
 }
 
-/* Of its own ids, which one that is not root may take; all may be kept. */
+/* Which of its own ids a process that is not root may take. Each id may be kept. */
 enum { REAL = 1, EFFECTIVE = 2, SAVED = 4, ANY = REAL | EFFECTIVE | SAVED };
 
 static bool may_take(const struct ids *ids, uint32_t id, uint32_t which)
@@ -50,14 +50,14 @@ verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t re
 	uint32_t as_real = ANY, as_effective = ANY;
 
 	if (exact == 2) {
-		/* setuid: root sets all three. */
+		/* setuid: root sets all three ids. */
 		if (real == KEEP)
 			return refuse(r, EINVAL);
 		new = is_root(p) ? (struct ids){ real, real, real } : (struct ids){ KEEP, real, KEEP };
 		as_effective = REAL | SAVED;
 	} else if (exact == 0) {
-		/* setreuid: the saved one becomes the effective one where the real one is set, or the effective one to
-		 * another value than the real one has. */
+		/* setreuid: the saved id becomes the effective one if the real id is set, or if the effective id is set
+		 * to another value than the real one. */
 		new.saved = KEEP;
 		if (real != KEEP || (effective != KEEP && effective != ids->real))
 			new.saved = effective != KEEP ? effective : ids->effective;

@@ -1,11 +1,10 @@
-/* limits.c: resource limits, and priorities. */
+/* limits.c: resource limits and priorities. */
 #include "processes/processes.h"
 
 #define MIB (1UL << 20)
 #define NICE_LEAST (-20)
 #define NICE_MOST 19
 
-/* As Linux gives them to its first process. */
 void limits_start(struct process *p)
 {
 	for (uint32_t i = 0; i < RLIMITS; i++)
@@ -21,7 +20,7 @@ void limits_start(struct process *p)
 	p->limits[RLIMIT_RTPRIO] = (struct limit){ 0, 0 };
 }
 
-/* Threads of all processes of the same user count; root is not limited. */
+/* Counts the threads of all processes of the same user. Root is not limited. */
 bool may_fork(const struct process *p)
 {
 	uint64_t count = 0;
@@ -35,7 +34,7 @@ bool may_fork(const struct process *p)
 	return count < p->limits[RLIMIT_NPROC].soft;
 }
 
-/* Whose limits are meant, and whether the asking one may: itself, or one of the same user's. */
+/* Finds the process whose limits are meant. A process may ask for itself and for processes of the same user. */
 static int64_t limited(const struct request *r, int32_t pid, struct process **out)
 {
 	struct process *self = asking(r)->process, *p = pid ? process_numbered(pid) : self;
@@ -59,7 +58,7 @@ static int64_t limit_set(const struct process *self, struct process *p, uint32_t
 		return -EINVAL;
 	if (!is_root(self) && new->hard > l[which].hard)
 		return -EPERM;
-	/* Descriptors beyond what any process can have. */
+	/* No process can have this many descriptors. */
 	if (which == RLIMIT_NOFILE && new->hard > (1U << 20))
 		return -EPERM;
 	/* committed */
@@ -89,7 +88,7 @@ verdict pm_limits(struct request *r, int32_t pid, uint32_t which, struct grant n
 	return answer_with(r, 0, old, &before, sizeof before);
 }
 
-/* To be nicer is always allowed; less so, to root, or as far as RLIMIT_NICE lets: 20 - nice at most. */
+/* Every thread may raise its nice value. Only root may lower it further than RLIMIT_NICE allows (20 - nice at most). */
 static int64_t nice_set(const struct process *self, struct thread *t, int32_t nice)
 {
 	const struct process *p = t->process;
@@ -104,7 +103,7 @@ static int64_t nice_set(const struct process *self, struct thread *t, int32_t ni
 	return 0;
 }
 
-/* Who 0: of the asking thread, its group, its user. */
+/* `who` 0 stands for the asking thread, its group or its user. */
 static bool is_meant(const struct thread *self, const struct thread *t, uint32_t which, int32_t who)
 {
 	const struct process *p = t->process;
@@ -116,7 +115,7 @@ static bool is_meant(const struct thread *self, const struct thread *t, uint32_t
 	return p->identity.user.real == (who ? (uint32_t)who : self->process->identity.user.real);
 }
 
-/* The answer is 20 - nice, of several the highest: never negative. */
+/* The answer is 20 - nice, which is never negative; of several threads it is the highest. */
 verdict pm_getpriority(struct request *r, uint32_t which, int32_t who)
 {
 	const struct thread *self = asking(r);

@@ -64,7 +64,7 @@ verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 	return settle(r, usage_write(to, &sum));
 }
 
-/* Answers the ticks since boot. */
+/* The answer is the number of ticks since boot. */
 verdict pm_times(struct request *r, struct grant to)
 {
 	const struct process *p = asking(r)->process;

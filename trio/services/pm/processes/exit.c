@@ -1,4 +1,4 @@
-/* exit.c: the end of threads and of processes, and what that means to parents, children, groups, and the machine. */
+/* exit.c: how threads and processes end, and what that means for parents, children, groups and the machine. */
 #include "processes/processes.h"
 #include "semaphores/semaphores.h"
 #include "signals/signals.h"
@@ -37,19 +37,19 @@ void parent_tell(struct process *p, uint32_t status)
 	struct information i = child_information(p, status);
 	uint32_t signal = p->zombie ? p->exit_signal : SIGCHLD;
 
-	/* First: a wait that finds its child is not interrupted by what tells of it. */
+	/* Waiters are woken first: the signal must not interrupt a wait that finds its child. */
 	unpark(&parent->waiters);
 	if (signal && (p->zombie || !(action_of(parent, SIGCHLD)->flags & SA_NOCLDSTOP)))
 		(void)signal_send(parent, NULL, signal, &i);
 	if (!p->zombie || signal != SIGCHLD)
 		return;
-	/* The parent may not want to wait for its children. */
+	/* The parent may have said that it does not wait for its children. */
 	action = action_of(parent, SIGCHLD);
 	if (action->handler == SIG_IGN || action->flags & SA_NOCLDWAIT)
 		process_remove(p);
 }
 
-/* A group that this leaves without a parent outside that could look after it, while some of it are stopped. */
+/* Wakes a stopped group that has just become orphaned: no parent outside of it can continue it any more. */
 static void wake_orphaned(int32_t group)
 {
 	if (pm.stopped == 0 || !group_is_orphaned(group))
@@ -92,7 +92,7 @@ void shut_down(void)
 	kernel_shut_down(0, signal ? 128 + signal : pm.init->status >> 8);
 }
 
-/* Its last thread has left. */
+/* Ends a process whose last thread has left. */
 static void process_leave(struct process *p)
 {
 	if (p->timed.next)
@@ -141,11 +141,11 @@ verdict thread_leave(struct thread *t, struct request *r)
 	usage_add(&p->own, &used);
 	kernel_task_end(slot);
 	thread_remove(t);
-	/* Which may wait in execve for that. */
+	/* The remaining thread may wait for this in execve. */
 	if (p->thread_count == 1)
 		unpark(&FIRST_THREAD(p)->waiting);
 	if (p->thread_count == 0) {
-		/* It had become the first, with the first's number. */
+		/* After execve the last thread has the number of the first one. */
 		if (slot != p->slot)
 			process_identify(p);
 		if (p->vfork_parent)

@@ -1,5 +1,5 @@
-/* fork.c: making threads and processes. What can be refused is refused first; then slot, kernel, memory and files are
- * reserved, each undone if a later one is refused; then nothing fails. */
+/* fork.c: makes threads and processes. First all checks; then slot, kernel task, memory and files are reserved, and a
+ * failure undoes what was reserved before; after that nothing fails. */
 #include "processes/processes.h"
 #include "signals/signals.h"
 
@@ -8,15 +8,15 @@
 	 CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | \
 	 CLONE_UNTRACED | CLONE_CHILD_SETTID | CLONE_IO)
 
-/* Words of a scratch: the child's number; its slot, plus one, while memory is being copied, 0: vfork waits. */
+/* Words of the request's scratch: the child's number; its slot plus one while memory is copied, 0 while vfork waits. */
 enum { CHILD, SLOT };
 
-/* Of vfs.fork. */
+/* Flags of vfs.fork. */
 #define SHARE_FILES 1
 #define SHARE_DIRECTORIES 2
 #define SHARE_PARENT 4
 
-/* Namespaces and file descriptors of processes there are none. */
+/* Trio has no namespaces and no pidfds, so the flags for these are refused. */
 static bool is_possible(const struct process *p, uint64_t flags)
 {
 	if (flags & ~KNOWN || (flags & CSIGNAL) > SIGNALS)
@@ -28,7 +28,7 @@ static bool is_possible(const struct process *p, uint64_t flags)
 	return !(flags & CLONE_PARENT && p == pm.init);
 }
 
-/* Kernel and files of `child`. Returns 0, or what was refused, with nothing left behind. */
+/* Reserves the kernel task and the files of `child`. On an error nothing stays reserved. */
 static int64_t reserve(const struct thread *from, uint32_t child, int32_t number, uint64_t flags, uint64_t stack,
 		       uint64_t tls)
 {
@@ -44,14 +44,14 @@ static int64_t reserve(const struct thread *from, uint32_t child, int32_t number
 	return result;
 }
 
-/* Memory of `child`, for whom the rest is reserved. -EWAIT: not all of it yet; else as reserve(). */
+/* Copies or shares the memory of `child`. -EWAIT: call again. On another error nothing stays reserved. */
 static int64_t reserve_memory(uint32_t parent, uint32_t child, uint64_t flags)
 {
 	int64_t result = vm_fork(parent, child, (flags & CLONE_VM) != 0);
 
 	if (result == 0 || result == -EWAIT)
 		return result;
-	/* Its files are the parent's too: none of them is closed by this. */
+	/* The parent still holds all these files, so this closes none of them. */
 	while (vfs_leave(child, false) == -EWAIT)
 		continue;
 	kernel_task_end(child);
@@ -94,7 +94,7 @@ static struct thread *thread_fork(struct process *p, const struct thread *from, 
 	memcpy(t->name, from->name, sizeof t->name);
 	if (flags & CLONE_CHILD_CLEARTID)
 		t->clear_tid = child_tid;
-	/* It writes that itself before it is in user mode. */
+	/* The child writes its number itself before it enters user mode. */
 	if (flags & CLONE_CHILD_SETTID) {
 		t->set_tid = child_tid;
 		kernel_task_attend(slot, false);
@@ -106,7 +106,7 @@ static struct thread *thread_fork(struct process *p, const struct thread *from, 
 	return t;
 }
 
-/* vfork: runs again when the child has left the memory, or the parent is to end. */
+/* vfork: the handler runs again when the child has left the memory or the parent is to end. */
 static verdict wait_for_child(struct thread *t, struct request *r)
 {
 	struct process *child = process_numbered((int32_t)r->scratch[CHILD]);
@@ -158,12 +158,12 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (!(flags & CLONE_THREAD))
 		p = process_fork(p, (uint32_t)slot, number, flags);
 	t = thread_fork(p, self, (uint32_t)slot, number, flags, child_tid);
-	/* Its end came while memory was being copied: nothing that it makes escapes that, or delays an execve. */
+	/* The parent was told to end meanwhile. The child must not escape that, nor delay an execve. */
 	if (self->leaving && flags & CLONE_THREAD)
 		thread_end(t);
 	else if (self->leaving)
 		process_end(p, SIGKILL, NULL);
-	/* An address that is none does no harm. */
+	/* An invalid address is ignored, as on Linux. */
 	if (flags & CLONE_PARENT_SETTID)
 		(void)copy_out(parent_tid, 0, &t->number, sizeof t->number);
 	kernel_task_start(t->slot);

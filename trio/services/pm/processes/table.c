@@ -1,4 +1,4 @@
-/* table.c: who there is: slots, numbers, groups. Nothing here waits or fails once a slot has been taken. */
+/* table.c: slots, numbers and lists of threads and processes. After a slot has been taken, nothing waits or fails. */
 #include "processes/processes.h"
 
 static uint16_t free_slots[TASKS];
@@ -7,7 +7,7 @@ static uint32_t free_slot_count;
 void table_start(void)
 {
 	list_start(&pm.everyone);
-	/* The lowest slot is given out first; 0 is nobody's. */
+	/* The lowest slot is given out first. Slot 0 is never given out. */
 	for (uint32_t i = TASKS - 1; i > 0; i--)
 		slot_give(i);
 }
@@ -22,9 +22,9 @@ void slot_give(uint32_t slot)
 	free_slots[free_slot_count++] = (uint16_t)slot;
 }
 
-/* After a round, numbers are given out from here on. */
+/* After the highest number, numbers are given out from here on. */
 #define RESERVED 300
-/* More numbers than slots have uses (thread, group, session of each), so that the search ends. */
+/* There are more numbers than slots have uses (thread, group and session of each), so that the search ends. */
 _Static_assert(NUMBERS - RESERVED > 3 * TASKS, "a number is always free");
 
 int32_t number_take(void)
@@ -103,7 +103,6 @@ struct process *process_add(uint32_t slot, int32_t number, struct process *paren
 	return p;
 }
 
-/* A zombie that was waited for. */
 void process_remove(struct process *p)
 {
 	vfs_waited(p->slot, p->parent->slot);
@@ -114,7 +113,7 @@ void process_remove(struct process *p)
 	pm.numbers[p->group].uses--;
 	pm.numbers[p->session].uses--;
 	p->number = 0;
-	/* A thread may be in its slot: of a process that is executing a program, which the first has left. */
+	/* A thread may still use the slot: one of a process whose first thread has left during execve. */
 	if (!pm.threads[p->slot].process)
 		slot_give(p->slot);
 }

@@ -1,8 +1,8 @@
-/* wait.c: a parent asks what has become of its children. */
+/* wait.c: a parent asks for the state of its children. */
 #include "processes/processes.h"
 #include "signals/signals.h"
 
-/* Options that wait4 and waitid know. */
+/* Options that wait4 and waitid have in common. */
 #define OF_BOTH ((uint32_t)(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WALL | WCLONE))
 
 static bool is_meant(const struct process *child, uint32_t which, int32_t pid, uint32_t options)
@@ -14,10 +14,10 @@ static bool is_meant(const struct process *child, uint32_t which, int32_t pid, u
 	return (child->exit_signal != SIGCHLD) == ((options & WCLONE) != 0);
 }
 
-/* In place of a status: nothing. */
+/* The status of a child of which there is nothing to tell. */
 #define NO_NEWS UINT32_MAX
 
-/* What there is to tell of one child, as wait4's status. */
+/* Returns what there is to tell of one child, as a wait4 status. */
 static uint32_t news_of(const struct process *child, uint32_t options)
 {
 	if (child->zombie)
@@ -27,8 +27,8 @@ static uint32_t news_of(const struct process *child, uint32_t options)
 	return child->tell_continued && options & WCONTINUED ? STATUS_CONTINUED : NO_NEWS;
 }
 
-/* What is wanted, and where what is told of it goes; length 0: nowhere. `information`: it is a siginfo, not wait4's
- * status. */
+/* What a caller waits for, and where the results go; a grant of length 0 is not written. `information` says whether
+ * `to` takes a siginfo or a wait4 status. */
 struct wish {
 	uint32_t which, options;
 	int32_t pid;
@@ -58,7 +58,7 @@ static verdict tell(struct request *r, struct process *child, const struct wish 
 	}
 	if (w->options & WNOWAIT)
 		return told;
-	/* It is not told again. */
+	/* Each change is told once. */
 	if (child->zombie) {
 		usage_add(&child->parent->children_usage, &child->own);
 		usage_add(&child->parent->children_usage, &child->children_usage);

@@ -1,14 +1,14 @@
-/* elf.c: ELF programs for x86-64, at fixed addresses or movable ones, and the interpreters that they may name. */
+/* elf.c: ELF programs for x86-64, at fixed or movable addresses, and the interpreters that they may name. */
 #include "programs/image.h"
 
 #define PROT_READ 1
 #define PROT_WRITE 2
 #define PROT_EXEC 4
-/* Where movable programs go: two thirds of the way up, as they do under Linux without randomisation. Interpreters go
- * below the largest stack. */
+/* Movable programs are loaded at two thirds of the address space, as on Linux without randomisation; interpreters below
+ * the largest stack. */
 #define MOVABLE_BASE 0x555555554000UL
 #define INTERPRETER_BASE 0x00007fff80000000UL
-/* Nothing is mapped below, so that a null pointer is one. */
+/* Nothing is mapped below this address, so that null pointers fault. */
 #define LOWEST 0x1000UL
 
 static uint64_t page_down(uint64_t address)
@@ -29,7 +29,7 @@ static int64_t read_all(const struct image *image, uint64_t offset, void *to, ui
 	return (uint64_t)n == length ? 0 : -ENOEXEC;
 }
 
-/* Program headers that are not in the file's beginning are read over it, behind the file's header. */
+/* If the program headers are not within `head`, they are read into it, behind the file's header. */
 static int64_t segments_read(struct image *image)
 {
 	struct elf_header *h = (struct elf_header *)image->head;
@@ -56,13 +56,13 @@ static bool segment_is_good(const struct elf_segment *s, uint64_t bias)
 	return bias || page_down(s->address) >= LOWEST;
 }
 
-/* Of so many bytes somewhere; a table of each level reaches 2 MiB, 1 GiB, 512 GiB. */
+/* For `bytes` at an unknown address. Tables of the three levels reach 2 MiB, 1 GiB and 512 GiB. */
 uint64_t tables_most(uint64_t bytes)
 {
 	return (bytes >> 21) + (bytes >> 30) + (bytes >> 39) + 6;
 }
 
-/* Its own pages: all where it may be written, else those beyond the file. */
+/* A writable segment needs all its pages, a read-only one those beyond the file's bytes. */
 static uint64_t segment_need(const struct image *image, const struct elf_segment *s)
 {
 	uint64_t start = image->bias + s->address, end = page_up(start + s->size), own = page_down(start);
@@ -72,8 +72,8 @@ static uint64_t segment_need(const struct image *image, const struct elf_segment
 	return (end - own) / PAGE + tables_most(end - page_down(start));
 }
 
-/* Every segment must be as elf_map needs it. Finds the heap's place, where the headers are in memory, and how much of
- * that the program needs. */
+/* Checks what elf_map relies on. Finds the heap's address, the headers' address in memory, and how much memory the
+ * program needs. */
 static int64_t segments_check(struct image *image, const struct elf_header *h)
 {
 	bool some = false;
@@ -123,7 +123,7 @@ int64_t elf_check(struct image *image, bool is_interpreter)
 	return segments_check(image, h);
 }
 
-/* What the file has of it, then zeros: the rest of the last page where it may be written, and whole pages. */
+/* Maps the file's bytes, zeros the rest of the last page if it is writable, and maps zeros behind it. */
 static int64_t segment_map(struct thread *t, const struct image *image, const struct elf_segment *s)
 {
 	uint64_t start = image->bias + s->address, file_end = start + s->file_size, end = start + s->size;

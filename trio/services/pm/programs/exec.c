@@ -1,17 +1,17 @@
-/* exec.c: a process executes a program. The file is found and checked, and the other threads are made to leave, while
- * the caller's memory is still there; from `committed` on a failure ends the process, as its old program is gone.
+/* exec.c: a process executes a program. While the caller's memory is still there, the file is found and checked and the
+ * other threads are made to leave. From `committed` on a failure ends the process, because its old program is gone.
  *
- * The handler runs again after it was parked. What was done so far is kept in the thread's image. */
+ * The handler runs again after it was parked; the thread's image keeps what was done so far. */
 #include "abi/files.h"
 #include "programs/image.h"
 #include "signals/signals.h"
 
 #define SMALLEST_ARGUMENTS (128UL << 10)
 #define MOST_ARGUMENTS (6UL << 20)
-/* More than any program uses, where its limit is infinite. */
+/* The largest stack under an infinite limit; no program uses more. */
 #define MOST_STACK (1UL << 30)
 #define S_IXGRP 0010
-/* As large as Linux makes a stack before it grows; and at least as much is left below the arguments. */
+/* The size of a stack before it grows, as on Linux; below the arguments at least this much is left. */
 #define STACK_FIRST (33 * PAGE)
 
 static void image_give(struct image *image)
@@ -30,7 +30,7 @@ void image_drop(struct thread *t)
 	t->image = NULL;
 }
 
-/* Opens a program and reads its beginning; again, where it had to wait. */
+/* Opens a program and reads its beginning. A run that had to wait opens it again. */
 static int64_t image_open(const struct thread *t, struct image *image, int32_t directory, struct grant path,
 			  uint32_t flags)
 {
@@ -47,7 +47,7 @@ static int64_t image_open(const struct thread *t, struct image *image, int32_t d
 	return 0;
 }
 
-/* What the path names; for a script what its first line does, until it is no script any more. */
+/* Opens the file that the path names or, for a script, its interpreter, until the file is no script. */
 static int64_t find_program(const struct thread *t, struct image *image, int32_t directory, uint32_t flags)
 {
 	const struct strings *s = &image->given;
@@ -65,7 +65,7 @@ static int64_t find_program(const struct thread *t, struct image *image, int32_t
 	return elf_check(image, false);
 }
 
-/* One that names an interpreter of its own does not get it, as under Linux. */
+/* An interpreter that names an interpreter itself does not get it, as on Linux. */
 static int64_t find_interpreter(const struct thread *t, struct image *image)
 {
 	struct grant path;
@@ -82,7 +82,7 @@ static int64_t find_interpreter(const struct thread *t, struct image *image)
 static int64_t prepare(struct thread *t, int32_t directory, uint32_t flags)
 {
 	struct image *image = t->image;
-	/* A quarter of what the stack may have, within Linux's bounds. */
+	/* Arguments may take a quarter of the stack's limit, within Linux's bounds. */
 	uint64_t quarter = t->process->limits[RLIMIT_STACK].soft / 4;
 
 	TRY(find_program(t, image, directory, flags));
@@ -96,7 +96,7 @@ static int64_t prepare(struct thread *t, int32_t directory, uint32_t flags)
 	return 0;
 }
 
-/* The one that is left is the process's first from now on, also by its number. */
+/* The thread that is left becomes the process's first, and takes its number. */
 static void become_first(struct thread *t)
 {
 	struct process *p = t->process;
@@ -110,8 +110,8 @@ static void become_first(struct thread *t)
 	process_identify(p);
 }
 
-/* The file's owner, where it says so, unless the process gave that up. Returns whether the program runs with rights
- * that its user has not. */
+/* Applies the file's set-uid and set-gid bits, unless the process has given up new rights. Returns whether the program
+ * has rights that its user does not have. */
 static bool rights_set(struct process *p, const struct image *image)
 {
 	struct ids *user = &p->identity.user, *group = &p->identity.group;
@@ -128,7 +128,7 @@ static bool rights_set(struct process *p, const struct image *image)
 	return user->effective != user->real || group->effective != group->real;
 }
 
-/* The last part of the path. */
+/* The name is the last component of the path. */
 static void name_set(struct thread *t, const char *path)
 {
 	const char *name = path;
@@ -140,11 +140,11 @@ static void name_set(struct thread *t, const char *path)
 	memcpy(t->name, name, MIN((size_t)(path - name), NAME_BYTES - 1));
 }
 
-/* Up to the point of no return. */
+/* Does all that may be refused, up to the point of no return. */
 static int64_t commit(struct thread *t)
 {
 	struct image *image = t->image;
-	/* Pages of the new memory at most, until the program runs. */
+	/* The most pages of new memory that are needed until the program runs. */
 	uint64_t need = image->need + (image->stack + PAGE - 1) / PAGE + tables_most(image->stack);
 
 	if (t->process->thread_count > 1) {
@@ -160,7 +160,7 @@ static int64_t commit(struct thread *t)
 	return 0;
 }
 
-/* Once the new memory has its contents the program begins. */
+/* Fills the new memory and starts the program. */
 static int64_t load(struct thread *t)
 {
 	struct process *p = t->process;
@@ -169,7 +169,7 @@ static int64_t load(struct thread *t)
 	uint64_t entry = image->interpreter ? image->interpreter->entry : image->entry, sp;
 
 	if (!image->pointed) {
-		/* What runs is the program, so it is mapped last. */
+		/* The program is mapped last: vfs takes the last executable mapping for the task's program. */
 		if (image->interpreter)
 			TRY(elf_map(t, image->interpreter));
 		TRY(elf_map(t, image));
@@ -192,7 +192,7 @@ static int64_t load(struct thread *t)
 	return 0;
 }
 
-/* As far as it goes. */
+/* Does as many stages as it can. */
 static int64_t execute(struct thread *t, int32_t directory, uint32_t flags)
 {
 	if (t->image->stage == GATHERED)
@@ -232,7 +232,7 @@ verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t
 		t->image = pages_take(1);
 	if (!t->image)
 		return refuse(r, ENOMEM);
-	/* The strings first: what they lie in goes with the old program. */
+	/* The strings come first: they lie in memory that goes with the old program. */
 	result = strings_gather(t->image, t->slot, path, arguments, environment);
 	if (result == 0)
 		result = execute(t, directory, flags);

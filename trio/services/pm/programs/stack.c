@@ -1,15 +1,15 @@
-/* stack.c: a new program's stack. From its top: the environment's strings, the arguments' and the program's path, 16
- * random bytes; then, where the stack pointer is, argc, pointers to the arguments, NULL, to the environment, NULL, and
- * the auxiliary vector. */
+/* stack.c: a new program's stack. From its top: the environment's strings, the arguments' strings, the program's path,
+ * 16 random bytes; then, at the stack pointer, argc, pointers to the arguments, NULL, pointers to the environment,
+ * NULL, and the auxiliary vector. */
 #include "clock.h"
 #include "programs/image.h"
 
 #define RANDOM_BYTES 16
-/* Words that are written at once. */
+/* Words that are copied at once. */
 #define WORDS 64
 #define AUXILIARY_WORDS 36
 
-/* What was put goes from the image to the program's memory. */
+/* Copies the words in `work` to the program's memory. */
 static int64_t flush(const struct thread *t, struct image *image)
 {
 	size_t n = image->words * sizeof(uint64_t);
@@ -26,14 +26,14 @@ static int64_t put(const struct thread *t, struct image *image, uint64_t word)
 	return image->words == WORDS ? flush(t, image) : 0;
 }
 
-/* The first of the strings, the path. */
+/* The address of the first string, the path. */
 static uint64_t strings_at(const struct strings *s)
 {
 	return STACK_TOP - 8 - s->used;
 }
 
-/* Pointers to arguments and environment, with a NULL behind each. GIVES_WAY: a share of them is done, which is half of
- * what a copy's is, for strings may be of one character. */
+/* Writes the pointers to arguments and environment, with a NULL behind each. A share is half of what a copy's is,
+ * because a string may have one character. */
 static int64_t put_pointers(const struct thread *t, struct image *image)
 {
 	const struct strings *s = &image->given;

@@ -1,8 +1,8 @@
 /* strings.c: the strings of an execve, one after the other: path, arguments, environment. They are gathered while the
- * caller's memory is still there. Pages double when they are full; the most is what a quarter of an 8 MiB stack holds.
+ * caller's memory is still there. The buffer doubles when it is full, up to a quarter of an 8 MiB stack.
  *
- * A program may begin with `#!` and the name of its interpreter. That is run with the rest of the line as one argument,
- * then the script's name in place of the caller's first argument. */
+ * A script begins with `#!` and the name of its interpreter. The interpreter gets the rest of that line as one
+ * argument, then the script's name in place of the caller's first argument. */
 #include "programs/image.h"
 
 #define MOST_PAGES 512
@@ -48,7 +48,7 @@ int64_t strings_prepend(struct strings *s, const char *text, size_t length)
 	return 0;
 }
 
-/* The string at an address of the caller's; `most` bytes with its NUL at most, or `too_long`. */
+/* Adds the caller's string at `address`. A string with more than `most` bytes, its NUL included, is `too_long`. */
 static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, size_t most, int64_t too_long)
 {
 	for (;;) {
@@ -69,14 +69,14 @@ static int64_t add_string(struct strings *s, uint32_t task, uint64_t address, si
 	}
 }
 
-/* Strings of a vector of pointers that ends with NULL, from `next` on; no vector at all is an empty one. 0: they are
- * all there, GIVES_WAY: it continues in another run, after so many strings as a share has pages. */
+/* Adds the strings of a vector of pointers that ends with NULL, from `next` on; NULL stands for an empty vector.
+ * Returns 0 when all are there. A share reads as many strings as a copy's share has pages, then returns GIVES_WAY. */
 static int64_t add_strings(struct strings *s, uint32_t task, uint32_t *count)
 {
 	uint64_t pointers[8];
 
 	for (uint32_t share = 0; s->next != 0; share += COUNT_OF(pointers)) {
-		/* As many as lie in the same page: what is behind it may not be there. */
+		/* Only pointers in the same page are read at once: the page behind it may not be mapped. */
 		size_t n = MIN((PAGE - (s->next & (PAGE - 1)) + 7) / 8, COUNT_OF(pointers));
 
 		if (share >= SHARE_PAGES)
@@ -108,7 +108,7 @@ int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64
 	if (image->stage == ARGUMENTS) {
 		TRY(add_strings(s, task, &s->argc));
 		s->environment = s->used;
-		/* A program without arguments gets an empty one, as programs take the first for granted. */
+		/* Programs rely on the first argument, so a program without arguments gets an empty one. */
 		if (s->argc == 0)
 			TRY(strings_prepend(s, "", 0));
 		s->next = environment;
@@ -121,7 +121,7 @@ int64_t strings_gather(struct image *image, uint32_t task, uint64_t path, uint64
 	return 0;
 }
 
-/* The first argument goes. */
+/* Removes the first argument. */
 static void strings_shift(struct strings *s)
 {
 	char *at = s->bytes + s->path;

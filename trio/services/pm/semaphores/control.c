@@ -1,8 +1,8 @@
-/* control.c: semctl: a set and its semaphores are asked about, changed and removed. */
+/* control.c: semctl reads, changes and removes a set and its semaphores. */
 #include "clock.h"
 #include "semaphores/semaphores.h"
 
-/* Linux tells them, and limits nothing by them. */
+/* Linux reports these numbers and enforces none of them. */
 #define UNDO_BYTES 20
 
 static verdict inform(struct request *r, bool used, struct grant to)
@@ -25,14 +25,14 @@ static verdict inform(struct request *r, bool used, struct grant to)
 	for (uint32_t place = 0; used && place < semaphores.top; place++) {
 		const struct semaphore_set *s = semaphores.sets[place];
 
-		/* Sets there are, and semaphores. */
+		/* SEM_INFO reports the numbers of sets and of semaphores in these fields. */
 		info.undo_bytes += s != NULL;
 		info.adjustment += s ? (int32_t)s->count : 0;
 	}
 	return answer_with(r, semaphores.top > 0 ? semaphores.top - 1 : 0, to, &info, sizeof info);
 }
 
-/* Of a time since boot, which is never 0 for what has happened. */
+/* Converts a time since boot. 0 means never. */
 static int64_t time_of_day(nanoseconds at)
 {
 	uint64_t epoch;
@@ -56,7 +56,7 @@ static verdict status(struct request *r, const struct semaphore_set *s, int64_t 
 	return answer_with(r, value, to, &out, sizeof out);
 }
 
-/* What only its owner may. */
+/* Only the owner may do this. */
 static verdict control_set(struct request *r, struct semaphore_set *s, bool remove, struct grant from)
 {
 	uint32_t user = asking(r)->process->identity.user.effective;
@@ -72,7 +72,7 @@ static verdict control_set(struct request *r, struct semaphore_set *s, bool remo
 		set_remove(s);
 		return answer(r, 0);
 	}
-	/* No user and no group has this number. */
+	/* This number names no user and no group. */
 	if (new.perm.uid == UINT32_MAX || new.perm.gid == UINT32_MAX)
 		return refuse(r, EINVAL);
 	s->uid = new.perm.uid;

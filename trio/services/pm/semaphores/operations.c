@@ -1,18 +1,17 @@
-/* operations.c: semop: all operations of a call at once, or none yet. By SEM_UNDO, what those of a process took from
- * semaphores, or gave, is undone at its end. Its threads share that; a child begins with nothing, and a new program
- * keeps it. */
+/* operations.c: semop does all operations of a call at once, or none yet. With SEM_UNDO the end of a process undoes its
+ * changes. Threads share these; a child begins without any, and a new program keeps them. */
 #include "semaphores/semaphores.h"
 
-/* Words of a request's scratch: VALUE is the number of the operation that cannot be done, and once it is SETTLED the
- * answer; COUNT how many operations there are in the page of the thread's slot. */
+/* Words of the request's scratch. VALUE is the index of the operation that blocks, and once STATE is SETTLED the
+ * answer. COUNT is the number of operations in the page of the thread's slot. */
 enum { STATE, VALUE, COUNT };
 enum { FRESH, SETTLED, UPDATES };
 
 #define BLOCKED 1
-/* Queues of a set. */
+/* The queues of a set. */
 enum { CONSTANT, ALTERING };
 
-/* Sets, each of SEMMSL semaphores at most, that one run sees to. */
+/* How many sets, with up to SEMMSL semaphores each, one run handles. */
 #define SHARE_UNDOS 16U
 
 _Static_assert(SEMOPM * sizeof(struct linux_sembuf) <= PAGE, "a page has the operations of a call");
@@ -22,7 +21,6 @@ static size_t undo_pages(const struct semaphore_set *s)
 	return pages_for(sizeof(struct undo) + s->count * sizeof(int16_t));
 }
 
-/* NULL: there is none. */
 static struct undo *undo_of(const struct process *p, const struct semaphore_set *s)
 {
 	struct undo *u = semaphores.undos[p->slot];
@@ -32,7 +30,7 @@ static struct undo *undo_of(const struct process *p, const struct semaphore_set 
 	return u;
 }
 
-/* There is one from now on; false: no memory. */
+/* Makes sure that an entry exists. Returns false if there is no memory. */
 static bool undo_reserve(const struct process *p, struct semaphore_set *s)
 {
 	struct undo **first = &semaphores.undos[p->slot], *u = undo_of(p, s);
@@ -50,7 +48,7 @@ static bool undo_reserve(const struct process *p, struct semaphore_set *s)
 	return true;
 }
 
-/* One operation, and what it means for the process's end. 0, BLOCKED, -EAGAIN or -ERANGE. */
+/* Does one operation and notes its undo. Returns 0, BLOCKED, -EAGAIN or -ERANGE. */
 static int64_t apply(struct semaphore_set *s, struct undo *u, const struct linux_sembuf *o)
 {
 	int32_t value = s->semaphores[o->number].value + o->operation;
@@ -77,7 +75,7 @@ static void revert(struct semaphore_set *s, struct undo *u, const struct linux_s
 		u->adjust[o->number] = (int16_t)(u->adjust[o->number] + o->operation);
 }
 
-/* All of a call, or none: 0, BLOCKED, or a negative errno. */
+/* Does all operations of a call or none. Returns 0, BLOCKED or a negative errno. */
 static int64_t attempt(struct semaphore_set *s, struct request *r)
 {
 	const struct linux_sembuf *operations = semaphores.operations[r->task];
@@ -108,7 +106,7 @@ static void settle_waiting(struct request *r, int64_t result)
 	unpark_request(r);
 }
 
-/* Returns whether it has been done. */
+/* Returns whether the request's operations were done. */
 static bool attempt_waiting(struct semaphore_set *s, struct request *r)
 {
 	int64_t result = attempt(s, r);
@@ -124,9 +122,9 @@ static void update_constant(struct semaphore_set *s)
 		(void)attempt_waiting(s, r);
 }
 
-/* A value has changed: whoever can proceed does. False: some may still be able to; it is to be called again. That is:
- * the first that can proceed; then all are to be looked at again from the first, for whom it may have made room. Where
- * nobody before it has several operations, and it itself has one, it has not: that was a decrement. */
+/* A value has changed: all requests that can proceed do so. Returns false if it is to be called again. After one has
+ * proceeded, there may be room for those before it. Only a request with one operation behind others with one each has
+ * made no room, because it has decremented. */
 static bool set_update(struct semaphore_set *s)
 {
 	bool several = false;
@@ -165,7 +163,7 @@ int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 	return found;
 }
 
-/* What is wrong with a call before anything is done; `alters`, `undoes`: whether one of its operations does. */
+/* Checks a call before anything is done. `alters` and `undoes` say whether any operation does so. */
 static int64_t check(const struct semaphore_set *s, const struct request *r, bool *alters, bool *undoes)
 {
 	bool beyond = false;
@@ -202,7 +200,7 @@ static verdict begin(struct request *r, struct semaphore_set *s, nanoseconds dea
 	bool alters, undoes;
 	int64_t result = check(s, r, &alters, &undoes);
 
-	/* Those who wait come first. */
+	/* Requests that already wait come first. */
 	if (s->updating && !set_update(s))
 		return give_way(r, BY_A_SIGNAL);
 	if (result != 0)
@@ -265,7 +263,7 @@ void undo_remove(struct semaphore_set *s)
 		undo_drop(u);
 }
 
-/* As far as it can be done: a value is never below 0, nor above what it may be. */
+/* Applies the adjustments, keeping each value between 0 and SEMVMX. */
 static void give_back(struct undo *u, int32_t number)
 {
 	struct semaphore_set *s = u->set;

@@ -1,9 +1,9 @@
-/* sets.c: sets of System V semaphores: found, made, removed, and who may use them. */
+/* sets.c: sets of System V semaphores: how they are found, made and removed, and who may use them. */
 #include "semaphores/semaphores.h"
 
 struct semaphores semaphores;
 
-/* Of a mode: what one of owner, group and others may. */
+/* One of the three parts of a mode. */
 #define MODE_ONE 07U
 #define SEQUENCES (1U << (31 - SEMAPHORE_PLACE_BITS))
 
@@ -59,7 +59,7 @@ static struct semaphore_set *set_keyed(int32_t key)
 	return NULL;
 }
 
-/* The numbers above the place in an id are other ones each time. */
+/* Each new set in a place gets another sequence number. */
 static verdict make(struct request *r, int32_t key, uint32_t count, uint32_t flags)
 {
 	static uint32_t sequence;

@@ -1,9 +1,8 @@
-/* deliver.c: a thread takes its signals, before it is in user mode again: handlers, and the default actions. */
+/* deliver.c: a thread takes its signals before it is in user mode again: it runs handlers and default actions. */
 #include "processes/processes.h"
 #include "signals/signals.h"
 
-/* What the present task did itself cannot be overlooked: blocked or ignored, it has its default action, and that also
- * in the first process. */
+/* A program cannot block or ignore a fault of its own: the default action is taken then, even in the first process. */
 verdict pm_raise(struct request *r, uint32_t signal, uint32_t code, uint64_t address)
 {
 	struct thread *t = asking(r);
@@ -67,7 +66,7 @@ void stop_end(struct process *p)
 	parent_tell(p, STATUS_CONTINUED);
 }
 
-/* A thread halts once a stop; `scratch` knows of which. It is parked hard: what signals do to it, stop_end decides. */
+/* A thread halts once for each stop, which `scratch` remembers. It is parked hard: stop_end decides about signals. */
 static verdict halt(struct process *p, struct request *r)
 {
 	if (r->scratch[0] != p->stop_number) {

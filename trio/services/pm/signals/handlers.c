@@ -1,11 +1,10 @@
-/* handlers.c: what a process does about its signals. Processes may share it (CLONE_SIGHAND). A copy is as long as there
- * are signals that are not left to their default, so that fork copies next to nothing. */
+/* handlers.c: what a process does about signals. Processes may share a table (CLONE_SIGHAND). A copy copies only
+ * signals that are not left to their default, so that fork copies almost nothing. */
 #include "signals/signals.h"
 
-/* Those that were freed. */
 static struct handlers *free_handlers;
 
-/* There are as many as processes. */
+/* The pool cannot run out: each process has at most one table. */
 struct handlers *handlers_take(const struct handlers *from)
 {
 	static struct handlers pool[TASKS], *next = pool;
@@ -62,7 +61,7 @@ static void set_action(struct process *p, uint32_t signal, const struct linux_si
 		h->set |= bit;
 	if (action->handler != SIG_IGN && !(action->handler == SIG_DFL && IGNORES & bit))
 		return;
-	/* What is ignored from now on is not waiting any more. */
+	/* Pending signals that are ignored from now on are dropped. */
 	process_flush(p, bit);
 }
 

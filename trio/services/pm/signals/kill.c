@@ -10,8 +10,8 @@ static int64_t send_checked(const struct process *from, struct process *to, stru
 	return signal == 0 ? 0 : signal_send(to, t, signal, i);
 }
 
-/* To all of a group; of group 0, to all but the first process and the sender: that some may not be signalled, or none,
- * is no error then, as in Linux. */
+/* Sends to all of a group. Group 0 stands for all but the first process and the sender; then it is no error if some or
+ * all may not be signalled, as on Linux. */
 static int64_t kill_some(const struct process *from, int32_t group, uint32_t signal, const struct information *i)
 {
 	bool met = false, allowed = group == 0;
@@ -27,7 +27,7 @@ static int64_t kill_some(const struct process *from, int32_t group, uint32_t sig
 	return allowed ? 0 : -EPERM;
 }
 
-/* A process's number, or that of any thread of it. */
+/* Finds a process by its number or by the number of one of its threads. */
 static struct process *process_of(int32_t pid)
 {
 	struct process *p = process_numbered(pid);
@@ -66,7 +66,7 @@ verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal
 	return settle(r, send_checked(from, to->process, to, signal, &i));
 }
 
-/* What the kernel's own codes are, nobody may pretend to another process. */
+/* Codes of the kernel's own are refused for another process. */
 verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signal, struct grant information)
 {
 	const struct process *from = asking(r)->process;

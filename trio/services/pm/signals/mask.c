@@ -1,4 +1,4 @@
-/* mask.c: which signals a thread blocks, which wait for it, and waiting for some. */
+/* mask.c: which signals a thread blocks, which wait for it, and how it waits for signals. */
 #include "signals/signals.h"
 
 void mask_set(struct thread *t, uint64_t mask)
@@ -11,7 +11,7 @@ void mask_set(struct thread *t, uint64_t mask)
 		kernel_task_attend(t->slot, false);
 	if (!(p->pending.set & newly))
 		return;
-	/* What waits for the process and would have been this thread's may have to be another's now. */
+	/* Another thread may have to take pending signals that this thread now blocks. */
 	EACH_THREAD (p, other) {
 		if (other != t && p->pending.set & newly & ~other->blocked)
 			thread_wake(other, false);
@@ -45,7 +45,7 @@ verdict pm_sigpending(struct request *r, struct grant to)
 	return answer_with(r, 0, to, &set, to.length);
 }
 
-/* The old mask comes back with attend. */
+/* attend restores the old mask. */
 static int64_t mask_borrow(struct thread *t, struct grant mask)
 {
 	uint64_t set;
@@ -77,7 +77,7 @@ verdict pm_sigmask_waited(struct request *r)
 	return answer(r, 0);
 }
 
-/* The seam ends it for a signal. */
+/* The seam ends the request when a signal arrives. */
 verdict pm_sigsuspend(struct request *r, struct grant mask)
 {
 	struct thread *t = asking(r);

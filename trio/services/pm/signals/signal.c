@@ -1,13 +1,13 @@
-/* signal.c: sending signals: whether one is taken notice of at all, where it waits, and who is woken for it. */
+/* signal.c: sends signals: it decides whether a signal is ignored, where it waits and which thread wakes for it. */
 #include "processes/processes.h"
 #include "signals/signals.h"
 
-/* Of what a program did: they come before others that wait. */
+/* Signals that report a fault of the program. They are taken before others. */
 #define FAULTS                                                                                                      \
 	(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGFPE) | \
 	 SIGNAL_BIT(SIGSYS))
 
-/* In all processes together; one process has at most RLIMIT_SIGPENDING of them. */
+/* The limit of all processes together; one process may have RLIMIT_SIGPENDING of them. */
 #define QUEUED 2048
 
 struct queued {
@@ -17,10 +17,9 @@ struct queued {
 	struct information information;
 };
 
-/* Those that were used never yet begin at `unused`. */
+/* Entries from `unused` on have never been used. */
 static struct queued pool[QUEUED], *unused = pool, *free_queued;
 
-/* NULL: there is none. */
 static struct queued *queued_take(void)
 {
 	struct queued *one = free_queued;
@@ -47,7 +46,7 @@ void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 			queued_free(p, one);
 }
 
-/* A signal below SIGRTMIN waits at most once; it waits also where there is no room for what comes with it. */
+/* A signal below SIGRTMIN is queued at most once. It stays pending even if there is no room for its information. */
 static int64_t pending_add(struct process *p, struct pending *pending, uint32_t signal, const struct information *i)
 {
 	struct queued *one = NULL;
@@ -117,7 +116,7 @@ static bool awaits(const struct thread *t, uint64_t bit)
 	return t->awaiting & bit && is_waited_for(&t->waiting);
 }
 
-/* What is blocked is kept, for it may be unblocked or handled then. init gets nothing that it does not handle. */
+/* A blocked signal is kept for later. The first process gets only signals that it handles. */
 static bool is_ignored(const struct process *p, const struct thread *t, uint32_t signal)
 {
 	uint64_t handler = handler_of(p, signal);
@@ -139,7 +138,7 @@ void process_flush(struct process *p, uint64_t set)
 	}
 }
 
-/* A stop and SIGCONT undo each other when they are sent, whatever is then done about them. */
+/* Stop signals and SIGCONT cancel each other when they are sent, whatever their actions are. */
 static void undo_opposite(struct process *p, uint32_t signal)
 {
 	process_flush(p, signal == SIGCONT ? STOPS : SIGNAL_BIT(SIGCONT));
@@ -147,7 +146,7 @@ static void undo_opposite(struct process *p, uint32_t signal)
 		stop_end(p);
 }
 
-/* Returns whether this thread takes care of it. */
+/* Returns whether this thread takes the signal. */
 static bool wake_for(struct thread *t, uint32_t signal)
 {
 	uint64_t bit = SIGNAL_BIT(signal);

@@ -1,8 +1,8 @@
-/* timers.c: signals at a time, and the setting of the clock. One alarm of the service stands for the first of a sorted
- * list of processes that have timers.
+/* timers.c: signals at a given time, and the setting of the clock. One alarm of the service serves the first of a
+ * sorted list of processes with timers.
  *
- * ITIMER_REAL is exact. Time on the processor passes no faster than time, so the other timers are looked at when what
- * is left of them could have passed, and again when that has not: at most LOOK_AGAIN late. */
+ * ITIMER_REAL is exact. Processor time passes no faster than real time, so the other timers are checked when the
+ * remaining time could have passed, and again if it has not. They are at most LOOK_AGAIN late. */
 #include "clock.h"
 #include "endpoints.h"
 #include "processes/processes.h"
@@ -10,10 +10,10 @@
 
 #define LOOK_AGAIN 1000000ULL
 #define MICROSECONDS 1000000UL
-/* More seconds than any timer runs, so that nanoseconds do not overflow. */
+/* No timer runs longer, so that nanoseconds do not overflow. */
 #define MOST_SECONDS (INT64_MAX / NS_PER_SECOND)
 
-/* All processes that have timers, by when to look at them. */
+/* All processes with timers, sorted by `look_at`. */
 static struct link timed = { &timed, &timed };
 
 static void alarm_set(void)
@@ -42,7 +42,7 @@ void timers_end(struct process *p)
 	look_at(p, NEVER);
 }
 
-/* What the clock shows that a timer goes by. */
+/* The time on the clock that a timer uses. */
 static uint64_t clock_of(const struct process *p, uint32_t which)
 {
 	struct usage used;
@@ -53,7 +53,7 @@ static uint64_t clock_of(const struct process *p, uint32_t which)
 	return used.user + (which == ITIMER_VIRTUAL ? 0 : used.system);
 }
 
-/* Sends its signal if it is time. Returns when to look at it again. */
+/* Sends the timer's signal if it has expired. Returns when to check it again. */
 static nanoseconds timer_check(struct process *p, uint32_t which)
 {
 	static const uint32_t signals[TIMERS] = { SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU };
@@ -66,7 +66,7 @@ static nanoseconds timer_check(struct process *p, uint32_t which)
 	if (at <= clock) {
 		bool kills = which == TIMER_LIMIT && clock / NS_PER_SECOND >= p->limits[RLIMIT_CPU].hard;
 
-		/* Those that were missed are not made up for. */
+		/* Missed intervals are skipped. */
 		at = timer->interval ? clock + timer->interval - (clock - at) % timer->interval : NEVER;
 		timer->at = at;
 		signal_plain(p, kills ? SIGKILL : signals[which]);
@@ -92,7 +92,7 @@ void timers_pass(void)
 	alarm_set();
 }
 
-/* SIGXCPU comes at the soft limit and each second from then on, SIGKILL at the hard one. */
+/* SIGXCPU is sent at the soft limit and each second after it, SIGKILL at the hard limit. */
 void timers_limit(struct process *p)
 {
 	uint64_t seconds = p->limits[RLIMIT_CPU].soft;
@@ -118,7 +118,7 @@ static bool ns_of(const struct linux_timeval *time, uint64_t *ns)
 	return true;
 }
 
-/* A timer that runs has something left. */
+/* A running timer never has 0 left. */
 static uint64_t timer_left(const struct process *p, uint32_t which)
 {
 	uint64_t at = p->timers[which].at, clock;
@@ -129,7 +129,7 @@ static uint64_t timer_left(const struct process *p, uint32_t which)
 	return at > clock ? at - clock : 1;
 }
 
-/* Rounded up. */
+/* Times are rounded up. */
 static struct linux_itimerval timer_tell(const struct process *p, uint32_t which)
 {
 	return (struct linux_itimerval){ timeval_of(p->timers[which].interval + 999),
@@ -169,7 +169,7 @@ verdict pm_getitimer(struct request *r, uint32_t which, struct grant to)
 	return answer_with(r, 0, to, &timer, sizeof timer);
 }
 
-/* Seconds left of the one before, rounded, but not to 0. */
+/* The answer is the remaining seconds of the previous alarm, rounded, and at least 1 if it was running. */
 verdict pm_alarm(struct request *r, uint32_t seconds)
 {
 	struct process *p = asking(r)->process;
@@ -179,7 +179,7 @@ verdict pm_alarm(struct request *r, uint32_t seconds)
 	return answer(r, left ? (int64_t)MAX((left + NS_PER_SECOND / 2) / NS_PER_SECOND, 1) : 0);
 }
 
-/* The order of refusals is Linux's: the time first, then who asks. */
+/* Linux checks the time first, then the rights of the caller. */
 static verdict time_set(struct request *r, const struct linux_timespec *time)
 {
 	if (time->seconds < 0 || (uint64_t)time->nanoseconds >= NS_PER_SECOND)
@@ -199,7 +199,7 @@ verdict pm_settime(struct request *r, uint32_t clock, struct grant from)
 	return time_set(r, &time);
 }
 
-/* The second argument, a time zone, is that of Greenwich. */
+/* The time zone is read and ignored; it is always UTC. */
 verdict pm_settimeofday(struct request *r, struct grant from, struct grant zone)
 {
 	struct linux_timeval given;

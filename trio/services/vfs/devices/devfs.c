@@ -1,4 +1,4 @@
-/* devfs.c: which devices there are, those that need no driver, and /dev itself: a tmpfs that begins with their
+/* devfs.c: the table of devices, the devices that need no driver, and /dev, which is a tmpfs that starts with their
  * names. */
 #include "block.h"
 #include "clock.h"
@@ -37,10 +37,10 @@ static verdict random_read(struct request *r, struct file *f, struct grant to, u
 	return vfs_random(r, to);
 }
 
-/* A word may take a microsecond to make. */
+/* A random word may take a microsecond. */
 #define SHARE_RANDOM (SHARE_BYTES / 64)
 
-/* Through a page of the service's own: the kernel cannot wait for a client's. */
+/* The bytes go through the service's own page, because the kernel cannot wait for a client's. */
 verdict vfs_random(struct request *r, struct grant to)
 {
 	uint64_t end = MIN(to.length, r->done + SHARE_RANDOM);
@@ -62,7 +62,7 @@ static int64_t null_seek(struct file *f, int64_t offset, uint32_t whence)
 	return 0;
 }
 
-/* Pages of zeros, which a shared mapping shares with nobody who opens the device again. */
+/* Each open and mapping of /dev/zero has its own pages. */
 static int64_t zero_object(struct file *f, uint64_t offset, uint64_t length, uint32_t *object)
 {
 	if (vm_object_create(object) < 0)
@@ -91,7 +91,7 @@ static const struct device devices[] = {
 	{ "vda", S_IFBLK | 0660, DISK_VIRTIO, &disk_files, disk_open, NULL },
 	{ "checked", S_IFBLK | 0660, DISK_CHECKED, &disk_files, disk_open, NULL },
 	{ "fb0", S_IFCHR | 0660, DEVICE(29, 0), &display_files, display_open, NULL },
-	/* What else stands there from the beginning. */
+	/* Other entries of a new devtmpfs. */
 	{ "fd", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd" },
 	{ "stdin", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd/0" },
 	{ "stdout", S_IFLNK | 0777, 0, NULL, NULL, "/proc/self/fd/1" },
@@ -108,7 +108,7 @@ const struct device *device_of(uint32_t mode, uint32_t number)
 	return NULL;
 }
 
-/* A device without its hardware has no name. */
+/* A device without its hardware gets no name. */
 static bool is_there(const struct device *d)
 {
 	uint64_t sectors;

@@ -1,22 +1,21 @@
-/* devices.h: special files, by their numbers. */
+/* devices.h: special files and their device numbers. */
 #ifndef TRIO_VFS_DEVICES_H
 #define TRIO_VFS_DEVICES_H
 
 #include "vfs_internal.h"
 
-/* A special file of that type and number, on whatever file system, is opened by this. Those with a name
- * stand in devfs. */
+/* How special files of one type and number are opened, on any file system. devfs lists those with a name. */
 struct device {
 	const char *name;
-	/* S_IFCHR or S_IFBLK, and permissions. */
+	/* S_IFCHR or S_IFBLK, with permissions. */
 	uint32_t mode, number;
 	const struct file_operations *operations;
-	/* NULL: always. For `task`; sets file->state; a negative errno refuses. */
+	/* Opens the device for `task` and sets file->state. Returns 0 or a negative errno. NULL: always 0. */
 	int64_t (*open)(uint32_t task, struct file *f);
-	/* What else devfs has: a link's. */
+	/* The target of a symbolic link. */
 	const char *target;
 };
-/* The one that a special node stands for; NULL: none. */
+/* The device of a special file's number; NULL: none. */
 const struct device *device_of(uint32_t mode, uint32_t number);
 
 extern const struct file_operations disk_files;

@@ -1,6 +1,6 @@
-/* disk.c: /dev/ram0, /dev/vda and /dev/checked: a disk's bytes in order. Whole sectors go between driver and client;
- * parts of one through the file's own sector buffer, so that a call that waits for the disk finds there, when it
- * runs again, what an earlier run has read. */
+/* disk.c: /dev/ram0, /dev/vda and /dev/checked. Whole sectors go between driver and client; parts of a sector go
+ * through the file's sector buffer, so that a call that waited for the disk finds there what an earlier run has
+ * read. */
 #include "abi/termios.h"
 #include "block.h"
 #include "devices/devices.h"
@@ -8,14 +8,14 @@
 #include "switches.h"
 
 #define SECTOR 512UL
-/* Of block.idl: bytes a call. */
+/* The most bytes of a call in block.idl. */
 #define MOST 65536UL
 #define NO_SECTOR UINT64_MAX
 
 struct disk {
 	uint32_t endpoint;
 	uint64_t size;
-	/* The sector in the buffer. */
+	/* The number of the sector in the buffer. */
 	uint64_t buffered;
 	uint8_t buffer[SECTOR];
 };
@@ -52,7 +52,7 @@ static void disk_release(struct file *f)
 	heap_free(f->state, sizeof(struct disk));
 }
 
-/* Part of a sector, or whole ones, of what is `left` at `offset`. Returns how many bytes. */
+/* Transfers a part of a sector or several whole ones from `offset` on. Returns the number of bytes. */
 static int64_t step(struct disk *d, uint64_t offset, struct grant left, bool write)
 {
 	uint64_t sector = offset / SECTOR, in_sector = offset % SECTOR, n = MIN(left.length, MOST) / SECTOR * SECTOR;
@@ -78,7 +78,7 @@ static int64_t step(struct disk *d, uint64_t offset, struct grant left, bool wri
 	return (int64_t)n;
 }
 
-/* r->done: what earlier runs have done. */
+/* Earlier runs have transferred r->done bytes. */
 static verdict transfer(struct request *r, struct file *f, struct grant g, uint64_t *at, bool write)
 {
 	struct disk *d = f->state;
@@ -95,7 +95,7 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 			break;
 		r->done += (uint64_t)result;
 	}
-	/* What the buffer has may change behind its back. */
+	/* Others may change the sector on the disk, so the buffer is not kept. */
 	d->buffered = NO_SECTOR;
 	if (r->done == 0 && result < 0)
 		return settle(r, result);

@@ -1,4 +1,4 @@
-/* display.c: /dev/fb0, where there is a display. */
+/* display.c: /dev/fb0, if there is a display. */
 #include "abi/fb.h"
 #include "devices/devices.h"
 #include "files/files.h"

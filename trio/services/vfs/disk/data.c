@@ -1,5 +1,5 @@
-/* data.c: what is in files of the disk's file system, where reading and writing go with the client's grant; that
- * file system as a whole, and which disk it is on. */
+/* data.c: contents of files on a disk, read and written with the client's grant; and how the disk's file system is
+ * mounted, unmounted and synced. */
 #include "devices/devices.h"
 #include "disk/remote.h"
 #include "files/files.h"
@@ -8,7 +8,7 @@
 
 #define ROOT_INODE 1
 
-/* Goes on reading behind *done bytes. -errno or -EWAIT, or there is no more to be read. */
+/* Continues to read behind *done bytes. Returns -errno, -EWAIT, or 0 at the end. */
 static int64_t read_on(const struct node *n, uint64_t offset, struct grant to, uint64_t *done)
 {
 	int64_t result = 1;
@@ -20,7 +20,7 @@ static int64_t read_on(const struct node *n, uint64_t offset, struct grant to, u
 	return result;
 }
 
-/* r->done: what earlier runs have done. */
+/* Earlier runs have read r->done bytes. */
 static verdict remote_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	int64_t result = read_on(f->node, *at, to, &r->done);
@@ -39,8 +39,8 @@ static verdict remote_write(struct request *r, struct file *f, struct grant from
 	uint64_t length;
 	int64_t result = 0;
 
-	/* With O_APPEND the end moves with what earlier runs wrote: where the first one began is kept. scratch[0] is
-	 * sendfile's, which writes many times for one request. */
+	/* With O_APPEND the end moves with what earlier runs wrote, so the start of the first run is kept. sendfile,
+	 * which writes many times for one request, owns scratch[0] and scratch[1]. */
 	if (r->scratch[2] == 0) {
 		length = regular_write_begin(r, f, at, from.length);
 		if (length == 0)
@@ -106,7 +106,7 @@ int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to)
 
 /* The mount -------------------------------------------------------------------------------------------------------- */
 
-/* `source` names a disk's special file. */
+/* `source` is the path of a disk's special file. */
 static int64_t disk_at(const char *source, uint32_t *endpoint)
 {
 	HELD struct node *n = NULL;
@@ -167,7 +167,7 @@ static void remote_numbers(struct mount *m, struct linux_statfs *to)
 	fs_numbers(((struct remote_mount *)m->state)->number, grant_write(to, sizeof *to));
 }
 
-/* What is lost stays so: sync cannot say it. */
+/* sync has no way to report lost changes, so they stay noted for fsync. */
 static int64_t remote_sync_all(struct mount *m)
 {
 	struct remote_mount *state = m->state;

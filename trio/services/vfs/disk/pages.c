@@ -1,31 +1,31 @@
-/* pages.c: files of the disk's file system in memory, for mappings and programs: an object of vm's for each,
- * whose pages are read when they are touched. vm says which are wanted; what must wait for the disk continues
- * when the disk has answered. Mappings show what is written to the file, and cannot be written through. */
+/* pages.c: memory pages of files on a disk, for mappings and programs: each file has a vm object whose pages are read
+ * when they are touched. vm names the pages it wants; reads that wait for the disk continue when the disk has answered.
+ * Mappings show what is written to the file and are read-only or private. */
 #include "disk/remote.h"
 #include "fs.h"
 #include "pm.h"
 #include "vm.h"
 
-/* What is not there of so many pages, aligned, is read with the one that is touched: as vm maps them. */
+/* With a touched page its aligned neighbours are read too, as many as vm maps at once. */
 #define AROUND 16UL
 
-/* What object_wanted returns; else there is nothing. */
+/* Positive results of vm_object_wanted. */
 enum news { WANTED = 1, UNHELD };
 
-/* Pages that are being read: one that somebody waits for, and those around it; or several that will be needed. */
+/* A read of pages: one page that is waited for, with its neighbours, or several pages that will be needed. */
 struct load {
 	struct link link;
 	struct remote_node *node;
-	/* What of the disk it waits for. */
+	/* The number of what it waits for on the disk. */
 	uint32_t waits_for;
 	uint64_t index, count;
 };
 static struct link loads = { &loads, &loads };
 
-/* Where memory is short, or the disk has no room and no request ends, it is asked again so soon. */
+/* When to try again if memory is short, or if the disk has no room and no request of ours will end. */
 #define AGAIN_NS 1000000UL
 
-/* Reads one page that is not there. `awaited`: somebody waits for it, who is told of an error. */
+/* Reads one absent page. If it is `awaited`, vm tells an error to those who wait. */
 static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
 {
 	uint64_t address = 0;
@@ -44,8 +44,8 @@ static int64_t page_load(struct remote_node *n, uint64_t index, bool awaited)
 
 #define NOTHING_AWAITED UINT32_MAX
 
-/* All that is asked for is begun to be read, as far as the disk takes it, before the first is waited for, which is what
- * *on becomes, unless it is something already. 0; -EWAIT; where `awaited` an error. */
+/* Starts reading all given pages, as far as the disk accepts requests. Sets *on, unless it is already set, to the first
+ * thing to wait for. Returns 0, -EWAIT or, if `awaited`, another error. */
 static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, bool awaited, uint32_t *on)
 {
 	int64_t result = 0;
@@ -68,7 +68,7 @@ static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, b
 	return result;
 }
 
-/* Until it has to wait again, or its end. */
+/* Runs until the load has to wait again or ends. */
 static void load_go_on(struct load *l)
 {
 	uint64_t begin = l->index, end = begin + l->count;
@@ -137,7 +137,7 @@ int64_t remote_object(struct node *node, uint32_t *object)
 	struct remote_node *n = remote_of(node);
 
 	TRY(object_need(n));
-	/* While nobody has mapped it the only hold is ours, and goes to the caller. */
+	/* While nobody maps the object, its only reference is ours; the caller gets it. */
 	if (n->mapped)
 		vm_object_hold(n->object);
 	else
@@ -174,7 +174,7 @@ void remote_pages_drop(struct remote_node *n)
 	n->object = 0;
 }
 
-/* Requests that wait for a disk, each for what it needs of it: what comes wakes those who wait for it and not all. */
+/* Parks a request until what it needs of the disk is there. Each thing has its own queue, so only its waiters wake. */
 
 verdict disk_park(struct request *r)
 {
@@ -184,8 +184,8 @@ verdict disk_park(struct request *r)
 	return park_hard(&vfs.disk_waiters[on % FS_THINGS], r);
 }
 
-/* As many of those who wait for room as there is room for. Where none of these begins a request none ends: so the
- * others do not wait for that alone. */
+/* Wakes as many waiters as the disk has room for. They may start no request, whose end would wake the others, so an
+ * alarm wakes those too. */
 static void room_came(uint32_t room)
 {
 	struct queue *waiters = &vfs.disk_waiters[FS_ROOM];
@@ -203,10 +203,10 @@ void disk_notified(void)
 
 	(void)fs_came(&came, &room, &starts);
 	remote_began(starts);
-	/* What the process before would have told of has not come, and will not. */
+	/* A new process of fs will never report what the old one had begun. */
 	if (remote_holds_again())
 		came = UINT64_MAX;
-	/* vm too tells so that it may be asked again. */
+	/* vm also notifies when a failed call may be repeated. */
 	came |= 1ULL << FS_ANYTHING;
 	LIST_EACH (struct load, l, &loads, link)
 		if ((came >> l->waits_for & 1) != 0)

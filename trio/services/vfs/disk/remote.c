@@ -1,12 +1,12 @@
-/* remote.c: names and nodes of a file system that is a service of its own (fs.idl). Every node here stands for an inode
- * that is held there; some that nobody uses are kept, since they are likely to be looked up again. A call that has to
- * wait says -EWAIT and changes nothing. */
+/* remote.c: names and nodes of a file system that is another service (fs.idl). Each node here stands for an inode that
+ * fs holds. Some unused nodes are kept, because they are likely to be looked up again. A call that has to wait returns
+ * -EWAIT and changes nothing. */
 #include "disk/remote.h"
 #include "fs.h"
 #include "names/names.h"
 
 #define IDLE_MOST 64
-/* Of a file that the disk did not have when fs began anew: whatever is asked of it is ESTALE. */
+/* The inode number of a file that was not on the disk when fs started again. All calls for it return ESTALE. */
 #define NO_INODE 0
 
 extern const struct file_operations remote_directory_files;
@@ -51,7 +51,7 @@ static int64_t remote_refresh(struct node *n)
 	return 0;
 }
 
-/* After a change, which must not begin anew: what has to be waited for is had when the node is found again. */
+/* Used after a change, which must not be repeated: if this has to wait, the next lookup of the node refreshes it. */
 static void refresh_or_later(struct node *n)
 {
 	remote_of(n)->stale = remote_refresh(n) != 0;
@@ -90,7 +90,7 @@ static void found_as(struct remote_node *n, struct node *directory, const char *
 		node_drop(&old->node);
 }
 
-/* The node of an inode that fs has just held for us, as what stands at that name: that hold is the node's, or goes. */
+/* Returns the node of an inode that fs has just held for us under that name. Only a new node keeps that hold. */
 static int64_t node_found(struct node *directory, uint32_t inode, const char *name, size_t length, struct node **out)
 {
 	struct remote_mount *m = remote_mount_of(directory);
@@ -136,7 +136,7 @@ static int64_t remote_create(struct place *p, const struct file_attributes *as, 
 		TRY(fs_create(remote_number(f), remote_inode(f), as->mode, as->owner, as->group, as->device, name,
 			      &inode));
 		TRY(node_found(p->directory, inode, p->name, p->length, &p->node));
-		/* What had the number before is no more. */
+		/* A loss of the inode's previous file must not be reported for the new one. */
 		bit_set(remote_mount_of(f)->changes->lost, p->node, false);
 		remote_changed(p->node);
 	}
@@ -224,7 +224,7 @@ static int64_t remote_set(struct node *n, unsigned which, const struct file_attr
 	return fs_set_attributes(remote_number(n), remote_inode(n), which, grant_read(to, sizeof *to));
 }
 
-/* Whoever wrote learns once that it is lost. */
+/* A lost change is reported once. */
 static int64_t remote_sync(struct node *n)
 {
 	struct remote_changes *c = remote_mount_of(n)->changes;
@@ -241,7 +241,7 @@ static int64_t remote_sync(struct node *n)
 	return -EIO;
 }
 
-/* Gives it back. Returns its parent where nobody holds that any more. */
+/* Frees the node. Returns its parent if nobody else holds that. */
 static struct remote_node *node_end(struct remote_node *n)
 {
 	struct remote_mount *m = remote_mount_of(&n->node);
@@ -263,7 +263,7 @@ static struct remote_node *idle_oldest_end(struct remote_mount *m)
 	return node_end(n);
 }
 
-/* Nobody holds `n`, nor then perhaps its parent, and so on, as deep as directories lie in one another. */
+/* Ends or keeps `n`, which nobody holds; then its parent if nobody holds that any more, and so on. */
 static void nodes_forget(struct remote_mount *m, struct remote_node *n)
 {
 	while (n != NULL) {
@@ -284,7 +284,7 @@ static struct remote_mount *remote_mounted(unsigned which)
 	return m->root != NULL && m->type == &disk_file_system ? m->state : NULL;
 }
 
-/* fs's processes, and whether nodes of the one before are still to be held again. */
+/* How often fs was started, as last reported; and whether nodes must still be held again after its last start. */
 static uint32_t known_starts = 1;
 static bool has_let_go;
 
@@ -310,8 +310,8 @@ void remote_began(uint32_t starts)
 	}
 }
 
-/* The file as the disk has it now. One that has no name there, or had none here, is lost: its number may become
- * another file's. Returns whether it was in its place afterwards. */
+/* Holds the node's inode again in a restarted fs. A file that had no name, or has none on the disk, is lost, because
+ * its number may become another file's. Returns whether *at still is this node. */
 static bool hold_again(struct remote_mount *m, struct remote_node **at)
 {
 	struct remote_node *n = *at;

@@ -1,4 +1,4 @@
-/* remote.h: files of a file system that is a service of its own: what remote.c (names), data.c and pages.c share. */
+/* remote.h: files of a file system that is another service; shared by remote.c (names), data.c and pages.c. */
 #ifndef TRIO_VFS_REMOTE_H
 #define TRIO_VFS_REMOTE_H
 
@@ -8,18 +8,18 @@
 
 struct remote_node {
 	struct node node;
-	/* In the mount's table, and among those that nobody holds. */
+	/* Links in the mount's hash table, and in the list of unused nodes. */
 	struct remote_node *next;
 	struct link idle;
-	/* Where it was found, held; NULL for the root. Its name there. */
+	/* The directory it was found in (held; NULL for the root) and its name there. */
 	struct remote_node *parent;
-	/* Pages for mappings and programs, read as they are touched: the object, 0 without. `mapped`: it is told of
-	 * when nobody holds that any more, and until then the node is held for it. */
+	/* The vm object of the file's pages; 0: none. `mapped`: others hold the object, so the node is held too until
+	 * vm reports that they do not. */
 	uint32_t object;
 	bool mapped;
-	/* Its attributes changed on the disk and could not be had then: who finds the node next waits for them. */
+	/* The attributes have changed on the disk and could not be read. The next lookup reads them. */
 	bool stale;
-	/* fs has begun anew since the node was held. */
+	/* fs was restarted and does not hold the inode. */
 	bool let_go;
 	uint8_t length;
 	char name[REMOTE_NAME];
@@ -27,15 +27,15 @@ struct remote_node {
 
 #define REMOTE_BUCKETS 64
 
-/* A bit an inode, by its number modulo REMOTE_BITS: changed since it was synced; so that the change is lost, which the
- * next fsync says. A bit that two share says it once too often. */
+/* A bit for each inode, by its number modulo REMOTE_BITS. `changed`: since the last sync. `lost`: such a change was
+ * lost and the next fsync reports it; if two files share a bit, one too many. */
 #define REMOTE_BITS 65536UL
 struct remote_changes {
 	uint64_t changed[REMOTE_BITS / 64], lost[REMOTE_BITS / 64];
 };
 
 struct remote_mount {
-	/* fs's number. */
+	/* The number that fs gave the mount. */
 	uint32_t number, idle_count;
 	struct remote_node *buckets[REMOTE_BUCKETS];
 	struct link idle;
@@ -50,7 +50,7 @@ static inline struct remote_mount *remote_mount_of(const struct node *n)
 {
 	return n->mount->state;
 }
-/* As fs knows the node: its mount's number, its own. */
+/* fs's numbers of the node's mount and of its inode. */
 static inline uint32_t remote_number(const struct node *n)
 {
 	return remote_mount_of(n)->number;
@@ -75,16 +75,15 @@ static inline void remote_changed(const struct node *n)
 	bit_set(remote_mount_of(n)->changes->changed, n, true);
 }
 
-/* remote.c */
-/* The node of an inode that has none yet and is held for it, with one reference. */
+/* remote.c: makes the node of an inode that fs holds for us and that has no node yet. It has one reference. */
 int64_t remote_node_new(struct mount *m, uint32_t inode, struct node **out);
-/* Of those that nobody holds, the one that has been unused for the longest goes. */
+/* Ends the node that has been unused for the longest time. */
 void remote_idle_end(struct remote_mount *m);
 
-/* What fs said of how often it was started. If it has begun anew, all changes are lost, and all nodes of all mounts are
- * to be held again, as soon as the disk allows it. */
+/* Takes fs's count of its starts. If it has grown, all unsynced changes are lost, and all nodes of all mounts must be
+ * held again as soon as the disk allows. */
 void remote_began(uint32_t starts);
-/* Whether there were any to hold again. */
+/* Returns whether there were nodes to hold again. */
 bool remote_holds_again(void);
 
 /* data.c */
@@ -94,14 +93,14 @@ int64_t remote_program_read(struct node *n, uint64_t offset, struct grant to);
 
 /* pages.c */
 int64_t remote_object(struct node *n, uint32_t *object);
-/* Makes pages be there. 0, or -errno. */
+/* Reads pages into memory. Returns 0 or -errno. */
 int64_t remote_bring(struct node *n, uint64_t offset, uint64_t length);
-/* Bytes have been written, from `from`'s beginning on: mappings show them. */
+/* Mappings show the bytes written at `offset`, which `from` has. */
 void remote_pages_written(struct remote_node *n, uint64_t offset, struct grant from);
-/* The file has another size. */
+/* To be called when the file has another size. */
 void remote_pages_resize(struct remote_node *n);
 void remote_pages_drop(struct remote_node *n);
-/* vm has something to do, or may have. */
+/* To be called when vm may have something to do. */
 void remote_pages_wanted(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* descriptors.c: tables of descriptors, and open file descriptions. A table is shared by the tasks of a process; a
- * file by the descriptors that dup and fork have made of one. The lowest free descriptor is looked for from
- * `lowest` on, below which none is free. */
+/* descriptors.c: descriptor tables and open file descriptions. The tasks of a process share a table; descriptors made
+ * by dup and fork share a file. No descriptor below `lowest` is free. */
 #include "files/files.h"
 #include "sockets/socket.h"
 
@@ -22,7 +21,7 @@ struct descriptors *descriptors_make(uint32_t size)
 	return d;
 }
 
-/* Apart: whoever places a descriptor does not pay for its frame. */
+/* A function of its own, so that descriptor_place does not pay for its frame. */
 static __attribute__((noinline)) int64_t descriptors_grow(struct descriptors *d, uint32_t wanted)
 {
 	uint32_t size = wanted < 512 ? 512 : DESCRIPTORS_MOST;
@@ -54,7 +53,7 @@ struct descriptors *descriptors_copy(const struct descriptors *from)
 	return d;
 }
 
-/* Files that one run closes at most: each may be the last to hold much. */
+/* The most files that one run closes: each may be the last to hold much. */
 #define SHARE_FILES 64U
 
 bool descriptors_drop(uint32_t task)
@@ -94,7 +93,7 @@ bool descriptor_is_marked(const struct descriptors *d, uint32_t fd)
 	return (d->close_on_exec[fd / 64] >> (fd % 64) & 1) != 0;
 }
 
-/* `fd` is in the table, or -EMFILE, -ENOMEM. */
+/* Makes sure that `fd` is in the table. Returns 0, -EMFILE or -ENOMEM. */
 static int64_t room_for(uint32_t task, uint32_t fd)
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;
@@ -137,7 +136,7 @@ int64_t descriptor_close(uint32_t task, int32_t fd)
 	return 0;
 }
 
-/* There is no place for one more, or no memory: again once lost sockets are gone. */
+/* Tries again after ending lost sockets, if the file limit was reached or memory was short. */
 static __attribute__((noinline)) struct file *file_take_again(void)
 {
 	struct file *f = NULL;
@@ -316,7 +315,7 @@ verdict vfs_duplicate_at(struct request *r, int32_t fd, int32_t to, uint32_t fla
 	return settle(r, descriptor_place(r->task, f, (uint32_t)to, flags));
 }
 
-/* For execve: those that are marked. */
+/* Called by execve. */
 bool descriptors_close_marked(uint32_t task)
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;

@@ -1,10 +1,10 @@
-/* files.h: descriptors, what they have in common to read and write, and locks. */
+/* files.h: descriptors, helpers for reading and writing, and locks. */
 #ifndef TRIO_VFS_FILES_H
 #define TRIO_VFS_FILES_H
 
 #include "vfs_internal.h"
 
-/* The open file at `fd`, not held; NULL: EBADF. */
+/* The open file at `fd`, not held; NULL means EBADF. */
 static inline struct file *file_of(uint32_t task, int32_t fd)
 {
 	struct descriptors *d = vfs.tasks[task].descriptors;
@@ -12,49 +12,49 @@ static inline struct file *file_of(uint32_t task, int32_t fd)
 	return (uint32_t)fd < d->size ? d->files[fd] : NULL;
 }
 
-/* The lowest free descriptor from `least` on; the caller's reference goes to it. Returns it, or -EMFILE, -ENOMEM (the
- * reference stays the caller's). flags: O_CLOEXEC. */
+/* Places the file at the lowest free descriptor from `least` on and takes the caller's reference. Returns the
+ * descriptor, or -EMFILE or -ENOMEM, and then the caller keeps the reference. flags: O_CLOEXEC. */
 int64_t descriptor_place(uint32_t task, struct file *f, uint32_t least, uint32_t flags);
-/* Undoes it, and drops the file; -EBADF. */
+/* Frees the descriptor and drops its file. Returns 0 or -EBADF. */
 int64_t descriptor_close(uint32_t task, int32_t fd);
 
-/* A new file of that state at a descriptor, or -errno; then the state is still the caller's. */
+/* Makes a file with this state at a descriptor. On an error (-errno) the caller keeps the state. */
 int64_t place_one(uint32_t task, const struct file_operations *operations, void *state, uint32_t flags,
 		  uint32_t descriptor_flags);
-/* The same of two, whose descriptors are in `fds` then, and at `to`. 0 or -errno. */
+/* Does so for two files, and writes their descriptors to `fds` and `to`. Returns 0 or -errno. */
 int64_t place_two(uint32_t task, const struct file_operations *operations, void *const state[2],
 		  const uint32_t flags[2], uint32_t descriptor_flags, int32_t fds[2], struct grant to);
 
 struct descriptors *descriptors_make(uint32_t size);
 struct descriptors *descriptors_copy(const struct descriptors *from);
-/* Of both: a share; true: all is done. */
+/* Both do one share of the work and return true when all is done. */
 bool descriptors_drop(uint32_t task);
 bool descriptors_close_marked(uint32_t task);
-/* To be closed on execve. */
+/* The close-on-exec mark. */
 bool descriptor_is_marked(const struct descriptors *d, uint32_t fd);
 void descriptor_mark(struct descriptors *d, uint32_t fd, bool on);
 
-/* What fstat tells of a pipe or a socket, whose state begins with it. */
+/* What fstat reports of a pipe or a socket; their states begin with it. */
 struct unnamed {
 	uint64_t inode;
 	/* Nanoseconds since 1970. */
 	int64_t made;
 	uint32_t mode, owner, group;
 };
-/* The task's, from now on. */
+/* Makes one that the task owns. */
 struct unnamed unnamed_by(uint32_t task, uint32_t mode);
 void unnamed_stat(struct file *f, struct linux_stat *to);
 
-/* Before a write to a regular file: the position with O_APPEND, the bytes that limits allow of `length`. 0: none, and
- * then r->result has the reason, or 0. */
+/* To be called before a write to a regular file: moves `at` to the end with O_APPEND and returns how many of `length`
+ * bytes the limits allow. If the result is 0, r->result has an errno or 0. */
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length);
-/* After a copy of `n` bytes has met a fault: how many of them can be copied, and are. */
+/* To be called when a copy of `n` bytes met a fault: copies as many as possible and returns their number. */
 size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in);
-/* All whences, of a file of that size, whose holes are not told of; of one whose node knows its size. */
+/* Serves all whences for a file of that size, or of its node's size. Holes are not reported. */
 int64_t seek_within(struct file *f, uint64_t size, int64_t offset, uint32_t whence);
 int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence);
 
-/* All of a process's record locks, or of a file's flock: one of both is given. */
+/* Drops all record locks of `process`, or the flock of `f`; the other argument is 0 or NULL. */
 void locks_drop(struct node *n, uint32_t process, const struct file *f);
 
 #endif

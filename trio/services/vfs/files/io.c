@@ -1,11 +1,11 @@
-/* io.c: read and write and what belongs to them, given to the file's own operations. */
+/* io.c: read, write and their relatives, which call the file's own operations. */
 #include "abi/mman.h"
 #include "abi/signal.h"
 #include "abi/termios.h"
 #include "files/files.h"
 #include "vm.h"
 
-/* Words of a request's scratch: bytes that earlier shares moved; where the first began, plus one. */
+/* Words of a request's scratch: bytes that earlier shares moved; the position of the first share, plus one. */
 enum { MOVED, START };
 
 static inline verdict transfer(struct request *r, struct file *f, struct grant g, uint64_t *at, bool writes)
@@ -13,7 +13,7 @@ static inline verdict transfer(struct request *r, struct file *f, struct grant g
 	return writes ? f->operations->write(r, f, g, at) : f->operations->read(r, f, g, at);
 }
 
-/* Reads or writes more than a share: of a file whose transfers have no end of their own, share by share. */
+/* Transfers more than a share. A file whose transfers have no limit of their own is transferred share by share. */
 static __attribute__((noinline)) verdict transfer_long(struct request *r, struct file *f, struct grant g, uint64_t *at,
 						       bool writes)
 {
@@ -138,7 +138,7 @@ int64_t seek_by_size(struct file *f, int64_t offset, uint32_t whence)
 
 uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, uint64_t length)
 {
-	/* Without O_LARGEFILE and the like there is one limit for all: what an off_t holds. */
+	/* Programs always have O_LARGEFILE here, so the limit is what an off_t holds. */
 	uint64_t most = MIN(vfs.tasks[r->task].size_most, (uint64_t)INT64_MAX);
 
 	if ((f->flags & O_APPEND) != 0)
@@ -147,7 +147,7 @@ uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, ui
 	if (length == 0)
 		return 0;
 	if (*at >= most) {
-		/* A call that has written something says how much. */
+		/* A call that has already written something returns that number instead. */
 		if (most < INT64_MAX && r->scratch[MOVED] == 0)
 			raise_signal(r, SIGXFSZ);
 		refuse(r, EFBIG);
@@ -158,7 +158,7 @@ uint64_t regular_write_begin(struct request *r, struct file *f, uint64_t *at, ui
 	return MIN(length, most - *at);
 }
 
-/* FIONREAD: of a file up to its end. */
+/* FIONREAD counts a regular file's bytes up to its end. */
 static int64_t readable_bytes(struct file *f)
 {
 	if (f->node != NULL && S_ISREG(f->node->mode))
@@ -191,8 +191,8 @@ verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argu
 	return f->operations->ioctl == NULL ? refuse(r, ENOTTY) : f->operations->ioctl(r, f, command, argument, at);
 }
 
-/* One page's worth from `from` to `to`; r->result: what went on, 0 at the end. Parks where either does: then
- * nothing has moved, but for r->done bytes that a pipe took. */
+/* Copies one page's worth from `from` to `to`; r->result is the number of bytes, 0 at the end. If either file parks the
+ * request, nothing has moved except r->done bytes that a pipe took. */
 static verdict send_some(struct request *r, struct file *to, struct file *from, uint64_t *at, uint64_t count)
 {
 	uint64_t end = *at, taken = r->done;
@@ -226,7 +226,7 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 	if (from->node == NULL || !S_ISREG(from->node->mode) || from->operations->read == NULL ||
 	    to->operations->write == NULL || (to->flags & O_APPEND) != 0 || (int64_t)at < 0)
 		return refuse(r, EINVAL);
-	/* `done` is a pipe's, but where the last run gave way. */
+	/* If the last run gave way, `done` is this function's own; otherwise it is a pipe's. */
 	if (r->again) {
 		r->again = false;
 		r->done = 0;
@@ -235,7 +235,7 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 		at = from->position;
 	share = r->scratch[MOVED] + SHARE_BYTES;
 	count = MIN(count, READ_WRITE_MOST);
-	/* A signal may end the first page's wait alone: later none waits but for a disk. */
+	/* A signal may only end the wait for the first page; later the call waits for nothing but a disk. */
 	while (r->scratch[MOVED] < count && (r->scratch[MOVED] == 0 || takes_more(to))) {
 		if (r->scratch[MOVED] >= share) {
 			r->done = r->scratch[MOVED];
@@ -247,7 +247,7 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 		if (r->result <= 0)
 			break;
 		r->scratch[MOVED] += (uint64_t)r->result;
-		/* What has been sent so far is told as it goes: a signal may end the call between two runs. */
+		/* The position is updated after each page, because a signal may end the call between two runs. */
 		if (offset.length == 0)
 			from->position = at;
 		else if (copy_out(offset, 0, &at, sizeof at) != 0)
@@ -271,10 +271,10 @@ static int64_t may_map(const struct file *f, uint32_t protection, uint32_t flags
 	return 0;
 }
 
-/* Words of a request's scratch: what was mapped, and how far it is populated. */
+/* Words of a request's scratch: the mapped address, and how far the mapping is populated. */
 enum { MAPPED, POPULATED };
 
-/* MAP_POPULATE and the like: that all of it is there is no condition of mmap's. */
+/* Serves MAP_POPULATE and MAP_LOCKED. mmap succeeds even if not all pages can be populated. */
 static verdict populate_share(struct request *r, uint64_t length)
 {
 	uint64_t end = r->scratch[MAPPED] + (length + PAGE - 1) / PAGE * PAGE, next = end;
@@ -306,7 +306,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 		return refuse(r, EOVERFLOW);
 	TRY_ANSWER(r, may_map(f, protection, flags));
 	copies = f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->bring != NULL;
-	/* That all of it is there is no condition of mmap's. */
+	/* mmap succeeds even if not all pages can be read. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
 	    f->node->operations->bring(f->node, offset, length) == -EWAIT)
 		return vfs_settle(r, -EWAIT);
@@ -325,7 +325,7 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 	vm_object_drop(object);
 	if (result < 0)
 		return result == -EWAIT ? park_hard(&vfs.disk_waiters[FS_ANYTHING], r) : settle(r, result);
-	/* Where pages are copies the file system notes when a file is read, of which nothing is read here. */
+	/* A read of 0 bytes at the end has the file system update the access time. */
 	if (copies)
 		(void)f->node->operations->read(f->node, f->node->size, grant_write(vfs.page, 1));
 	else if (f->operations->object == NULL)

@@ -1,16 +1,16 @@
-/* locks.c: record locks, which a process has (fcntl), and whole-file locks, which an open file has (flock). Both
- * hang at the node. Who waits, for whatever lock, is parked in one queue, and looks again whenever a lock goes: so
- * that a circle of waiting processes can be seen in that queue. */
+/* locks.c: record locks, which belong to a process (fcntl), and whole-file locks, which belong to an open file (flock).
+ * Both are listed at the node. All waiters are parked in one queue and try again whenever a lock goes, so that
+ * deadlocks can be found in that queue. */
 #include "files/files.h"
 
 #define END INT64_MAX
 
 struct lock {
 	struct lock *next;
-	/* Exactly one is set: a record lock's process, or the file that flock was called on. */
+	/* Exactly one is set: the process of a record lock, or the file of a flock. */
 	uint32_t process;
 	const struct file *file;
-	/* First and last byte. */
+	/* The first and the last byte. */
 	int64_t first, last;
 	bool exclusive;
 };
@@ -20,7 +20,7 @@ static bool same_owner(const struct lock *a, const struct lock *b)
 	return a->process == b->process && a->file == b->file;
 }
 
-/* The lock of somebody else, the one that begins first, that `wanted` cannot be beside. */
+/* Finds the first lock of another owner that conflicts with `wanted`. */
 static struct lock *conflict(const struct node *n, const struct lock *wanted)
 {
 	struct lock *found = NULL;
@@ -33,8 +33,8 @@ static struct lock *conflict(const struct node *n, const struct lock *wanted)
 	return found;
 }
 
-/* The owner has no lock any more from `range->first` to its last byte. `spare` takes the second half of a lock of which
- * the middle goes; returns it where it was not needed. */
+/* Removes the owner's locks from the range. If a lock's middle is removed, `spare` becomes its second half; otherwise
+ * `spare` is returned. */
 static struct lock *clear(struct node *n, const struct lock *range, struct lock *spare)
 {
 	struct lock **at = &n->locks, *l;
@@ -62,7 +62,7 @@ static struct lock *clear(struct node *n, const struct lock *range, struct lock 
 	return spare;
 }
 
-/* 0 or -ENOMEM. `unlock`: the range is only cleared. */
+/* Sets or removes a lock. Returns 0 or -ENOMEM. */
 static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 {
 	struct lock *spare = heap_allocate(sizeof *spare), *new = unlock ? spare : heap_allocate(sizeof *new);
@@ -85,7 +85,7 @@ static int64_t apply(struct node *n, const struct lock *wanted, bool unlock)
 	return 0;
 }
 
-/* Wakes only for a lock that goes: two that wait in flock() would wake each other for ever. */
+/* Wakes waiters only if a lock was removed. Otherwise two waiters in flock() would wake each other forever. */
 void locks_drop(struct node *n, uint32_t process, const struct file *f)
 {
 	struct lock all = { .process = process, .file = f, .last = END };
@@ -99,7 +99,7 @@ void locks_drop(struct node *n, uint32_t process, const struct file *f)
 	unpark(&vfs.lock_waiters);
 }
 
-/* struct flock's range as first and last byte. */
+/* Converts struct flock's range into the first and the last byte. */
 static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, int64_t length, struct lock *to)
 {
 	int64_t base = whence == SEEK_SET ? 0 : (int64_t)(whence == SEEK_CUR ? f->position : f->node->size);
@@ -118,7 +118,7 @@ static int64_t range_of(const struct file *f, uint32_t whence, int64_t start, in
 	return to->first < 0 ? -EINVAL : 0;
 }
 
-/* The process for which a task of `process` waits; 0: none does. */
+/* The process that `process` waits for; 0: none. */
 static uint32_t waits_for(uint32_t process)
 {
 	if (!is_waited_for(&vfs.lock_waiters))
@@ -129,7 +129,7 @@ static uint32_t waits_for(uint32_t process)
 	return 0;
 }
 
-/* Waits for a record lock of `other`, unless that waits, by however many others, for this one. */
+/* Waits for a record lock of `other`, unless `other` waits, perhaps through further processes, for this one. */
 static verdict wait_for(struct request *r, uint32_t process, uint32_t other)
 {
 	uint32_t each = other;
@@ -194,7 +194,7 @@ verdict vfs_flock(struct request *r, struct file *f, uint32_t operation)
 		return settle(r, apply(f->node, &wanted, false));
 	if ((operation & LOCK_NB) != 0)
 		return refuse(r, EAGAIN);
-	/* To change its lock it gives up the one it has. */
+	/* flock() gives up the current lock before it waits for another one. */
 	locks_drop(f->node, 0, f);
 	return park(&vfs.lock_waiters, r);
 }
@@ -205,7 +205,7 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 {
 	struct file *f = file_of(r->task, fd);
 
-	/* What the descriptor is asked comes first among the numbers. */
+	/* With O_PATH only commands on the descriptor itself are allowed, which have the lowest numbers. */
 	if (f == NULL || ((f->flags & O_PATH) != 0 && command > F_GETFL && command != F_DUPFD_CLOEXEC))
 		return refuse(r, EBADF);
 	switch (command) {
@@ -220,7 +220,7 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 	case F_GETFL:
 		return answer(r, f->flags & ~FILE_COUNTS_AS_WRITER);
 	case F_SETFL:
-		/* Nobody would get SIGIO. */
+		/* SIGIO is not implemented. */
 		if ((argument & ~(uint64_t)f->flags & O_ASYNC) != 0)
 			return refuse(r, EINVAL);
 		f->flags = (f->flags & ~(uint32_t)CHANGEABLE) | (uint32_t)(argument & CHANGEABLE);

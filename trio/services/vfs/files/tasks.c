@@ -1,6 +1,6 @@
-/* tasks.c: what vfs keeps of each task, and the calls by which pm and the kernel tell of a task's birth, new
- * program and end. A fork reserves first; what it has reserved is freed where a later step fails. And what pm
- * needs of a program's file: may it be executed, its bytes, its pages. */
+/* tasks.c: what vfs stores for each task, and the calls by which pm and the kernel report a task's birth, new program
+ * and end. A fork first reserves; a failure frees what was reserved. It also gives pm the file of a program:
+ * permission, bytes and pages. */
 #include "abi/mman.h"
 #include "devices/devices.h"
 #include "files/files.h"
@@ -16,14 +16,14 @@
 #define SHARES_DIRECTORIES 2
 #define SHARES_PARENT 4
 
-/* A program that is executed counts in its node's `writers` as -1: nobody opens it for writing. */
+/* An executed program counts as -1 in its node's `writers`, so that nobody opens it for writing. */
 static void program_drop(struct node *n)
 {
 	n->writers++;
 	node_drop(n);
 }
 
-/* `task` executes `n` from now on, NULL: nothing. */
+/* Sets the program that the task executes; NULL: none. */
 static void program_set(uint32_t task, struct node *n)
 {
 	struct node *old = vfs.tasks[task].program;
@@ -59,7 +59,7 @@ static void directories_drop(struct directories *f)
 	heap_free(f, sizeof *f);
 }
 
-/* It is cut to a page. */
+/* The command line is cut to a page. */
 #define COMMAND_MOST (PAGE - sizeof(struct command))
 
 static void command_drop(struct command *c)
@@ -105,7 +105,7 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share, uint32_t numbe
 	return 0;
 }
 
-/* The process service is told at once that it can ask again. */
+/* Tells pm at once that it may call again. */
 static int64_t ask_again(void)
 {
 	notify(ENDPOINT_PM, PM_DISK_READY);
@@ -222,7 +222,7 @@ int64_t vfs_limit(uint32_t task, uint64_t files, uint64_t size)
 	return 0;
 }
 
-/* The first three descriptors of the first task: /dev/console, or nothing where there is none. */
+/* Opens the first task's first three descriptors: /dev/console, if there is one. */
 static void open_console(uint32_t task)
 {
 	struct device const *d = device_of(S_IFCHR, DEVICE(5, 1));
@@ -253,7 +253,7 @@ int64_t vfs_begin(uint32_t task)
 
 /* Programs --------------------------------------------------------------------------------------------------------- */
 
-/* Handles are numbers from 1: 0 is none. */
+/* Handles are numbers from 1. */
 static struct node *program(uint32_t file)
 {
 	return file - 1 < TASKS ? vfs.programs[file - 1] : NULL;
@@ -323,8 +323,8 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 
 	if (n == NULL || n->operations->object == NULL)
 		return -EINVAL;
-	/* What the program writes, calls write for it too, some after they have done what cannot be undone: it does not
-	 * come later. */
+	/* Calls also write to the program's data, some after steps that cannot be undone. So its pages are read now,
+	 * not when they are touched. */
 	if ((protection & PROT_WRITE) != 0 && n->operations->bring != NULL)
 		TRY(n->operations->bring(n, offset, length));
 	TRY(n->operations->object(n, &object));
@@ -332,7 +332,6 @@ int64_t vfs_program_map(uint32_t file, uint32_t task, uint64_t address, uint64_t
 	vm_object_drop(object);
 	if (result < 0)
 		return result;
-	/* That all of it is there is no condition. */
 	while (PAGES_AT_ONCE && mapped < address + length)
 		TRY(vm_populate(task, mapped, address + length - mapped, &mapped));
 	if ((protection & PROT_EXEC) != 0)

@@ -1,4 +1,4 @@
-/* attributes.c: what a file is: the stat family, and what changes mode, owner, times and size. */
+/* attributes.c: the stat family, and calls that change mode, owner, times and size. */
 #include "abi/signal.h"
 #include "abi/time.h"
 #include "files/files.h"
@@ -16,7 +16,7 @@ int64_t node_at(const struct request *r, int32_t directory, struct grant path, u
 	return walk(r->task, directory, "", flags | AT_EMPTY_PATH, out);
 }
 
-/* So many seconds before 1970 are told: added to a time they leave it without a sign, and its division is shorter. */
+/* Added to a time, this many seconds make it non-negative: an unsigned division is shorter. */
 #define SECONDS_BEFORE (INT64_MAX / NS_PER_SECOND)
 
 static void time_put(int64_t time, uint64_t *seconds, uint64_t *rest)
@@ -65,7 +65,7 @@ static int64_t stat_of_file(struct file *f, struct linux_stat *s)
 	return 0;
 }
 
-/* The same of a path, without which the descriptor is meant. */
+/* Takes a path, or the descriptor if there is no path. */
 static int64_t stat_of(uint32_t task, int32_t directory, struct grant path, uint32_t flags, struct linux_stat *s)
 {
 	HELD struct node *n = NULL;
@@ -127,7 +127,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 
 	if ((mode & ~7U) != 0 || (flags & ~(uint32_t)(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
-	/* It is asked for whom a program with set-user-id works. */
+	/* access() asks for the real user, not for the one whose rights the program has. */
 	if ((flags & AT_EACCESS) == 0) {
 		t->user = t->real_user;
 		t->group = t->real_group;
@@ -140,7 +140,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 	return vfs_settle(r, result);
 }
 
-/* `which` of the node become what `to` says, on its medium too. */
+/* Sets the attributes in `which`, on the disk too. */
 static int64_t node_set(struct node *n, unsigned which, const struct file_attributes *to)
 {
 	TRY(n->operations->set == NULL ? 0 : n->operations->set(n, which, to));
@@ -158,8 +158,8 @@ static int64_t node_set(struct node *n, unsigned which, const struct file_attrib
 	return 0;
 }
 
-/* The node at a path whose attributes are to be changed: held. -EINVAL: other flags than node_at has; -EROFS comes
- * before any question of rights. */
+/* Finds and holds the node whose attributes are to change. Returns -EINVAL for flags that node_at does not have; -EROFS
+ * comes before permission errors. */
 static int64_t node_to_set(const struct request *r, int32_t directory, struct grant path, uint32_t flags,
 			   struct node **out)
 {
@@ -203,8 +203,8 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 	return vfs_settle(r, node_set(n, which, &to));
 }
 
-/* Nanoseconds since 1970. Instants that 64 bits do not reach become the last that they do, as a file system's do on
- * Linux. */
+/* Converts a time to nanoseconds since 1970. Times out of range become the nearest one in range, as on Linux's file
+ * systems. */
 static int64_t instant(int64_t seconds, int64_t rest)
 {
 	const int64_t most = INT64_MAX / (int64_t)NS_PER_SECOND - 1;
@@ -214,9 +214,9 @@ static int64_t instant(int64_t seconds, int64_t rest)
 	return seconds * (int64_t)NS_PER_SECOND + rest;
 }
 
-/* Of two times, each seconds and a rest in a unit of so many nanoseconds or, where that is 0, seconds alone. UTIME_NOW
- * and UTIME_OMIT are more nanoseconds than a second has. Those of `which` are meant. 1: both are now, else 0, or
- * -errno. None given: both now. */
+/* Reads two times of seconds and a fraction in units of `unit` nanoseconds, or of seconds alone if `unit` is 0.
+ * UTIME_NOW and UTIME_OMIT are out of a fraction's range. Without times both are now. Sets `which`. Returns 1 if both
+ * are now, otherwise 0 or -errno. */
 static int64_t times_get(struct grant from, int64_t unit, struct file_attributes *to, unsigned *which)
 {
 	int64_t *const times[] = { &to->accessed, &to->modified };
@@ -251,11 +251,11 @@ verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, s
 	int64_t both_now = times_get(times, unit, &to, &which);
 	HELD struct node *n = NULL;
 
-	/* With nothing to be set the path is not even looked at. */
+	/* If no time is set the path is not even looked up. */
 	if (both_now < 0 || which == 0)
 		return settle(r, both_now);
 	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
-	/* Who may write may set both to now. */
+	/* A writer may set both times to now. */
 	if (!is_owner(r->task, n))
 		TRY_ANSWER(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
 	return vfs_settle(r, node_set(n, which, &to));
@@ -316,7 +316,7 @@ verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t f
 	if (r->again)
 		from = (int64_t)r->scratch[0];
 	next = from + MIN(end - from, (int64_t)(SHARE_PAGES * PAGE));
-	/* The file grows with the last share. */
+	/* Only the last share changes the size. */
 	keep = (mode & FALLOC_FL_KEEP_SIZE) != 0 || next < end;
 	result = n->operations->allocate(n, (uint64_t)from, (uint64_t)(next - from), keep);
 	r->scratch[0] = (uint64_t)next;

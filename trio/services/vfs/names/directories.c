@@ -1,8 +1,8 @@
-/* directories.c: reading directories, where a task stands, and what concerns a file system as a whole. */
+/* directories.c: reading directories, the current and the root directory, and calls for a whole file system. */
 #include "files/files.h"
 #include "names/names.h"
 
-/* More than programs ask for at a time. */
+/* Programs ask for less at a time. */
 #define ENTRIES_BYTES (64UL << 10)
 
 verdict vfs_entries(struct request *r, struct file *f, struct grant to)
@@ -12,7 +12,7 @@ verdict vfs_entries(struct request *r, struct file *f, struct grant to)
 	return vfs_settle(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));
 }
 
-/* The task stands at `n` from now on, if it may. `place` is its reference to where it stood. */
+/* Replaces the directory `place` of the task by `n`, if permitted. */
 static int64_t stand_at(uint32_t task, struct node *n, struct node **place)
 {
 	if (!S_ISDIR(n->mode))
@@ -83,7 +83,7 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 	m->type->numbers(m, &s);
 	s.fragment_size = s.block_size;
 	s.blocks_available = s.blocks_free;
-	/* Linux says that these flags are meant by a bit of their own. */
+	/* Bit 0x20 says that these flags are valid, as on Linux. */
 	s.flags = (int64_t)((m->flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)) | 0x20);
 	return settle(r, copy_out(to, 0, &s, sizeof s));
 }

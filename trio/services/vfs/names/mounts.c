@@ -1,6 +1,6 @@
-/* mounts.c: which file system stands where. A mount covers a directory; as long as it does it holds that directory and
- * its own root. One that anybody else holds a node of is busy: an open file, a bound socket, a task by its directories,
- * its program or the fifo that it waits for, a program that is being loaded, another mount. */
+/* mounts.c: the table of mounts. A mount holds the directory that it covers and its own root. It is busy if anybody
+ * else holds one of its nodes: an open file, a bound socket, a task's directories, program or awaited fifo, a program
+ * being loaded, or another mount. */
 #include "names/names.h"
 #include "pipes/pipe.h"
 #include "proc/procfs.h"
@@ -12,14 +12,14 @@
 	(MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_SYNCHRONOUS | MS_REMOUNT | MS_NOATIME | MS_NODIRATIME | \
 	 MS_SILENT | MS_RELATIME | MS_STRICTATIME)
 #define KEPT (ACCEPTED & ~(MS_REMOUNT | MS_SILENT))
-/* Old programs say so in the upper half. */
+/* Old programs set this magic number in the upper half of the flags. */
 #define MS_MAGIC 0xc0ed0000UL
 #define MS_MAGIC_MASK 0xffff0000UL
 
 static const struct file_system *const kinds[] = { &tmpfs, &device_file_system, &proc_file_system, &empty_file_system,
 						   &disk_file_system };
 
-/* stat's device: anonymous ones, as Linux numbers those without a disk. */
+/* stat's device number is an anonymous one, as on Linux for file systems without a disk. */
 static void mount_begin(struct mount *m, uint32_t flags, const char *source)
 {
 	memset(m, 0, sizeof *m);
@@ -69,7 +69,7 @@ static const struct file_system *kind_of(const char *name)
 	return NULL;
 }
 
-/* `on` is held for the mount where it succeeds. */
+/* On success the mount holds `on`. */
 static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_t flags, const char *source,
 			const char *options)
 {
@@ -89,7 +89,7 @@ static int64_t mount_on(struct node *on, const struct file_system *kind, uint32_
 	return 0;
 }
 
-/* A string that may be missing: then `to` stays as it is. */
+/* Copies an optional string; without one `to` is unchanged. */
 static int64_t text_in(char *to, size_t size, struct grant from)
 {
 	int64_t length = from.length == 0 ? 0 : copy_string(to, size, from);

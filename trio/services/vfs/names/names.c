@@ -1,14 +1,14 @@
-/* names.c: names made, removed and moved. Each handler finds its places, checks, and then has the file system do it. */
+/* names.c: makes, removes and moves names. Each handler looks up places, checks permissions, calls the file system. */
 #include "names/names.h"
 
-/* May `task` change what is in the directory? -EPERM: nobody may. */
+/* Whether `task` may add and remove entries of the directory. -EPERM: nobody may. */
 static int64_t may_change(uint32_t task, const struct node *directory)
 {
 	TRY(permitted(task, directory, MAY_WRITE | MAY_EXECUTE));
 	return directory->operations->create == NULL ? -EPERM : 0;
 }
 
-/* May `task` take the entry `n` from the directory: write there, and with the sticky bit own one of the two. */
+/* Whether `task` may remove the entry `n`: the directory is writable and, with the sticky bit, one of both its own. */
 static int64_t may_remove(uint32_t task, const struct node *directory, const struct node *n)
 {
 	TRY(may_change(task, directory));
@@ -17,7 +17,7 @@ static int64_t may_remove(uint32_t task, const struct node *directory, const str
 	return n->covered_by != NULL ? -EBUSY : 0;
 }
 
-/* There is to be a new entry: nothing may stand there yet. */
+/* Checks that a new entry may be made. */
 static int64_t may_make(uint32_t task, const struct place *p, bool directory)
 {
 	if (p->special || p->node != NULL)
@@ -70,7 +70,7 @@ verdict vfs_make(struct request *r, int32_t directory, struct grant path, uint32
 	return vfs_settle(r, make_at(r->task, directory, vfs.path, mode, special ? device : 0, NULL));
 }
 
-/* rmdir and unlink of what has no name of its own: `.`, `..` and `/`. */
+/* rmdir and unlink of `.`, `..` and `/`. */
 static int64_t remove_special(bool directory)
 {
 	size_t length = strlen(vfs.path);
@@ -123,7 +123,7 @@ static int64_t may_rename(uint32_t task, const struct place *from, const struct 
 		return directory ? -ENOTDIR : -EISDIR;
 	TRY(may_remove(task, from->directory, from->node));
 	TRY(replaces ? may_remove(task, to->directory, to->node) : may_change(task, to->directory));
-	/* Its `..` is to change. */
+	/* Its entry `..` will change. */
 	return directory && from->directory != to->directory ? permitted(task, from->node, MAY_WRITE) : 0;
 }
 

@@ -1,21 +1,21 @@
-/* open.c: open(2) with its flags, and a file on a node that has been found. */
+/* open.c: open(2) with its flags, and opening a node that was found. */
 #include "devices/devices.h"
 #include "files/files.h"
 #include "names/names.h"
 #include "pipes/pipe.h"
 #include "tmpfs/tmpfs.h"
 
-/* Neither Linux's open nor ours refuses bits that nobody knows. What stays in the file's flags: */
+/* Unknown flags are ignored, as on Linux. These stay in the file's flags: */
 #define KEPT                                                                                                        \
 	(O_ACCMODE | O_APPEND | O_NONBLOCK | O_SYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | \
 	 O_NOATIME | O_PATH)
-/* Beside O_PATH nothing else counts. */
+/* With O_PATH other flags are ignored. */
 #define WITH_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-/* With its NUL, as on Linux. */
+/* Includes the NUL, as on Linux. */
 #define MEMORY_FILE_NAME 250
 
-/* What the node's type and its rights say to `flags`. */
+/* Checks the node's type and permissions against `flags`. */
 static int64_t may_open(uint32_t task, const struct node *n, uint32_t flags)
 {
 	static const uint8_t access[] = { MAY_READ, MAY_WRITE, MAY_READ | MAY_WRITE, MAY_READ | MAY_WRITE };
@@ -52,7 +52,7 @@ static int64_t open_device(uint32_t task, struct file *f)
 	return 0;
 }
 
-/* A file or a directory of the file system itself. */
+/* Opens a regular file or a directory. */
 static int64_t open_plain(struct file *f)
 {
 	struct node *n = f->node;
@@ -69,7 +69,7 @@ static int64_t open_plain(struct file *f)
 	return 0;
 }
 
-/* The file's operations and state. Answers 0 or an errno, or parks. */
+/* Sets the file's operations and state. Answers 0 or an errno, or parks. */
 static verdict begin_file(struct request *r, struct file *f)
 {
 	uint32_t mode = f->node->mode;
@@ -83,7 +83,6 @@ static verdict begin_file(struct request *r, struct file *f)
 	return settle(r, open_device(r->task, f));
 }
 
-/* A file on a node that is already found. */
 static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 {
 	struct file *f;
@@ -102,7 +101,7 @@ static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 	return vfs_settle(r, result);
 }
 
-/* With O_CREAT: the node at the path, made where there is none. `made` says which. Apart, so that opening what is there
+/* Finds the node for O_CREAT or makes it; `made` says which. A function of its own, so that opening an existing file
  * does not pay for its frame. */
 static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t directory, uint32_t flags,
 						      uint32_t mode, struct node **out, bool *made)
@@ -120,7 +119,7 @@ static __attribute__((noinline)) int64_t find_or_make(struct request *r, int32_t
 		result = create_in(r->task, &p, &as, NULL);
 	if (result == 0)
 		*out = node_hold(p.node);
-	/* As Linux says it here. */
+	/* Linux returns EACCES here. */
 	return result == -EPERM ? -EACCES : result;
 }
 
@@ -140,7 +139,7 @@ verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32
 	result = path_in(path);
 	if ((flags & O_PATH) != 0)
 		flags &= WITH_PATH;
-	/* O_TMPFILE has its bit. */
+	/* O_TMPFILE includes O_DIRECTORY. */
 	if ((flags & O_DIRECTORY) != 0 && (flags & O_TMPFILE) == O_TMPFILE)
 		return refuse(r, EOPNOTSUPP);
 	if ((flags & O_DIRECTORY) != 0 && (flags & O_CREAT) != 0)
@@ -171,7 +170,7 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 				      .owner = vfs.tasks[r->task].user,
 				      .group = vfs.tasks[r->task].group };
 	HELD struct node *n = NULL;
-	/* What it is called is told nowhere. */
+	/* The name is checked and not used. */
 	int64_t result = copy_string(vfs.path, MEMORY_FILE_NAME, name);
 
 	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)

@@ -1,15 +1,15 @@
-/* walk.c: from a path to a node. A walk holds the node it is at; what is left of the path lies in vfs.path, or, after
- * the first symbolic link, in vfs.target. */
+/* walk.c: from a path to a node. A walk holds its current node. The rest of the path is in vfs.path or, after the first
+ * symbolic link, in vfs.target. */
 #include "files/files.h"
 #include "names/names.h"
 #include "pipes/pipe.h"
 
 struct walker {
 	uint32_t task, flags, links;
-	/* Root may pass any directory. */
+	/* Root may search any directory. */
 	bool passes;
 	struct node *root, *at;
-	/* What is left of the path. */
+	/* The rest of the path. */
 	const char *path;
 };
 
@@ -51,7 +51,7 @@ int64_t permitted(uint32_t task, const struct node *n, unsigned wanted)
 	if ((wanted & MAY_WRITE) != 0 && (n->mount->flags & MS_RDONLY) != 0 &&
 	    (S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode)))
 		return -EROFS;
-	/* For root a bit to execute must still be somewhere. */
+	/* Root may execute a file if anybody may. */
 	if (t->user == 0)
 		return (wanted & MAY_EXECUTE) == 0 || S_ISDIR(mode) || (mode & 0111) != 0 ? 0 : -EACCES;
 	if (t->user == n->owner)
@@ -93,7 +93,7 @@ static int64_t go_up(struct walker *w)
 	return 0;
 }
 
-/* The link's text comes before what is left of the path. */
+/* Puts the link's text before the rest of the path. */
 static int64_t go_by_text(struct walker *w, struct node *link)
 {
 	size_t left = strlen(w->path) + 1;
@@ -113,7 +113,7 @@ static int64_t go_by_text(struct walker *w, struct node *link)
 	return 0;
 }
 
-/* `link` is dropped. */
+/* Drops `link`. */
 static int64_t go_by_link(struct walker *w, struct node *link)
 {
 	struct node *to;
@@ -132,7 +132,7 @@ static int64_t go_by_link(struct walker *w, struct node *link)
 	return result;
 }
 
-/* Where a walk begins: held. An empty path is allowed with AT_EMPTY_PATH. */
+/* Sets and holds the start of the walk. An empty path needs AT_EMPTY_PATH. */
 static inline __attribute__((always_inline)) int64_t start(struct walker *w, int32_t directory)
 {
 	struct directories *directories = vfs.tasks[w->task].directories;
@@ -161,7 +161,7 @@ static inline __attribute__((always_inline)) int64_t start(struct walker *w, int
 	return 0;
 }
 
-/* Length of the component that the path begins with; 0: there is none. Slashes before it are skipped. */
+/* Skips slashes. Returns the length of the next component; 0 at the end. */
 static size_t component(struct walker *w)
 {
 	const char *end;
@@ -186,7 +186,7 @@ static bool is_last(const char *rest, bool *slash)
 	return *rest == '\0';
 }
 
-/* Along the component of that length; to `place`, if that is what is wanted and it is the last one: then 1. */
+/* Follows one component. If `place` is wanted and this component is the last one, fills it and returns 1. */
 static inline __attribute__((always_inline)) int64_t step(struct walker *w, size_t length, struct place *place)
 {
 	const char *name = w->path;
@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) int64_t step(struct walker *w, size
 	return last || S_ISDIR(w->at->mode) ? 0 : -ENOTDIR;
 }
 
-/* To the end of the path; or 1, and the walk is at the place's directory. */
+/* Walks to the end of the path and returns 0, or to the directory of the last component and returns 1. */
 static inline __attribute__((always_inline)) int64_t go(struct walker *w, int32_t directory, struct place *place)
 {
 	int64_t result;
@@ -259,7 +259,7 @@ int64_t walk_place(uint32_t task, int32_t directory, const char *path, uint32_t 
 
 	TRY(result = go(&w, directory, out));
 	out->directory = w.at;
-	/* `/`, or something that ends in dots, or a link that stands for a node. */
+	/* The path is `/`, or ends in dots, or ends in a link to a node. */
 	out->special = result == 0;
 	if (out->special)
 		out->node = node_hold(w.at);

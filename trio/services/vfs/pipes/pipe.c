@@ -1,5 +1,5 @@
-/* pipe.c: pipes, and FIFOs, which are pipes that stand at a name: their opening waits for the other side. A pipe lives
- * while a file, or a name, holds it. */
+/* pipe.c: pipes and FIFOs. A FIFO is a pipe with a name; opening one waits for the other side. A pipe lives while a
+ * file or a name holds it. */
 #include "abi/signal.h"
 #include "abi/socket.h"
 #include "files/files.h"
@@ -7,15 +7,15 @@
 #include "pipes/ring.h"
 #include "polling/poll.h"
 
-/* A write of at most this many bytes is made whole. */
+/* A write of up to this size is atomic. */
 #define PIPE_BUF PAGE
 
-/* Those who read, or those who write. */
+/* The readers or the writers of a pipe. */
 struct pipe_side {
-	/* Open files. */
+	/* The number of open files. */
 	uint32_t files;
-	/* Of a FIFO: opens so far, and who waits for the other side. While one who waited is on the way to open, his
-	 * side is `expected`: whoever met him may already read or write. */
+	/* For a FIFO: the number of opens so far, and a queue of tasks that wait for the other side. `expected`: a
+	 * waiter was met and is about to open, so the other side may already read or write. */
 	uint32_t opens;
 	bool expected;
 	struct queue opening;
@@ -26,11 +26,11 @@ struct pipe {
 	struct ring ring;
 	struct pipe_side readers, writers;
 	struct watch readable, writable;
-	/* A FIFO's: it goes with the node. */
+	/* It is a FIFO, which is freed with its node. */
 	bool has_name;
 };
 
-/* Without readers and writers yet; NULL without memory. */
+/* Has no readers and writers yet. Returns NULL if memory is short. */
 static struct pipe *pipe_make(uint32_t task)
 {
 	struct pipe *p = heap_allocate(sizeof *p);
@@ -42,7 +42,6 @@ static struct pipe *pipe_make(uint32_t task)
 	return p;
 }
 
-/* Nobody has it open any more; with its bytes. */
 static void pipe_end(struct pipe *p)
 {
 	ring_end(&p->ring);
@@ -62,7 +61,7 @@ static verdict pipe_read(struct request *r, struct file *f, struct grant to, uin
 	if (ring_look(&p->ring, to, 0, n) != 0)
 		return refuse(r, EFAULT);
 	ring_drop(&p->ring, n);
-	/* With less room no write that must be made whole is sure to succeed; a long one would proceed by crumbs. */
+	/* With less room an atomic write might not succeed, and a long one would proceed in small pieces. */
 	if (ring_room(&p->ring) >= PIPE_BUF)
 		watch_changed(&p->writable);
 	return answer(r, n);
@@ -87,7 +86,7 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 		return answer(r, 0);
 	if (p->readers.files == 0 && !p->readers.expected)
 		return write_broken(r, 0);
-	/* r->done is 0 for a write that is made whole. */
+	/* For an atomic write r->done is 0. */
 	if (from.length <= PIPE_BUF ? room >= left : room > 0) {
 		int64_t n = ring_put(&p->ring, from, r->done, (uint32_t)MIN(left, room), from.length <= PIPE_BUF);
 
@@ -95,7 +94,7 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 			return settle(r, r->done > 0 ? (int64_t)r->done : n);
 		r->done += (uint64_t)n;
 		watch_changed(&p->readable);
-		/* All of it; or a part alone could be read from the caller. */
+		/* All is written, or only a part could be read from the caller. */
 		if ((uint64_t)n == left || (uint32_t)n < room)
 			return answer(r, (int64_t)r->done);
 	}
@@ -113,7 +112,7 @@ static uint32_t pipe_poll(struct file *f)
 		watch(&p->readable);
 		if (p->ring.used > 0)
 			ready |= READY_IN;
-		/* A FIFO that nobody has written to yet has not been hung up. */
+		/* A FIFO that had no writer since this file was opened has not been hung up. */
 		if (p->writers.files == 0 && (!p->has_name || p->writers.opens != f->position))
 			ready |= READY_HANG_UP;
 	}
@@ -139,7 +138,7 @@ static int64_t pipe_control(struct file *f, uint32_t command, uint64_t argument)
 
 	if (command == F_GETPIPE_SZ)
 		return p->ring.size;
-	/* Of more than that Linux makes no power of two. */
+	/* Linux cannot round a larger size up to a power of two. */
 	if (argument > 1UL << 31)
 		return -EINVAL;
 	if (argument > RING_PAGES_MOST * PAGE)
@@ -156,7 +155,7 @@ static void pipe_release(struct file *f)
 
 	p->readers.files -= file_reads(f);
 	p->writers.files -= file_writes(f);
-	/* The other side sees the end; a thread whose descriptor was closed by another, that it is no descriptor. */
+	/* The other side sees the end. A thread that waits on a descriptor closed by another one finds it gone. */
 	watch_changed(&p->readable);
 	watch_changed(&p->writable);
 	if (p->readers.files > 0 || p->writers.files > 0)
@@ -207,8 +206,8 @@ void pipe_open(struct file *f, struct pipe *p)
 
 /* FIFOs ------------------------------------------------------------------------------------------------------------ */
 
-/* Both sides wait for each other, unless O_RDWR or O_NONBLOCK. A waiter has no file yet and may be ended by a signal
- * at any time, so it is known by the queue alone; `opens` tells it, when it runs again, that it was met. */
+/* Both sides wait for each other, unless O_RDWR or O_NONBLOCK is set. A waiter has no file yet and a signal may end it
+ * at any time, so it is only known by the queue. When it runs again, `opens` tells it whether it was met. */
 static verdict side_open(struct request *r, struct file *f, struct pipe_side *own, struct pipe_side *other)
 {
 	bool met = is_waited_for(&other->opening);
@@ -223,7 +222,7 @@ static verdict side_open(struct request *r, struct file *f, struct pipe_side *ow
 		if (file_writes(f))
 			return refuse(r, ENXIO);
 	}
-	/* For poll: no writer since. */
+	/* poll uses this to see whether there has been a writer since. */
 	if (other->files == 0 && r->scratch[0] == 0 && file_reads(f))
 		f->position = other->opens;
 	own->expected = false;
@@ -236,7 +235,7 @@ verdict fifo_open(struct request *r, struct file *f)
 	struct pipe *p = f->node->special;
 	verdict how = answer(r, 0);
 
-	/* A pipe's, by /proc. */
+	/* The node is one of /proc that stands for a pipe. */
 	if (f->node->operations->open != NULL)
 		return settle(r, f->node->operations->open(f->node, f));
 	if (p == NULL && (p = f->node->special = pipe_make(r->task)) == NULL)

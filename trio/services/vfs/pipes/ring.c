@@ -1,4 +1,4 @@
-/* ring.c: a ring of bytes in pages, for pipes and stream sockets. */
+/* ring.c: a ring buffer in pages, for pipes and stream sockets. */
 #include "pipes/ring.h"
 
 void ring_begin(struct ring *g)
@@ -25,7 +25,7 @@ int64_t ring_resize(struct ring *g, uint32_t size)
 	to.pages = size / PAGE <= RING_PAGES ? to.few : pages_take(1);
 	if (to.pages == NULL)
 		return -ENOMEM;
-	/* The bytes move to the new ring's beginning. */
+	/* The bytes move to the beginning of the new ring. */
 	for (char **page = to.pages; from.used > 0; page++) {
 		uint32_t n = MIN(from.used, (uint32_t)PAGE);
 

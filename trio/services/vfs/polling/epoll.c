@@ -1,23 +1,23 @@
-/* epoll.c: a file that names other files, to wait for any of them. A wait looks at each once, like poll; an interest
- * with EPOLLET is told only after its file's watch has changed. An interest does not hold its file: the file's end
- * removes it. */
+/* epoll.c: a file that names other files, to wait for any of them. A wait looks at each file once, like poll; an
+ * interest with EPOLLET is reported only after its file's watch has changed. An interest does not hold its file and
+ * goes with it. */
 #include "abi/poll.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
-/* Epolls may stand in one another as deep as on Linux (EP_MAX_NESTS). */
+/* How deep epolls may nest, as on Linux (EP_MAX_NESTS). */
 #define NESTS_MOST 4
 #define EVENT_FLAGS (EPOLLONESHOT | EPOLLET)
 #define NOT_YET UINT64_MAX
 
 struct epoll {
 	struct link interests;
-	/* Among all. */
+	/* The link in io.epolls. */
 	struct link all;
 	struct watch watch;
-	/* How deep others stand in one another below it. */
+	/* How deep epolls nest below it. */
 	uint32_t height;
-	/* Which poll asked last whether it is ready, and was told that: one may be in many that are polled together. */
+	/* The last poll that asked for its readiness, and the result: one poll may reach an epoll on many ways. */
 	uint64_t poll;
 	uint32_t ready;
 };
@@ -26,9 +26,9 @@ struct interest {
 	struct link link;
 	struct file *file;
 	int32_t fd;
-	/* The watch's changes when it was told last; NOT_YET. */
+	/* The watch's count of changes at the last report; NOT_YET: none. */
 	uint64_t seen;
-	/* What is to be told; nothing once it was told with EPOLLONESHOT, until EPOLL_CTL_MOD. */
+	/* The events to report. EPOLLONESHOT clears them after a report, until EPOLL_CTL_MOD. */
 	struct linux_epoll_event event;
 };
 
@@ -39,7 +39,7 @@ static struct epoll *epoll_in(const struct file *f)
 	return f->operations == &epoll_files ? f->state : NULL;
 }
 
-/* What of an interest is to be told now; the watch's changes are vfs.changes. */
+/* What to report now. vfs.changes is the watch's count of changes. */
 static uint32_t interest_ready(const struct interest *i)
 {
 	uint32_t ready = file_ready(i->file) & i->event.events & ~EVENT_FLAGS;
@@ -116,8 +116,8 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 	return settle(r, fd);
 }
 
-/* Each is at least one higher than what stands in it. After so many rounds it is as high as it is, but for a ring,
- * which grows in every round. */
+/* Each epoll is at least one higher than those in it. After NESTS_MOST + 1 rounds all heights are final, except those
+ * in a cycle, which grow in each round. */
 static bool nests_too_deep(void)
 {
 	uint32_t highest = 0;
@@ -205,7 +205,7 @@ verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, u
 	if (e == NULL || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
 	poll_begin(r->task);
-	/* What is added meanwhile is to be looked at too. */
+	/* Interests that are added during the wait count too. */
 	watch(&e->watch);
 	LIST_EACH (struct interest, i, &e->interests, link) {
 		struct linux_epoll_event event = { interest_ready(i), i->event.data };
@@ -219,7 +219,7 @@ verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, u
 			i->event.events = EPOLLONESHOT;
 		if (++found < count)
 			continue;
-		/* The next call begins behind it. */
+		/* The next call begins behind this one, so that no file starves. */
 		list_remove(&e->interests);
 		list_add(i->link.next, &e->interests);
 		break;

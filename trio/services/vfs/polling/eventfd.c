@@ -1,4 +1,4 @@
-/* eventfd.c: a counter as a file: a write adds to it, a read takes it, or 1 of it. */
+/* eventfd.c: a counter as a file: a write adds to it, a read takes all of it or, as a semaphore, 1. */
 #include "abi/poll.h"
 #include "files/files.h"
 #include "polling/poll.h"

@@ -1,10 +1,10 @@
-/* poll.c: poll and select. A run of the handler looks at every file once and leaves its bit in the watch of each; if
- * none is ready, it is parked in the queue of that bit, and a watch that changes makes those of its bits look again. */
+/* poll.c: poll and select. Each run of the handler looks at every file once and sets its task's bit in each watch. If
+ * none is ready, it is parked in the queue of that bit; a watch that changes wakes the queues of its bits. */
 #include "abi/poll.h"
 #include "files/files.h"
 #include "polling/poll.h"
 
-/* What select's three sets ask for. */
+/* The events of select's three sets. */
 #define SELECT_READ (POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR)
 #define SELECT_WRITE (POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR)
 #define SELECT_EXCEPT POLLPRI
@@ -41,7 +41,7 @@ verdict poll_end(struct request *r, int64_t found, nanoseconds deadline)
 	return park_until(&vfs.pollers[r->task % 64], r, deadline);
 }
 
-/* Readiness of the file at a descriptor; POLLNVAL: there is none. */
+/* The readiness of the file at a descriptor; POLLNVAL: none. */
 static uint32_t descriptor_ready(uint32_t task, int32_t fd)
 {
 	struct file *f = file_of(task, fd);
@@ -74,8 +74,8 @@ verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t
 	return poll_end(r, found, deadline);
 }
 
-/* 64 descriptors from `first` on: takes from `asked` (read, write, except) what is not ready. Returns how many bits are
- * left, or -EBADF. */
+/* Clears in `asked` (read, write, except) the bits of descriptors from `first` on that are not ready. Returns the
+ * number of bits left, or -EBADF. */
 static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };

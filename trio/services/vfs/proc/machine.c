@@ -1,5 +1,5 @@
-/* machine.c: what the machine is called, and how it is: uname, sysinfo, and texts for /proc in Linux's words (proc(5)),
- * with the exact counters, from what the kernel tells in numbers. */
+/* machine.c: uname and sysinfo, and texts of /proc about the machine in Linux's format (proc(5)), with the exact
+ * counters that the kernel reports. */
 #include "abi/process.h"
 #include "call_names.h"
 #include "kernel.h"
@@ -17,7 +17,7 @@ static struct machine_numbers machine(void)
 	return m;
 }
 
-/* Of a task; TASKS: the sum over all. They stay until the next are asked for. */
+/* The counters of a task, or their sum if `task` is TASKS. Valid until the next call. */
 static const struct counters *counters_of(uint32_t task)
 {
 	static struct counters c;
@@ -133,8 +133,8 @@ void machine_uptime(const struct proc_thing *n, struct text *t)
 			 i ? '\n' : ' ');
 }
 
-/* Services that are processes: how each is, how often it was started; of its last end, after how many nanoseconds the
- * next process was ready; calls that had to wait for one. */
+/* Services that are processes: the state of each, how often it was started, how many nanoseconds after its last end the
+ * next process was ready, and how many calls had to wait for that. */
 void machine_services(const struct proc_thing *n, struct text *t)
 {
 	static const char *const lives[] = { [SERVER_RUNS] = "runs", [SERVER_ENDED] = "ended", [SERVER_LOST] = "lost" };
@@ -178,7 +178,7 @@ static const char *const counter_names[] = {
 _Static_assert(COUNT_OF(counter_names) == offsetof(struct counters, calls) / sizeof(uint64_t),
 	       "each counter has a name");
 
-/* A text is as long as another with the same names: reading it moves `bytes.out` by as much each time. */
+/* Numbers have a fixed width, so that each reading adds the same to `bytes.out`. */
 void machine_counters(const struct proc_thing *n, struct text *t)
 {
 	const struct counters *c = counters_of(n->entry->directory == PROC_TRIO ? TASKS : n->task);

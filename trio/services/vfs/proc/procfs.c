@@ -1,5 +1,5 @@
-/* procfs.c: /proc as directories and links: to the reader's own directory, and those that stand for a node: a process's
- * program, directories and descriptors. A node lives while it is held; every lookup makes one. */
+/* procfs.c: the directories and links of /proc. Links lead to the reader's own directory or stand for a node: a
+ * process's program, directories and descriptors. Each lookup makes a node, which lives while it is held. */
 #include "files/files.h"
 #include "names/names.h"
 #include "pipes/pipe.h"
@@ -13,7 +13,7 @@
 struct proc_node {
 	struct node node;
 	struct proc_thing is;
-	/* Its directory, held; NULL for the root. */
+	/* The node's directory, held; NULL for the root. */
 	struct node *directory;
 };
 
@@ -25,19 +25,19 @@ static const struct proc_thing *thing_of(struct node *n)
 	return &CONTAINER(n, struct proc_node, node)->is;
 }
 
-/* The process or thread is still there. */
+/* Whether the process or thread still exists. */
 static bool is_alive(const struct proc_thing *n)
 {
 	return n->number == 0 || vfs.tasks[n->task].thread == n->number;
 }
 
-/* The open file at a descriptor of the process; NULL: none, or nothing is left of the process but its name. */
+/* The process's open file at a descriptor; NULL: there is none, or the process is a zombie. */
 static struct file *file_in(const struct proc_thing *n, int32_t fd)
 {
 	return is_alive(n) && vfs.tasks[n->task].descriptors != NULL ? file_of(n->task, fd) : NULL;
 }
 
-/* The same at each lookup: programs compare. */
+/* The same at each lookup, because programs compare them. */
 static uint64_t inode_of(const struct proc_thing *n)
 {
 	uint64_t inode = ((uint64_t)n->number << 20) + (uint64_t)(n->entry - proc_entries) + 1;
@@ -45,7 +45,7 @@ static uint64_t inode_of(const struct proc_thing *n)
 	return n->entry == &proc_entries[PROC_FD] ? inode + ((uint64_t)(n->fd + 1) << 8) : inode;
 }
 
-/* Its name at `to`, of NAME_MAX bytes. Returns the length. */
+/* Writes the entry's name to `to`, of NAME_MAX bytes. Returns its length. */
 static size_t name_of(const struct proc_thing *n, char *to)
 {
 	struct text t = { to, NAME_MAX, 0 };
@@ -59,7 +59,6 @@ static size_t name_of(const struct proc_thing *n, char *to)
 	return t.length;
 }
 
-/* A node, held once. */
 static int64_t proc_make(struct mount *m, struct node *directory, const struct proc_thing *is, struct node **out)
 {
 	const struct task_files *t = &vfs.tasks[is->task];
@@ -80,7 +79,7 @@ static int64_t proc_make(struct mount *m, struct node *directory, const struct p
 	return 0;
 }
 
-/* With its directories, where nobody else holds them. */
+/* Frees the node, and its directories if nobody else holds them. */
 static void proc_forget(struct node *node)
 {
 	do {
@@ -93,7 +92,7 @@ static void proc_forget(struct node *node)
 
 /* Directories ------------------------------------------------------------------------------------------------------ */
 
-/* Of a directory: `.` and `..`, the table's entries, then tasks or descriptors by number. */
+/* Positions in a directory: `.` and `..`, the table's entries, then tasks or descriptors by number. */
 #define DOTS 2
 #define PLACES (DOTS + proc_entry_count + DESCRIPTORS_MOST)
 
@@ -105,7 +104,7 @@ static bool is_in(const struct proc_entry *e, const struct proc_entry *directory
 	return e->name[0] != '\0' && &proc_entries[e->directory] == directory;
 }
 
-/* What is at that place of the directory, behind the dots. False: nothing. */
+/* Finds what is at a position behind the dots. Returns false if there is nothing. */
 static bool thing_at(const struct proc_thing *directory, uint64_t place, struct proc_thing *out)
 {
 	uint32_t number = (uint32_t)(place - DOTS - proc_entry_count);
@@ -179,7 +178,7 @@ static int64_t proc_list(struct file *f, struct grant to)
 
 /* Links ------------------------------------------------------------------------------------------------------------ */
 
-/* What a link of a process stands for, not held: a node; where it is a descriptor's, the file, which may have none. */
+/* What a process's link stands for, not held: a node, and for a descriptor the file, which may have no node. */
 static int64_t link_target(const struct proc_thing *n, struct node **out, struct file **file)
 {
 	const struct task_files *t = &vfs.tasks[n->task];
@@ -201,7 +200,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 	struct proc_thing is = *thing_of(link);
 	struct file *f;
 
-	/* self: the process's first thread has its number, even as a zombie. */
+	/* self: the first thread has the process's number, even as a zombie. */
 	if (is.entry->directory == PROC_ROOT) {
 		is.entry = &proc_entries[PROC_PROCESS];
 		is.number = vfs.tasks[vfs.walker].process;
@@ -219,7 +218,7 @@ static int64_t proc_follow(struct node *link, struct node **out)
 		return terminal_node(out);
 	if (f->operations != &pipe_files)
 		return -ENXIO;
-	/* A pipe can be opened again: by a node that looks for it there then. */
+	/* A pipe can be opened again through a node of its own; proc_open finds the pipe. */
 	TRY(proc_make(link->mount, CONTAINER(link, struct proc_node, node)->directory, &is, out));
 	(*out)->mode = S_IFIFO | 0600;
 	return 0;
@@ -248,7 +247,7 @@ static int64_t proc_readlink(struct node *link, char *to, size_t size)
 
 /* Open files ------------------------------------------------------------------------------------------------------- */
 
-/* A text has memory as long as its file is open. */
+/* The memory for the text lives as long as the open file. */
 static int64_t proc_open(struct node *node, struct file *f)
 {
 	const struct proc_thing *n = thing_of(node);
@@ -275,7 +274,7 @@ static int64_t proc_open(struct node *node, struct file *f)
 	return 0;
 }
 
-/* The text is made at a read from position 0, so that reads by pieces agree. */
+/* A read from position 0 makes the text, so that later reads continue the same one. */
 static verdict proc_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
 {
 	const struct proc_thing *n = thing_of(f->node);

@@ -1,4 +1,4 @@
-/* text.c: the files of /proc: a table of them, and their texts. */
+/* text.c: the table of the files of /proc, and texts about processes. */
 #include "abi/process.h"
 #include "abi/semaphore.h"
 #include "clock.h"
@@ -63,7 +63,7 @@ static void text_name(const struct proc_thing *n, struct text *t)
 	text_add(t, "%s\n", vfs.tasks[n->task].name);
 }
 
-/* As Linux has them, with those of children that were waited for; of their bytes nobody keeps account. */
+/* Includes children that were waited for, as on Linux. Bytes are not counted. */
 static void text_io(const struct proc_thing *n, struct text *t)
 {
 	const struct task_files *of = &vfs.tasks[n->task];
@@ -105,7 +105,7 @@ static void text_file_systems(const struct proc_thing *n, struct text *t)
 		 proc_file_system.name, empty_file_system.name, disk_file_system.name);
 }
 
-/* A random UUID (version 4): of this boot, or a new one. */
+/* A random UUID (version 4), one for each boot or each time a new one. */
 static void text_uuid(const struct proc_thing *n, struct text *t)
 {
 	uint8_t id[16];
@@ -126,7 +126,7 @@ static void text_line(const struct proc_thing *n, struct text *t)
 	text_add(t, "%s\n", n->entry->line);
 }
 
-/* Semaphores of a set and in all, operations of a call, sets. */
+/* Semaphores of a set, semaphores in all, operations of a call, sets. */
 static void text_semaphores(const struct proc_thing *n, struct text *t)
 {
 	text_add(t, "%u\t%u\t%u\t%u\n", SEMMSL, SEMMNS, SEMOPM, SEMMNI);
@@ -134,7 +134,7 @@ static void text_semaphores(const struct proc_thing *n, struct text *t)
 
 const struct proc_entry proc_entries[] = {
 	[PROC_ROOT] = { "", PROC_ROOT, 0, FOLDER, NULL, NULL },
-	/* The names of these, of PROC_FD and PROC_THREAD are numbers. */
+	/* The names of this, of PROC_FD and of PROC_THREAD are numbers. */
 	[PROC_PROCESS] = { "", PROC_ROOT, 0, FOLDER, NULL, NULL },
 	[PROC_FDS] = { "fd", PROC_PROCESS, 0, S_IFDIR | 0500, NULL, NULL },
 	[PROC_TASKS] = { "task", PROC_PROCESS, 0, FOLDER, NULL, NULL },
@@ -144,7 +144,7 @@ const struct proc_entry proc_entries[] = {
 	[PROC_SYS_VM] = { "vm", PROC_SYS, 0, FOLDER, NULL, NULL },
 	[PROC_TRIO] = { "trio", PROC_ROOT, 0, FOLDER, NULL, NULL },
 	[PROC_FD] = { "", PROC_FDS, 0, S_IFLNK | 0700, NULL, NULL },
-	/* In it are the texts of PROC_PROCESS. */
+	/* It has the texts of PROC_PROCESS. */
 	[PROC_THREAD] = { "", PROC_TASKS, 0, FOLDER, NULL, NULL },
 
 	{ "self", PROC_ROOT, 0, LINK, NULL, NULL },
@@ -167,7 +167,7 @@ const struct proc_entry proc_entries[] = {
 	{ "pid_max", PROC_SYS_KERNEL, 1, FILE, text_line, "32768" },
 	{ "boot_id", PROC_SYS_RANDOM, 1, FILE, text_uuid, NULL },
 	{ "uuid", PROC_SYS_RANDOM, 1, FILE, text_uuid, NULL },
-	/* What was promised is there when it is touched, and no more than there is is promised. */
+	/* 2: no more memory is promised than there is. */
 	{ "overcommit_memory", PROC_SYS_VM, 1, FILE, text_line, "2" },
 
 	{ "stat", PROC_PROCESS, 1, FILE, text_stat, NULL },

@@ -1,19 +1,19 @@
-/* address.c: addresses of AF_UNIX: names of files, abstract names; and who finds whom by them: bind, listen,
- * connect, accept. */
+/* address.c: addresses of AF_UNIX, which are names of files or abstract names, and the calls that use them: bind,
+ * listen, connect, accept. */
 #include "names/names.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 #include "text.h"
 
-/* The family's bytes before the path. */
+/* The bytes of the family before the path. */
 #define FAMILY 2
 #define AUTOBIND_MOST 0x100000
 
-/* The path of an address that a call has, as address_get() leaves it for a walk. */
+/* The path of a call's address, where address_get() puts it for a walk. */
 static char *const path = vfs.path + FAMILY;
 
-/* Takes an address apart. Returns the path's length (without NUL; of an abstract name with it), 0: none given;
- * -errno. */
+/* Reads an address. Returns the length of the path (without NUL; of an abstract name with its NUL), 0 if none is given,
+ * or -errno. */
 static int64_t address_get(struct grant from)
 {
 	uint16_t family;
@@ -34,7 +34,7 @@ int64_t address_put(struct request *r, const struct address *a, struct grant to)
 	uint32_t length = a->length == 0 ? FAMILY : a->length;
 
 	memcpy(whole.path, a->path, sizeof whole.path);
-	/* A path of 108 bytes has its NUL behind the structure: it is counted, not copied. */
+	/* The NUL of a path of 108 bytes lies behind the structure: it is counted and not copied. */
 	r->out[ADDRESS_LENGTH] = length;
 	return copy_out(to, 0, &whole, MIN(MIN(to.length, length), sizeof whole));
 }
@@ -95,7 +95,7 @@ static int64_t bind_abstract(struct socket *s, uint64_t length)
 	return 0;
 }
 
-/* Linux gives five hexadecimal digits. */
+/* Linux chooses five hexadecimal digits. */
 static int64_t bind_automatically(struct socket *s)
 {
 	for (uint32_t i = 0; i < AUTOBIND_MOST; i++) {
@@ -155,7 +155,7 @@ verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 	return answer(r, 0);
 }
 
-/* `to` is its peer from now on; NULL: nobody. */
+/* Sets the peer; NULL: none. */
 static int64_t connect_datagrams(struct socket *s, struct socket *to)
 {
 	if (to != NULL && to->type != s->type)
@@ -168,7 +168,7 @@ static int64_t connect_datagrams(struct socket *s, struct socket *to)
 	return 0;
 }
 
-/* The listener's end of a connection, which waits to be accepted. */
+/* Makes the listener's end of a connection, which waits to be accepted. */
 static int64_t connection_make(uint32_t task, struct socket *s, struct socket *listener)
 {
 	struct socket *end = socket_make(task, s->type);
@@ -197,7 +197,7 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 	if (s->net != 0)
 		return inet_connect(r, s, address);
 	error = address_find(r->task, address, &to);
-	/* AF_UNSPEC ends a connection of datagrams. */
+	/* AF_UNSPEC dissolves a connection of datagrams. */
 	if (s->type == SOCK_DGRAM && (error == 0 || error == -EAFNOSUPPORT))
 		return settle(r, connect_datagrams(s, to));
 	if (error != 0)

@@ -1,12 +1,12 @@
-/* inet.c: sockets of AF_INET, whose streams and datagrams are net's. Who waits here is told when net says that a socket
- * has changed: in its answer to the call that changed it, or by a notification. */
+/* inet.c: sockets of AF_INET, whose data net keeps. Requests wait here until net reports a change of their socket: in
+ * its answer to the call that changed it, or by a notification. */
 #include "abi/poll.h"
 #include "net.h"
 #include "pipes/pipe.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
-/* Whatever net answers, this ends, and only what is a socket here is touched. */
+/* Whatever net answers, this loop ends and only touches existing sockets. */
 static void tell(uint32_t changed)
 {
 	for (unsigned left = NET_SOCKETS; changed != 0 && left != 0; left--) {
@@ -19,7 +19,7 @@ static void tell(uint32_t changed)
 	}
 }
 
-/* What net answered, with the number of a new socket: an error of net's; -EIO if it is none that can be new; or 0. */
+/* Checks net's answer with a new socket's number. Returns net's error, -EIO if the number cannot be a new one, or 0. */
 static int64_t of_new(int64_t result, uint32_t number)
 {
 	if (result < 0)
@@ -34,13 +34,13 @@ void inet_notified(void)
 	if (net_changed(&changed) == 0)
 		tell(changed);
 	else
-		/* It has ended. */
+		/* net has ended. */
 		for (unsigned i = 1; i <= NET_SOCKETS; i++)
 			if (io.inet[i] != NULL)
 				watch_changed(&io.inet[i]->watch);
 }
 
-/* Address and port; 1: AF_UNSPEC; -EINVAL, -EAFNOSUPPORT, -EFAULT. */
+/* Reads address and port. Returns 0, 1 for AF_UNSPEC, -EINVAL, -EAFNOSUPPORT or -EFAULT. */
 static int64_t address_get(struct grant from, uint32_t *address, uint32_t *port)
 {
 	struct linux_sockaddr_in in;
@@ -124,7 +124,7 @@ static int64_t inet_readable(struct file *f)
 	return bytes;
 }
 
-/* The only device is loopback, and up. */
+/* The only device is loopback, and it is always up. */
 static verdict inet_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
 	struct linux_ifreq device;
@@ -172,7 +172,7 @@ const struct file_operations inet_files = {
 	.release = inet_release,
 };
 
-/* A descriptor for net's socket, which stays the caller's where that fails. */
+/* Makes a descriptor for net's socket, which on an error stays the caller's. */
 static int64_t inet_place(uint32_t task, uint32_t number, uint32_t type, uint32_t flags)
 {
 	struct socket *s = socket_make(task, type);
@@ -238,7 +238,7 @@ verdict inet_connect(struct request *r, struct socket *s, struct grant to)
 	TRY_ANSWER(r, result);
 	result = net_connect(s->net, address, port, &changed);
 	tell(changed);
-	/* It waited for that. */
+	/* The earlier run waited for this. */
 	if (result == -EISCONN && r->scratch[0] != 0)
 		return answer(r, 0);
 	if (result != -EWAIT && result != -EALREADY)
@@ -266,7 +266,7 @@ verdict inet_accept(struct request *r, struct socket *s, struct grant address, u
 	TRY_ANSWER(r, result);
 	if (address.length != 0) {
 		result = name_copy(r, s->kept, 1, address);
-		/* It is over already. */
+		/* The connection has ended already. */
 		if (result == -ENOTCONN)
 			result = address_copy(r, 0, 0, address);
 		TRY_ANSWER(r, result);
@@ -323,7 +323,7 @@ verdict inet_send(struct request *r, struct socket *s, const struct message *m)
 	return answer(r, (int64_t)r->done);
 }
 
-/* What was received of one datagram, of which `whole` bytes there were. */
+/* Answers for one datagram of `whole` bytes. */
 static verdict datagram_answer(struct request *r, const struct message *m, int64_t whole)
 {
 	if ((uint64_t)whole > m->data.length)

@@ -1,13 +1,13 @@
-/* message.c: what goes from socket to socket: bytes to the receiver's ring; a packet beside them for each datagram and
- * sequenced packet, which stay whole, and of a stream for bytes that descriptors were sent with. */
+/* message.c: messages between sockets of AF_UNIX. The receiver's ring gets the bytes. A packet beside them delimits a
+ * datagram or a sequenced packet, and carries the descriptors that were sent with a stream's bytes. */
 #include "pipes/pipe.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
-/* Datagrams that wait with one who did not choose the sender: net.unix.max_dgram_qlen. */
+/* The queue of a receiver that is not connected to the sender, as Linux's net.unix.max_dgram_qlen. */
 #define DATAGRAMS_MOST 10
 
-/* Whom a message goes to, held. 0 or -errno. */
+/* Finds and holds the receiver. Returns 0 or -errno. */
 static int64_t receiver_of(uint32_t task, struct socket *s, const struct message *m, struct socket **out)
 {
 	int64_t error = 0;
@@ -18,7 +18,7 @@ static int64_t receiver_of(uint32_t task, struct socket *s, const struct message
 		error = -ENOTCONN;
 	else
 		*out = socket_hold(s->peer);
-	/* That is a disconnection for connect alone. */
+	/* AF_UNSPEC dissolves a connection only in connect. */
 	if (error != 0)
 		return error == -EAFNOSUPPORT ? -EINVAL : error;
 	if ((*out)->type != s->type)
@@ -41,7 +41,7 @@ static bool receiver_is_full(const struct socket *s, const struct socket *to, ui
 	return to->packet_count > 0 && packets_weight(to) + PACKET_WEIGHT + length > s->send_buffer;
 }
 
-/* `to` takes over the message, or of a stream's what there is room for. Returns how many bytes, or -errno. */
+/* Puts the message, or as much of a stream as fits, into the receiver. Returns the number of bytes or -errno. */
 static int64_t deliver(struct request *r, const struct socket *s, struct socket *to, const struct message *m)
 {
 	uint64_t left = m->data.length - r->done;
@@ -51,7 +51,7 @@ static int64_t deliver(struct request *r, const struct socket *s, struct socket 
 
 	if (whole && left > ring_room(&to->ring))
 		TRY(ring_resize(&to->ring, (uint32_t)(pages_for(to->ring.used + left) * PAGE)));
-	/* scratch[0]: what goes beside a stream's bytes went with the first of them. */
+	/* scratch[0]: the descriptors went with the first bytes of this stream. */
 	if (whole || (m->control.length > 0 && r->scratch[0] == 0))
 		TRY(packet_make(r->task, m->control, &p));
 	n = ring_put(&to->ring, m->data, r->done, (uint32_t)MIN(left, ring_room(&to->ring)), whole);
@@ -80,14 +80,14 @@ static inline verdict send_to(struct request *r, struct socket *s, struct socket
 {
 	int64_t n;
 
-	/* Memory is short: again once lost sockets are gone, if `to` is none. */
+	/* If memory is short, tries again after ending lost sockets, unless `to` was one. */
 	do
 		n = deliver(r, s, to, m);
 	while (n == -ENOMEM && lost_recover(true) && !to->closed);
 	if (n < 0)
 		return settle(r, r->done > 0 ? (int64_t)r->done : n);
 	r->done += (uint64_t)n;
-	/* All of it; or a part alone could be read from the caller. */
+	/* All is sent, or only a part could be read from the caller. */
 	if (r->done == m->data.length || ring_room(&to->ring) > 0)
 		return answer(r, (int64_t)r->done);
 	return socket_wait(r, s, to, s->send_time, m->flags);
@@ -124,7 +124,7 @@ verdict send_message(struct request *r, struct socket *s, const struct message *
 	error = receiver_of(r->task, s, m, &to);
 	if (error != 0)
 		return error == -EPIPE ? write_broken(r, m->flags) : vfs_settle(r, error);
-	/* It is not held while this request waits: its end wakes who waits for room. */
+	/* The receiver is not held during the wait: its end wakes those who wait for room. */
 	if (receiver_is_full(s, to, m->data.length))
 		return socket_wait(r, s, to, s->send_time, m->flags);
 	return send_to(r, s, to, m);
@@ -132,17 +132,17 @@ verdict send_message(struct request *r, struct socket *s, const struct message *
 
 /* Receiving -------------------------------------------------------------------------------------------------------- */
 
-/* `n` bytes go, and the packet that they lay in; NULL without. */
+/* Removes `n` bytes and their packet (may be NULL). */
 static inline void take_out(struct socket *s, uint64_t n, struct packet *p)
 {
 	ring_drop(&s->ring, (uint32_t)n);
 	if (p != NULL)
 		packet_remove(s, p);
-	/* Not for every byte of a stream: a sender is woken when it can send much. */
+	/* The sender of a stream is woken only when there is much room. */
 	if (s->type == SOCK_STREAM && ring_room(&s->ring) < s->ring.size / 2)
 		return;
 	unpark(&s->watch.waiters);
-	/* Who sends datagrams here may be nobody's peer. */
+	/* Senders of datagrams need not be connected, so all pollers are woken. */
 	if (s->type == SOCK_DGRAM)
 		watch_polled(&s->watch);
 	if (s->peer != NULL)
@@ -164,7 +164,7 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 		p = CONTAINER(s->packets.next, struct packet, link);
 	if (p != NULL && p->first >= first + n)
 		p = NULL;
-	/* Nobody gets bytes of a packet and those behind it at once. */
+	/* One receive does not return bytes of a packet together with bytes behind it. */
 	if (p != NULL)
 		n = MIN(n, p->end - first);
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)

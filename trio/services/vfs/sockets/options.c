@@ -1,13 +1,13 @@
-/* options.c: getsockopt and setsockopt, of SOL_SOCKET and IPPROTO_TCP. */
+/* options.c: getsockopt and setsockopt of SOL_SOCKET and IPPROTO_TCP. */
 #include "abi/time.h"
 #include "net.h"
 #include "sockets/socket.h"
 
 enum { FIXED, FLAG, TIME, LINGER };
-/* An option of TCP's, beside those of SOL_SOCKET. */
+/* Marks options of TCP. */
 #define OF_TCP (IPPROTO_TCP << 16)
-/* Each is a member of the socket's. `least`: what it is, or the least that a buffer may have on Linux, which doubles
- * what is asked for. A buffer of net's has its own size, whatever is asked for. */
+/* Each option is a member of struct socket. `least` is its kind, or the least size of a buffer on Linux, which doubles
+ * the size that is asked for. The size of net's buffers is fixed. */
 static const struct option {
 	uint32_t number, least, at, size;
 } options[] = {
@@ -28,7 +28,7 @@ static const struct option {
 	{ SO_SNDTIMEO, TIME, MEMBER(send_time) },
 };
 
-/* -EOPNOTSUPP: of another level; -ENOPROTOOPT: none of these. */
+/* Returns 0, -EOPNOTSUPP for another level, or -ENOPROTOOPT. */
 static int64_t option_of(const struct socket *s, uint32_t level, uint32_t number, const struct option **out)
 {
 	if (level != SOL_SOCKET && s->net == 0)
@@ -65,7 +65,7 @@ verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, u
 	}
 	r->out[OUT_VFS_SOCKET_OPTION_LENGTH] = MIN(to.length, size);
 	r->result = copy_out(to, 0, value, MIN(to.length, size));
-	/* Told once. */
+	/* An error is reported once. */
 	if (option->number == SO_ERROR)
 		s->error = 0;
 	return ANSWERED;
@@ -80,7 +80,7 @@ static int64_t time_get(struct grant from, nanoseconds *to)
 	TRY(copy_in(&value, from, 0, sizeof value));
 	if (value.microseconds < 0 || value.microseconds >= 1000000)
 		return -EDOM;
-	/* No wait at all where it is negative: the least time there is. */
+	/* A negative time means not to wait: it becomes the shortest time. */
 	*to = value.seconds < 0 ? 1 : (uint64_t)value.seconds * NS_PER_SECOND + (uint64_t)value.microseconds * 1000;
 	return 0;
 }

@@ -1,19 +1,18 @@
-/* rights.c: descriptors beside data; and sockets that no descriptor refers to, and that packets still hold. A socket's
- * file counts apart how many packets name it. One without descriptors can be received again while it lies with a socket
- * that can; those that lie in nothing but each other's packets, as in a ring, are lost.
+/* rights.c: descriptors sent beside data, and sockets that only packets hold. A socket's file counts separately how
+ * many packets name it. A socket without descriptors can still be received while it lies in a socket that can be;
+ * sockets that lie only in each other's packets, as in a cycle, are lost.
  *
- * A collection goes from the sockets that descriptors refer to through their packets, and ends what it did not come to.
- * It looks at all, so it does not run whenever there may be one: an alarm, the next who sends descriptors, or who finds
- * the table of files full or memory short, starts it. What is lost ends a part at a time, not one within the other,
- * however deep sockets lie in sockets. */
+ * A collection marks from the sockets that have descriptors through their packets, and ends what it has not marked. It
+ * visits all sockets, so it runs only after an alarm, when descriptors are sent, or when files or memory run short.
+ * Lost files are ended in parts and never recursively, however deep sockets are nested. */
 #include "endpoints.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
 
-/* Files, connections and packets that one call ends, and those of the last socket. */
+/* The most files, connections and packets that one call ends, beside those of the last socket. */
 #define PART 256
-/* Until the next part; and before a collection longer by this for each that the last one kept, so that collections take
- * a small part of the time. */
+/* The time until the next part. Before a collection it grows with what the last one kept, so that collections take a
+ * small part of the time. */
 #define SOON 1000000
 #define SOON_EACH 1000
 
@@ -23,7 +22,7 @@ static void alarm_in(nanoseconds time)
 	alarm_at(ENDPOINT_VFS, now() + time);
 }
 
-/* A socket that only packets name may be lost from now on. */
+/* Notes that a socket may be lost now, because only packets name it. */
 static void doubt(void)
 {
 	io.doubts++;
@@ -31,9 +30,9 @@ static void doubt(void)
 		alarm_in(SOON + io.kept * SOON_EACH);
 }
 
-/* Finding ---------------------------------------------------------------------------------------------------------- */
+/* Marking ---------------------------------------------------------------------------------------------------------- */
 
-/* NULL: a file that is none. */
+/* `s` is NULL for a file that is no socket. */
 static void reach(struct socket *s)
 {
 	if (s == NULL || s->reached)
@@ -44,7 +43,7 @@ static void reach(struct socket *s)
 	io.kept++;
 }
 
-/* Of a socket that can be received so can be what lies in its packets; of another it is lost. */
+/* Marks the sockets in the packets of `s`, or ends these packets if `s` is lost. */
 static void packets_look(struct socket *s, bool lose)
 {
 	LIST_EACH (struct packet, p, &s->packets, link) {
@@ -57,7 +56,7 @@ static void packets_look(struct socket *s, bool lose)
 	}
 }
 
-/* What lies with `s`: in its packets, and in those of connections that wait in it to be accepted. */
+/* Handles the packets of `s`, and of connections that wait to be accepted. */
 static void socket_look(struct socket *s, bool lose)
 {
 	packets_look(s, lose);
@@ -89,7 +88,7 @@ static void collect(void)
 
 /* Ending ----------------------------------------------------------------------------------------------------------- */
 
-/* It goes into a packet. */
+/* The file goes into a packet. */
 static void file_depart(struct file *f)
 {
 	struct socket *s = socket_in(f);
@@ -102,7 +101,7 @@ static void file_depart(struct file *f)
 	}
 }
 
-/* One that was on its way. */
+/* The file leaves its packet. */
 static void file_arrive(struct file *f)
 {
 	struct socket *s = socket_in(f);
@@ -210,7 +209,7 @@ bool rights_are_too_many(uint32_t task)
 	return used > t->files_most;
 }
 
-/* Where in `control` descriptors are, and how many. */
+/* Finds the descriptors in `control` and their number. */
 static int64_t rights_find(struct grant control, uint64_t *offset, uint32_t *count)
 {
 	struct linux_cmsghdr part;

@@ -1,4 +1,4 @@
-/* socket.c: sockets as files: their making, joining and end, names and options. */
+/* socket.c: how sockets are made, joined and ended, their file operations, and their calls. */
 #include "clock.h"
 #include "polling/poll.h"
 #include "sockets/socket.h"
@@ -28,7 +28,7 @@ void socket_join(struct socket *a, struct socket *b)
 	b->peer = socket_hold(a);
 }
 
-/* The peer of a connection gets what was sent to it, then the end; unread data that are lost are an error. */
+/* The peer still gets what was sent to it, then the end. Unread data of this side are an error for the peer. */
 static void peer_leave(struct socket *s)
 {
 	struct socket *peer = s->peer;
@@ -43,7 +43,7 @@ static void peer_leave(struct socket *s)
 	socket_drop(peer);
 }
 
-/* Nobody has it open any more: its peer sees the end. */
+/* Called when nobody has the socket open any more. */
 static void socket_close(struct socket *s)
 {
 	s->closed = true;
@@ -100,7 +100,7 @@ static uint32_t socket_poll(struct file *f)
 	struct socket *s = f->state;
 	uint32_t ready = 0;
 
-	/* A server of datagrams does not know who is connected to it. */
+	/* The peer of a datagram socket may not be connected back, so its watch is needed too. */
 	if (s->peer != NULL && s->peer->peer != s)
 		watch(&s->peer->watch);
 	watch(&s->watch);
@@ -206,7 +206,7 @@ verdict socket_empty(struct request *r, struct socket *s, const struct message *
 
 /* Calls ------------------------------------------------------------------------------------------------------------ */
 
-/* The type, or -errno. */
+/* Returns the type, or -errno. */
 static int64_t type_of(uint32_t family, uint32_t type, uint32_t protocol)
 {
 	uint32_t kind = type & SOCK_TYPE_MASK;
@@ -299,7 +299,7 @@ verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 	if (s->net != 0)
 		return settle(r, inet_shutdown(s, bits));
 	s->shut |= bits;
-	/* What one end of a connection does not read, the other does not send. */
+	/* What one end will not read the other end cannot send. */
 	if (s->peer != NULL && s->type != SOCK_DGRAM) {
 		s->peer->shut |= (bits & SHUT_RECEIVE ? SHUT_SEND : 0) | (bits & SHUT_SEND ? SHUT_RECEIVE : 0);
 		watch_changed(&s->peer->watch);

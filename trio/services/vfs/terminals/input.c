@@ -1,4 +1,4 @@
-/* input.c: what is typed: characters that mean a signal, editing of a line until it ends, echo. */
+/* input.c: what is typed: characters that send signals, editing of the line, echo. */
 #include "abi/signal.h"
 #include "console.h"
 #include "pm.h"
@@ -26,7 +26,7 @@ static bool is_shown_as_two(char c)
 	return ((uint8_t)c < ' ' && c != '\t' && c != '\n' && (terminal.modes.local & ECHOCTL) != 0) || c == DELETE;
 }
 
-/* What the line cannot take at once is lost. */
+/* Characters that the line does not accept at once are lost. */
 static void echo(char c)
 {
 	char two[2] = { '^', (char)(c ^ 0x40) };
@@ -51,7 +51,7 @@ static void rub_out(void)
 		console_write(grant_read("\b \b", 3));
 }
 
-/* The last byte of the line so far; -1: it has none. */
+/* The last byte of the unfinished line; -1: none. */
 static int last_typed(void)
 {
 	return terminal.typed == terminal.ready ? -1 : terminal.ring[(terminal.typed - 1) % TTY_BYTES];
@@ -59,7 +59,7 @@ static int last_typed(void)
 
 static void erase(void)
 {
-	/* Bytes that continue a character. */
+	/* Bytes that continue a UTF-8 character. */
 	while ((terminal.modes.input & IUTF8) != 0 && (last_typed() & 0xc0) == 0x80)
 		terminal.typed--;
 	if (last_typed() >= 0)
@@ -74,7 +74,7 @@ static void erase_word(void)
 		rub_out();
 }
 
-/* Full: what is typed is lost but for the end of a line, which has the last place. With that the line can be read. */
+/* A full buffer loses input, except the end of a line, which has the last place and makes the line readable. */
 static bool put(char c, bool end)
 {
 	if (terminal.typed - terminal.read >= TTY_BYTES - (end ? 0 : 1))
@@ -90,7 +90,7 @@ static bool is_control(char c, unsigned which)
 	return terminal.modes.control[which] != 0 && (uint8_t)c == terminal.modes.control[which];
 }
 
-/* True: the character meant a signal. */
+/* Returns whether the character sent a signal. */
 static bool signal_typed(char c)
 {
 	uint32_t signal = is_control(c, VINTR)   ? SIGINT

@@ -1,5 +1,5 @@
-/* tty.c: the terminal on the console as a file: reading lines or bytes, writing, its modes, whose it is, and
- * its ioctls. Changing its modes or its foreground group is allowed from the background too. */
+/* tty.c: the terminal on the console as a file: reading of lines or bytes, writing, modes, the controlling session,
+ * ioctls. Background processes may also change its modes and its foreground group. */
 #include "abi/signal.h"
 #include "console.h"
 #include "names/names.h"
@@ -32,7 +32,7 @@ static bool is_background(uint32_t task)
 	       vfs.tasks[task].process_group != terminal.foreground;
 }
 
-/* Bytes of the line, or of what there is, up to the grant's length. 0 or -EFAULT. */
+/* Copies bytes of one line, or of all input, up to the grant's length. Answers their number or EFAULT. */
 static verdict take(struct request *r, struct grant to, bool canonical)
 {
 	uint64_t done = 0;
@@ -42,7 +42,7 @@ static verdict take(struct request *r, struct grant to, bool canonical)
 		char c = (char)terminal.ring[terminal.read % TTY_BYTES];
 
 		end = (terminal.ring[terminal.read % TTY_BYTES] & ENDS_LINE) != 0;
-		/* An end of the file is not read itself. */
+		/* The end-of-file mark is not copied. */
 		if (!(end && c == '\0') && copy_out(to, done++, &c, 1) != 0)
 			return refuse(r, EFAULT);
 		terminal.read++;
@@ -50,8 +50,8 @@ static verdict take(struct request *r, struct grant to, bool canonical)
 	return answer(r, (int64_t)done);
 }
 
-/* A line; where it is not canonical VMIN bytes, or VTIME tenths of a second, as termios(3) combines them. What was
- * typed before it became canonical is a line. */
+/* Whether to wait for a line or, in raw mode, for VMIN bytes or VTIME tenths of a second, combined as in termios(3).
+ * Input from before the switch to canonical mode counts as a line. */
 static bool must_wait(struct request *r, uint64_t length, bool canonical, nanoseconds *deadline)
 {
 	uint64_t least = canonical ? 1 : terminal.modes.control[VMIN], there = terminal.ready - terminal.read;
@@ -79,7 +79,7 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 	if (to.length == 0)
 		return answer(r, 0);
 	if (is_background(r->task)) {
-		/* Whoever ignores the signal is told the second time. */
+		/* A process that ignores the signal gets EIO the second time. */
 		if (r->scratch[0]++ > 0)
 			return refuse(r, EIO);
 		tty_signal(vfs.tasks[r->task].process_group, SIGTTIN);
@@ -94,7 +94,7 @@ static verdict terminal_read(struct request *r, struct file *f, struct grant to,
 	return take(r, to, canonical);
 }
 
-/* Puts `n` bytes of `from` on the line as the modes say. Returns how many of them have gone; -EIO: there is no line. */
+/* Writes `n` bytes to the line as the modes say. Returns how many of them were written, or -EIO if there is no line. */
 static int64_t put_out(const char *from, size_t n)
 {
 	char *out = vfs.page + PAGE / 4;
@@ -150,7 +150,7 @@ static uint32_t terminal_poll(struct file *f)
 	return (terminal.read != terminal.ready ? READY_IN : 0) | READY_OUT;
 }
 
-/* Becoming the session's: by its leader, if neither has another. `argument` 1: root takes it from another. */
+/* A session leader takes a free terminal; with `argument` 1 root takes it from another session. */
 static int64_t take_over(uint32_t task, uint64_t argument)
 {
 	const struct task_files *t = &vfs.tasks[task];
@@ -185,7 +185,7 @@ void terminal_session_ended(void)
 	terminal.session = terminal.foreground = 0;
 }
 
-/* The first process's descriptors were opened by no name, before there was any: they are what has this one later. */
+/* The name of the file that the first process's descriptors, opened before there were names, stand for. */
 static const char console_name[] = "/dev/console";
 
 int64_t terminal_node(struct node **out)
@@ -193,7 +193,7 @@ int64_t terminal_node(struct node **out)
 	HELD struct node *n = NULL;
 	int64_t result;
 
-	/* That name leads through a descriptor without a name: back here. */
+	/* The name leads through a descriptor without a name, which leads here again. */
 	if (terminal.sought)
 		return -ELOOP;
 	terminal.sought = true;
@@ -230,7 +230,7 @@ static int64_t set_modes(struct grant at, bool flush)
 	if (flush)
 		tty_flush_input();
 	terminal.modes = modes;
-	/* What is typed so far of a line can be read as bytes; bytes become lines only when they are typed again. */
+	/* Unfinished lines can be read as bytes. Bytes become lines only if they are typed again. */
 	if (was_canonical && (modes.local & ICANON) == 0)
 		terminal.ready = terminal.typed;
 	watch_changed(&terminal.watch);
@@ -296,7 +296,7 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 	case TIOCOUTQ:
 		return copy_out(at, 0, &(uint32_t){ 0 }, sizeof(uint32_t));
 	case TCFLSH:
-		/* 0 input, 1 output, 2 both: output never waits here. */
+		/* 0: input, 1: output, 2: both. Output never waits here. */
 		if (argument > 2)
 			return -EINVAL;
 		if (argument != 1)

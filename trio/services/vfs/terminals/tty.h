@@ -1,4 +1,4 @@
-/* tty.h: the terminal: what its two sides share. input.c makes lines of what is typed, tty.c is its file. */
+/* tty.h: the terminal, as shared by input.c, which makes lines of what is typed, and tty.c, which is its file. */
 #ifndef TRIO_VFS_TTY_H
 #define TRIO_VFS_TTY_H
 
@@ -12,46 +12,46 @@
 struct terminal {
 	struct linux_termios modes;
 	struct linux_winsize size;
-	/* Whose controlling terminal it is, 0: nobody's; who may read. */
+	/* The session that it controls (0: none), and the process group that may read. */
 	uint32_t session, foreground;
-	/* Typed bytes, positions in the ring that only grow: up to `ready` they may be read, after that they may
-	 * be edited. */
+	/* Positions of typed bytes in the ring; they only grow. Bytes up to `ready` may be read; later ones may be
+	 * edited. */
 	uint32_t read, ready, typed;
 	nanoseconds last_input;
-	/* Of a line's end on its way out the return has gone, the newline has not. */
+	/* The carriage return of a line's end was sent, its newline was not. */
 	bool return_sent;
-	/* Its node is being looked for by name. */
+	/* A lookup of the terminal's name is running. */
 	bool sought;
-	/* Here wait those who read, too. */
+	/* Readers wait here too. */
 	struct watch watch;
 	struct queue writers;
-	/* For pm to fetch: vfs.terminal_signals. */
+	/* pm fetches these with vfs.terminal_signals. */
 	struct {
 		uint32_t group, signal;
 	} signals[TTY_SIGNALS];
 	uint32_t signal_count;
-	/* Bytes, with ENDS_LINE where one ends a line. */
+	/* Each byte, with ENDS_LINE if it ends a line. */
 	uint16_t ring[TTY_BYTES];
 };
 extern struct terminal terminal;
 
-/* The task's session has it. tty.c: is gone that had it: it is nobody's. */
+/* Whether it controls the task's session. tty.c: to be called when that session's leader has ended. */
 static inline bool terminal_is_own(uint32_t task)
 {
 	return terminal.session != 0 && vfs.tasks[task].session == terminal.session;
 }
 void terminal_session_ended(void);
-/* input.c: `group` gets `signal`. */
+/* input.c: sends `signal` to `group`. */
 void tty_signal(uint32_t group, uint32_t signal);
 void tty_flush_input(void);
-/* The console has input, or room: takes all of it, and wakes who waits for either. */
+/* To be called when the console has input or room: takes all input and wakes those who wait for either. */
 void terminal_notified(void);
 
-/* /dev/console, held: what the first process's descriptors stand for. A negative errno: it has no such name. */
+/* The node of /dev/console (held), which the first process's descriptors stand for, or a negative errno. */
 int64_t terminal_node(struct node **out);
 
 extern const struct file_operations terminal_files;
-/* /dev/tty: the session's own terminal, or -ENXIO; any other: it may become that. */
+/* /dev/tty is the session's own terminal, or -ENXIO. Any other terminal may become the session's. */
 int64_t terminal_open_own(uint32_t task, struct file *f);
 int64_t terminal_open(uint32_t task, struct file *f);
 

@@ -1,6 +1,5 @@
-/* archive.c: the archive that was loaded beside the kernel becomes what is in /: cpio in its "new" form. It is read
- * piece by piece; no length in it is believed further than PATH_MAX for a name. A file with several names becomes
- * several. */
+/* archive.c: unpacks the archive that was loaded with the kernel into /: cpio in its "new" format. It is read piece by
+ * piece, and names are limited to PATH_MAX. A file with several names becomes several files. */
 #include "kernel.h"
 #include "names/names.h"
 
@@ -12,12 +11,12 @@
 enum { MODE = 1, OWNER, GROUP, TIME = 5, SIZE, SPECIAL_MAJOR = 9, SPECIAL_MINOR, NAME_LENGTH, FIELDS = 13 };
 
 struct unpacking {
-	/* Of the next byte. */
+	/* The offset of the next byte. */
 	uint64_t offset;
 	uint32_t field[FIELDS];
 };
 
-/* -EINVAL where the archive ends before. */
+/* Returns -EINVAL if the archive ends too early. */
 static int64_t take(struct unpacking *u, void *to, size_t n)
 {
 	if (kernel_archive(u->offset, grant_write(to, n)) != (int64_t)n)
@@ -26,7 +25,7 @@ static int64_t take(struct unpacking *u, void *to, size_t n)
 	return 0;
 }
 
-/* What a digit stands for; 16: it is none. */
+/* The value of a digit; 16: it is none. */
 static uint32_t digit(char c)
 {
 	uint32_t letter = (uint32_t)(uint8_t)c | 0x20;
@@ -36,7 +35,7 @@ static uint32_t digit(char c)
 	return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
 }
 
-/* The next header and name (in vfs.path). */
+/* Reads the next header, and its name into vfs.path. */
 static int64_t next_header(struct unpacking *u)
 {
 	char text[HEADER];
@@ -57,7 +56,7 @@ static int64_t next_header(struct unpacking *u)
 	return vfs.path[u->field[NAME_LENGTH] - 1] == '\0' ? 0 : -EINVAL;
 }
 
-/* What follows the name goes into the file. */
+/* Copies the file's contents. */
 static int64_t data(struct unpacking *u, struct node *n)
 {
 	uint64_t left = u->field[SIZE], at = 0;
@@ -76,7 +75,7 @@ static int64_t data(struct unpacking *u, struct node *n)
 	return 0;
 }
 
-/* What stands at a place is made anew, unless it is a directory and stays one. */
+/* Makes the entry again if it exists, unless it is a directory and stays one. */
 static int64_t make(struct unpacking *u, struct place *p)
 {
 	const struct node_operations *o = p->directory->operations;

@@ -1,12 +1,12 @@
-/* data.c: what is in a regular file of tmpfs: pages of a vm object, so that a mapping shows the same memory.
- * Where each page lies is kept here, so that reading and writing a page that there is asks nobody. */
+/* data.c: contents of tmpfs's regular files: pages of a vm object, so that mappings share the memory. A tree keeps
+ * their addresses, so that reading and writing existing pages needs no call. */
 #include "abi/mman.h"
 #include "files/files.h"
 #include "kernel.h"
 #include "tmpfs/tmpfs.h"
 #include "vm.h"
 
-/* Left free whatever files want: programs are to be able to continue. */
+/* Files leave these pages free, so that programs can continue. */
 #define FLOOR_PAGES 256
 #define BLOCKS_A_PAGE (PAGE / 512)
 
@@ -24,7 +24,7 @@ static void table_give(uint64_t *table)
 	heap_free(table, TABLE_BYTES);
 }
 
-/* Pages are the object's. */
+/* The object owns the pages. */
 static void page_drop(struct tree *t, uint64_t page)
 {
 }
@@ -37,7 +37,7 @@ static bool has_room(struct tmpfs_mount *m)
 
 	if (m->pages_most != 0 && m->pages >= m->pages_most)
 		return false;
-	/* What was dropped and is not free yet is freed as it is needed. */
+	/* Dropped memory may suffice once it is freed. */
 	do {
 		if (kernel_memory_free(&left, &total) < 0 || left > FLOOR_PAGES)
 			return true;
@@ -45,7 +45,7 @@ static bool has_room(struct tmpfs_mount *m)
 	return false;
 }
 
-/* A page that is not in the tree: from the object, or a new one of zeros. NULL: there is none, or no room. */
+/* Gets a page that is not in the tree from the object, or makes one of zeros. Returns NULL without a page or room. */
 static char *page_fetch(struct tmpfs_node *n, uint64_t index, bool create)
 {
 	struct tmpfs_mount *m = tmpfs_mount_of(n);
@@ -75,7 +75,7 @@ static inline char *page_at(struct tmpfs_node *n, uint64_t index, bool create)
 	return page_fetch(n, index, create);
 }
 
-/* Bytes of the file from `offset` on go to the grant, or come from it. 0, or why no more than *done have. */
+/* Copies between the file from `offset` on and the grant. Returns 0, or the error after *done bytes. */
 static inline __attribute__((always_inline)) int64_t move(struct tmpfs_node *n, uint64_t offset, struct grant g,
 							  uint64_t length, bool in, uint64_t *done)
 {
@@ -143,7 +143,7 @@ const struct file_operations tmpfs_files = {
 	.read = tmpfs_read, .write = tmpfs_write, .by_shares = true, .seek = seek_by_size
 };
 
-/* Pages from `index` on go from the tree. */
+/* Removes the pages from `index` on from the tree. */
 static void pages_forget(struct tmpfs_node *n, uint64_t index)
 {
 	struct tree *t = &n->data.pages;
@@ -157,8 +157,8 @@ static void pages_forget(struct tmpfs_node *n, uint64_t index)
 	n->node.blocks -= pages * BLOCKS_A_PAGE;
 }
 
-/* What is behind `size` goes. The object, which hears of growth only once it is mapped, frees nothing that is behind
- * the size that it knows: it is told first of one behind which nothing is. */
+/* Drops the pages behind `size`. The object frees only what is within its size, and it learns of growth only once it is
+ * mapped. So it is first told a size that covers everything. */
 static void pages_cut(struct tmpfs_node *n, uint64_t size)
 {
 	pages_forget(n, (size + PAGE - 1) / PAGE);
@@ -183,7 +183,7 @@ int64_t tmpfs_allocate(struct node *node, uint64_t from, uint64_t length, bool k
 
 	for (uint64_t index = from / PAGE; index * PAGE < end; index++)
 		if (page_at(n, index, true) == NULL) {
-			/* What came beyond the end goes; what filled holes are zeros as before. */
+			/* Pages beyond the end are dropped; pages in holes are zeros as before. */
 			pages_cut(n, node->size);
 			return -ENOSPC;
 		}

@@ -1,11 +1,11 @@
-/* directory.c: a directory's entries. One table finds them all by directory and name; each directory has a list of its
- * own, in the order in which they came, by which getdents shows them: a place in it stays as it is while others come
- * and go. */
+/* directory.c: entries of directories. One hash table finds them by directory and name. Each directory also lists its
+ * entries in the order in which they were added, for getdents: positions in it stay valid while other entries come and
+ * go. */
 #include "tmpfs/tmpfs.h"
 
 #define DOTS 2UL
 
-/* A directory of 100,000 names is nearly as quick as one of ten. */
+/* Makes a directory of 100,000 names nearly as fast as one of ten. */
 #define BUCKETS 16384U
 static struct entry *table[BUCKETS];
 
@@ -25,7 +25,7 @@ static inline uint32_t half_at(const char *p)
 	return half;
 }
 
-/* The whole of a name of up to 7 bytes. */
+/* A name of up to 7 bytes as a number. */
 static inline uint64_t short_name(const char *name, size_t length)
 {
 	if (length >= 4)
@@ -33,7 +33,7 @@ static inline uint64_t short_name(const char *name, size_t length)
 	return (uint64_t)(uint8_t)name[0] << 16 | (uint64_t)(uint8_t)name[length / 2] << 8 | (uint8_t)name[length - 1];
 }
 
-/* Eight bytes at a time, the last of which may overlap the ones before. */
+/* Hashes eight bytes at a time; the last eight may overlap those before. */
 static struct entry **bucket_of(const struct tmpfs_node *directory, const char *name, size_t length)
 {
 	uint64_t h = (uint64_t)directory + length;
@@ -73,7 +73,7 @@ struct entry *directory_find(const struct tmpfs_node *directory, const char *nam
 	const struct link *head = &directory->directory.entries;
 	struct entry *e = CONTAINER(head->next, struct entry, link);
 
-	/* One alone needs no hash. */
+	/* A single entry needs no hash. */
 	if (e->link.next == head)
 		return &e->link != head && is_named(e, name, length) ? e : NULL;
 	e = *bucket_of(directory, name, length);
@@ -142,7 +142,7 @@ int64_t entry_put(struct file *f, struct grant to, uint64_t *at, uint64_t inode,
 	return 0;
 }
 
-/* `.` and `..` at 0 and 1, then the entries by their positions. */
+/* Positions 0 and 1 are `.` and `..`; the entries follow with their own positions. */
 int64_t tmpfs_entries(struct file *file, struct grant to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(file->node);

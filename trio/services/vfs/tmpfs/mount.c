@@ -1,4 +1,4 @@
-/* mount.c: a tmpfs as a whole: its options, its root, its end. devfs and sysfs begin as one. */
+/* mount.c: mounting and unmounting a tmpfs; devfs and sysfs start as one too. */
 #include "kernel.h"
 #include "tmpfs/tmpfs.h"
 
@@ -21,7 +21,7 @@ int64_t tmpfs_add(struct mount *m, const char *name, uint32_t mode, uint32_t dev
 	return 0;
 }
 
-/* Removes what stands deepest, until nothing is left but the root. */
+/* Removes the deepest entries until only the root is left. */
 static void empty(struct tmpfs_node *root)
 {
 	struct tmpfs_node *n = root;
@@ -64,7 +64,7 @@ void tmpfs_numbers(struct mount *m, struct linux_statfs *to)
 	to->name_length = NAME_MAX;
 }
 
-/* Digits in `base` at *text, which is moved past them. False: there are none. */
+/* Parses digits in `base` and moves *text past them. Returns false if there are none. */
 static bool number(const char **text, uint32_t base, uint64_t *to)
 {
 	const char *start = *text;
@@ -75,7 +75,7 @@ static bool number(const char **text, uint32_t base, uint64_t *to)
 	return *text != start;
 }
 
-/* Bytes, with k, m, g, or % of all memory, in pages. */
+/* Converts bytes with a suffix k, m or g, or % of all memory, to pages. */
 static uint64_t pages_of(const char **text, uint64_t n)
 {
 	uint64_t left, total = 0;
@@ -97,7 +97,7 @@ static uint64_t pages_of(const char **text, uint64_t n)
 enum { SIZE, PAGES, NODES, MODE, OWNER, GROUP, OPTIONS };
 static const char *const names[OPTIONS] = { "size=", "nr_blocks=", "nr_inodes=", "mode=", "uid=", "gid=" };
 
-/* The option at *text, which is moved past it, as one of the values. False: there is none. */
+/* Parses the option at *text into its value and moves *text past it. Returns false if it is none. */
 static bool one_option(const char **text, uint64_t values[OPTIONS])
 {
 	for (unsigned i = 0; i < OPTIONS; i++) {

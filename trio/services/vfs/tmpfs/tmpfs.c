@@ -1,5 +1,5 @@
-/* tmpfs.c: names and nodes in memory. A node lives while it has a name or is held. The number of a directory's links is
- * 2 and one for each directory in it. */
+/* tmpfs.c: names and nodes in memory. A node lives while it has a name or is held. A directory has 2 links and one for
+ * each directory in it. */
 #include "files/files.h"
 #include "kernel.h"
 #include "names/names.h"
@@ -43,7 +43,7 @@ int64_t tmpfs_make(struct mount *m, const struct file_attributes *as, const char
 	return 0;
 }
 
-/* Returns what the node has held: the directory above a removed one. */
+/* Frees the node. Returns the parent that a removed directory has held. */
 static struct tmpfs_node *node_end(struct tmpfs_node *n)
 {
 	struct tmpfs_node *parent = NULL;
@@ -57,7 +57,7 @@ static struct tmpfs_node *node_end(struct tmpfs_node *n)
 	return parent;
 }
 
-/* Each step of a walk comes here. Removed directories may hold each other in a long row: not by recursion. */
+/* Each step of a walk calls this. Removed directories may hold each other in a long chain, so it does not recurse. */
 static void tmpfs_forget(struct node *node)
 {
 	struct tmpfs_node *n = tmpfs_node_of(node);
@@ -84,7 +84,7 @@ static void touch(struct node *directory)
 	directory->modified = directory->changed = vfs_time();
 }
 
-/* The node has its name once it is made, or goes again. */
+/* Undoes the making of the node if it cannot get its name. */
 static int64_t tmpfs_create(struct place *p, const struct file_attributes *as, const char *target)
 {
 	struct node *directory = p->directory, *n;
@@ -121,7 +121,7 @@ static int64_t tmpfs_link(const struct place *p, struct node *to)
 	return 0;
 }
 
-/* `n` has one name fewer; a directory none. */
+/* Counts one name less. A directory has no name then. */
 static void unnamed(struct tmpfs_node *n, struct node *directory)
 {
 	if (S_ISDIR(n->node.mode)) {
@@ -163,7 +163,7 @@ static bool lies_in(const struct tmpfs_node *inner, const struct tmpfs_node *out
 	return inner == outer;
 }
 
-/* The new name's entry comes to stand for the node, or is made; then the old one goes. */
+/* The new name's entry is changed or made, then the old entry is removed. */
 static int64_t tmpfs_rename(const struct place *from, const struct place *to)
 {
 	struct tmpfs_node *n = tmpfs_node_of(from->node), *old;

@@ -1,4 +1,4 @@
-/* cc.h: what lwIP asks of a compiler and a platform. */
+/* cc.h: what lwIP requires of a compiler and a platform. */
 #ifndef TRIO_NET_CC_H
 #define TRIO_NET_CC_H
 
