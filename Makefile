@@ -40,16 +40,16 @@ test-elsewhere: setup-test ## make run, and those tests, in a bare root of the o
 campaign: campaign-trio campaign-probe campaign-reader campaign-power campaign-faults ## all campaigns (WORDS=--write: puts their results into pages)
 
 campaign-trio: setup-test ## ten million random calls against Trio, and sequences of them (WORDS=--help: its options)
-	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.trio.campaign $(WORDS)
+	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.campaigns.trio $(WORDS)
 
 campaign-probe: setup-test ## a million faults in the calls of the probe, on this machine and on Trio (the same)
-	@PYTHONPATH=. $(PYTHON_VENV) -m tests.probe.campaign $(WORDS)
+	@PYTHONPATH=. $(PYTHON_VENV) -m tests.campaigns.probe $(WORDS)
 
 campaign-reader: setup-test ## ten million broken results for those who read them (the same)
-	@PYTHONPATH=. $(PYTHON_VENV) -m tests.results.campaign $(WORDS)
+	@PYTHONPATH=. $(PYTHON_VENV) -m tests.campaigns.reader $(WORDS)
 
 campaign-power: setup-test ## a thousand power cuts of a disk in each structure of Trio (the same)
-	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.faults.powercuts $(WORDS)
+	@PYTHONPATH=.:trio/tools $(PYTHON_VENV) -m tests.campaigns.powercuts $(WORDS)
 
 campaign-faults: setup-test ## a thousand faults in services of Trio's structures and of Linux
 	@.venv/bin/kernometer guest add trio

@@ -29,7 +29,7 @@ EXCEPTIONS = {
     ".sh": (re.compile(r"#\s*shellcheck\s+disable=[\w,]+(?P<reason>[^\n]*)"),),
 }
 #: Files about such comments.
-SPEAK_OF_THEM = {"scripts/house.py", "tests/house/test_lint.py"}
+SPEAK_OF_THEM = {"scripts/house.py", "tests/plain/house/test_lint.py"}
 SUFFIXES = {".h": ".c", ".bash": ".sh", "": ".sh"}
 
 WIDTH = 120

@@ -18,33 +18,43 @@ from typing import Any
 
 import pytest
 
-from tests.checkout import day_of_commit
+from tests.support.checkout import day_of_commit
+
+#: What tests of several folders share.
+pytest_plugins = (
+    "tests.support.guests.fixtures",
+    "tests.support.probe.fixtures",
+    "tests.support.targets.console_fixtures",
+    "tests.support.targets.fixtures",
+    "tests.support.trio.fixtures",
+)
 
 #: Files and folders of tests that take times on this machine.
 MEASURING = (
-    "tests/cli/test_measure.py",
-    "tests/cli/test_variants.py",
-    "tests/measuring/",
-    "tests/probe/test_engine.py",
+    "tests/compiled/cli/test_measure.py",
+    "tests/compiled/cli/test_variants.py",
+    "tests/compiled/cli/test_disturbed.py",
+    "tests/compiled/cli/test_known_slowdown.py",
+    "tests/compiled/probe/test_engine.py",
 )
 
 #: Files and tests that touch what distributions differ in: apt and packages; compilers and C libraries; QEMU; Python;
 #: Trio, compiled and booted as mono and as micro. `make test-elsewhere` runs those that are not slow, and the slow
 #: ones that are named; six minutes on two cores.
 DISTRIBUTION = (
-    "tests/guests/test_apt.py",
-    "tests/guests/test_plugin.py",
-    "tests/guests/test_real_guest.py::test_plugin_and_guest_agree_to_the_instruction",
-    "tests/guests/test_real_guest.py::test_two_boots_count_the_same",
-    "tests/guests/test_suites.py",
-    "tests/guests/test_tcc.py",
-    "tests/guests/test_tcc.py::test_the_probe_is_compiled_there_and_measures",
-    "tests/packaging/test_wheel.py::test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures",
-    "tests/probe/test_build.py",
-    "tests/trio/test_boot.py",
-    "tests/trio/test_build.py",
-    "tests/trio/test_checksum.py",
-    "tests/trio/test_network.py",
+    "tests/plain/guests/test_apt.py",
+    "tests/guest/guests/test_plugin.py",
+    "tests/guest/guests/test_real_guest.py::test_plugin_and_guest_agree_to_the_instruction",
+    "tests/guest/guests/test_real_guest.py::test_two_boots_count_the_same",
+    "tests/plain/guests/test_suites.py",
+    "tests/compiled/guests/test_tcc.py",
+    "tests/compiled/guests/test_tcc.py::test_the_probe_is_compiled_there_and_measures",
+    "tests/guest/packaging/test_wheel.py::test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures",
+    "tests/compiled/probe/test_build.py",
+    "tests/guest/trio/test_boot.py",
+    "tests/compiled/trio/test_build.py",
+    "tests/guest/trio/test_checksum.py",
+    "tests/guest/trio/test_network.py",
 )
 
 

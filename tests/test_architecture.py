@@ -15,7 +15,7 @@ import pytest
 
 from kernometer.results.model import Run
 from kernometer.targets import build
-from tests.checkout import names
+from tests.support.checkout import names
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/kernometer"

@@ -17,7 +17,7 @@ from kernometer.stats.model import RowFigure
 MIN_MACHINES = 3
 #: Few machines do not show how far layout reaches. So the range of the logs is made so many times as wide: then of rows
 #: whose counts are normal over machines 5 of 100 exceed the floor of one kernel by layout alone. From nine on the range
-#: itself suffices. (tests/stats/test_floors.py simulates it.)
+#: itself suffices. (tests/plain/stats/test_floors.py simulates it.)
 REACH = {3: 2.69, 4: 1.75, 5: 1.40, 6: 1.24, 7: 1.13, 8: 1.05}
 
 

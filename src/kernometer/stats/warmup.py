@@ -16,7 +16,7 @@ MIN_HEAD = 3
 #: Never more than this share is left out: what lasts longer than half a run is not its start.
 MAX_SHARE = 0.5
 #: The largest |z| of a stationary run exceeds CRITICAL_BASE + CRITICAL_SLOPE ln(n) in 1 run of 100, for 16 to 4,096
-#: samples (simulated; tests/stats/test_warmup.py tests it).
+#: samples (simulated; tests/plain/stats/test_warmup.py tests it).
 CRITICAL_BASE = 2.55
 CRITICAL_SLOPE = 0.15
 

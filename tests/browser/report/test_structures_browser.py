@@ -1,0 +1,116 @@
+"""What a structure costs, in words and in a real browser: does the answer say what the figures say, and can it be read
+on a phone, in the dark, and by everybody?"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kernometer.errors import MissingError
+from kernometer.explain.structure_factors import ROWS, Operation, of_operations
+from kernometer.report.explanation.structures import print_structures, view
+from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.report.write.html import render
+from tests.browser.report.test_browser import browser, no_violations, pytestmark, visit
+from tests.plain.explain.test_costs import found
+from tests.support.report import factory
+
+__all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
+
+LEFT_OUT = {"linux": MissingError("No package source has <b>it</b>.", "Mend the network.")}
+
+
+def made(*, linux: bool = True) -> StructuresView:
+    """The dozen, with figures of six digits; Linux left out or not."""
+    operations = tuple(
+        Operation(
+            row.rstrip("@"),
+            ({"linux": 190_000.0 + number} if linux else {})
+            | {"mono": 100_000.0, "hybrid": 150_000.0, "micro": 150_000.0 + 20_000 * number},
+        )
+        for number, row in enumerate(ROWS)
+    )
+    return view(of_operations(operations, found()), {} if linux else LEFT_OUT)
+
+
+def printed(of: StructuresView) -> str:
+    out = io.StringIO()
+    print_structures(Console(file=out, width=80), of)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("structures") / "report.html"
+    path.write_text(render([factory.result("before")], structures=made()), encoding="utf-8")
+    return path
+
+
+def test_the_terminal_has_the_answer_in_80_columns() -> None:
+    """Expected: both factors with their ranges, which is larger where, the events' shares, what counts leave out."""
+    text = printed(made())
+    assert max(map(len, text.splitlines())) <= 80
+    told = " ".join(text.split())
+    mean = geometric_mean(1.5 + 0.2 * number for number in range(len(ROWS)))
+    assert f"Structure: micro takes {mean:.2f} times (geometric mean of 12 operations, 1.50 to 3.70)" in told
+    assert "Way of writing: Linux takes 1.90 times (geometric mean of 12 operations, 1.90 to 1.90)" in told
+    assert "larger factor in 3 of 12 operations, the structure in 9." in told
+    assert "mean of 1 operation: messages" in told
+    assert "Instructions are no time" in told
+    assert "Left out" not in told
+
+
+def test_what_is_left_out_is_said_and_nothing_of_it_is_told() -> None:
+    text = " ".join(printed(made(linux=False)).split())
+    assert "Left out: linux. No package source has <b>it</b>. Mend the network." in text
+    assert "Structure: micro takes" in text
+    assert "Way of writing" not in text and "larger factor" not in text
+    empty = printed(view(None, LEFT_OUT))
+    assert "Left out: linux" in empty and "Structure:" not in empty
+
+
+def test_the_page_says_what_is_left_out_and_escapes_it() -> None:
+    text = render([factory.result("before")], structures=view(None, LEFT_OUT))
+    assert "Left out: linux." in text
+    assert "No package source has &lt;b&gt;it&lt;/b&gt;. Mend the network." in text
+    plain = render([factory.result("before")])
+    assert 'id="structures"' not in plain
+    assert "measured by time<" in text and "measured by time<" in plain
+    whole = render([factory.result("before")], structures=made())
+    assert "measured by time and path<" in whole
+    parts = [whole.index(f'<section id="{one}"') for one in ("first", "absolute", "samples", "structures")]
+    assert parts == sorted(parts)  # this machine's rows come first
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
+    no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
+
+
+@pytest.mark.parametrize("width", [1280, 400, 320])
+def test_only_the_table_scrolls_sideways_and_bars_are_drawn(browser: Any, page: Path, width: int) -> None:
+    """Expected: a waterfall of an operation whose bars go from mono to micro, inside a page that does not scroll."""
+    shown = visit(browser, page, viewport={"width": width, "height": 900})
+    scroll, client = shown.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    rows = shown.locator("#structures .scroll tbody tr").count()
+    sizes = shown.evaluate(
+        "[...document.querySelectorAll('#structures td')].map(one => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    bars = shown.evaluate(
+        """[...document.querySelectorAll('#structures .fall:first-child .bar i')]
+           .map(one => [one.getBoundingClientRect().left, one.getBoundingClientRect().right])"""
+    )
+    link = shown.locator("nav a[href='#structures']").count()
+    shown.context.close()
+    assert scroll <= client
+    assert (rows, link) == (len(ROWS), 1)
+    assert min(sizes) >= 12
+    first, *steps, last = bars
+    assert last[1] > first[1] > first[0] == last[0]
+    assert all(first[0] <= left <= right <= client for left, right in steps)

@@ -1,0 +1,33 @@
+"""A share of the campaign of power cuts: recorded in a guest, cut, judged from the outside, used again."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.campaigns.powercuts import FILES, TABLES, Found, boot_one, cut_all, options, read_one, recording, tables
+from tests.support.trio.boot import Kernel
+from tests.support.trio.partitions import BRIEFLY_IN_TURN
+
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
+
+CUTS, OPERATIONS = 60, 120
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_power_cuts_lose_nothing_that_was_synced(kernel: Kernel, seed: int) -> None:
+    """Expected: each disk is clean or mended, holds its promises, and is used again; the tables say so. Broken: a
+    flush too few, an order that loses a name, a sector that spoils others."""
+    found, random = Found(), Random(seed)
+    recorded = recording(kernel, seed, OPERATIONS)
+    cut_all(found, recorded, CUTS, random)
+    boot_one(found, kernel, recorded, random, mends=False)
+    boot_one(found, kernel, recorded, random, mends=True)
+    read_one(found, kernel, recorded, FILES, random)
+    read_one(found, kernel, recorded, TABLES, random)
+    assert found.wrong == []
+    assert found.cuts.total() == CUTS
+    assert found.promises > CUTS
+    assert found.sectors.total() == 2
+    assert "Nothing was found that must not be." in tables({"one": found}, options([]))

@@ -1,0 +1,323 @@
+"""Multiboot kernels with modules as guests: what is kept and refused; and a small real one (tiny.c), the whole way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.guests import store
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.kernels import multiboot, symbols
+from kernometer.results.store import Store
+from kernometer.targets.base import Deadline, Job
+from kernometer.targets.qemu import QemuTarget
+from tests.support.cli.real import kernometer
+from tests.support.guests.repeated import repeated
+from tests.support.results import make
+
+HERE = Path(__file__).parent
+#: Instructions between the clocks of tiny.c's regions, and from its begin marker to its end marker.
+REGION, MARKED = 66, 69
+
+
+def compiled(folder: Path, *flags: str) -> Path:
+    """tiny.c as a kernel; freestanding, so that no library of 32 bits is needed."""
+    made = folder / "tiny"
+    words = [
+        *("gcc", "-m32", "-std=gnu99", "-O2", "-ffreestanding", "-nostdlib", "-static", "-fno-pic", "-no-pie"),
+        *("-fno-stack-protector", "-fno-asynchronous-unwind-tables", f"-Wl,-T,{HERE}/tiny.ld,--build-id=none"),
+        *(*flags, "-o", str(made), str(HERE / "tiny.c")),
+    ]
+    subprocess.run(words, check=True, timeout=60, capture_output=True)
+    return made
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Guests of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def file(folder: Path, name: str, content: bytes = b"a module") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.usefixtures("cache")
+def test_kernel_and_modules_are_kept_under_their_own_names(kernel: Path, tmp_path: Path) -> None:
+    """Expected: copies, their digests, the words of each, on a pc. Broken: the guest changes with the build tree."""
+    first, second = file(tmp_path, "ds"), file(tmp_path, "other/ds", b"another")
+    modules = [f"{first} -a 1,2", f"  {second}   two  words ", str(first), "@initramfs", "@probe --continue"]
+    guest = multiboot.add("tiny", kernel, modules, command_line="console=com0")
+    assert guest == store.find("tiny")
+    made = guest.manifest
+    assert [(one.file, one.arguments) for one in made.modules] == [
+        ("ds", "-a 1,2"),
+        ("ds-2", "two  words"),
+        ("ds", ""),
+        ("@initramfs", ""),
+        ("@probe", "--continue"),
+    ]
+    assert (made.machine, made.command_line, made.output) == (Machine(type="pc"), "console=com0", "debug-port")
+    assert (guest.folder / "ds-2").read_bytes() == b"another"
+    assert made.remarks == ()
+    first.write_bytes(b"built again")
+    guest.check()
+
+
+@pytest.mark.usefixtures("cache")
+def test_what_qemu_is_told_names_no_folder_of_the_hosts(kernel: Path, tmp_path: Path) -> None:
+    """Expected: names below a link, commas doubled. Broken: the cache's path is in the guest's memory, and its counts
+    with it; or the words after a comma are a module of their own."""
+    guest = multiboot.add("tiny", kernel, [f"{file(tmp_path, 'ds')} a=1,2", "@initramfs", "@probe --continue"])
+    assert guest.initrd("initrd", "probe", ("--by", "path", "fs/read,ext4")) == (
+        "guest/ds a=1,,2,initrd,probe --continue --by path fs/read,,ext4"
+    )
+    assert str(guest.kernel_word) == "guest/vmlinux"
+    boots = tmp_path / "boot"
+    boots.mkdir()
+    guest.link(boots)
+    assert (boots / guest.kernel_word).samefile(guest.kernel)
+    with pytest.raises(TargetError, match="File exists"):
+        guest.link(boots)
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_image_is_another_with_another_module_or_other_words(kernel: Path, tmp_path: Path) -> None:
+    """Expected: four names for four systems, one for a copy. Broken: their counts compare as one kernel's."""
+    one, other = file(tmp_path, "one"), file(tmp_path, "other/one", b"another module")
+    images = [
+        multiboot.add(name, kernel, [module]).image
+        for name, module in (("a", f"{one}"), ("b", f"{other}"), ("c", f"{one} -v"), ("d", f"{one}"))
+    ]
+    assert len(set(images)) == 3
+    assert images[0] == images[3]
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_changed_module_is_not_booted(kernel: Path, tmp_path: Path) -> None:
+    guest = multiboot.add("tiny", kernel, [str(file(tmp_path, "ds"))])
+    (guest.folder / "ds").write_bytes(b"something else")
+    with pytest.raises(TargetError, match="ds is not what was added"):
+        guest.check()
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_kernel_that_never_hears_of_the_rows_is_remarked_on(kernel: Path, tmp_path: Path) -> None:
+    guest = multiboot.add("tiny", kernel, [str(file(tmp_path, "ds"))])
+    assert "not told which rows" in guest.manifest.remarks[0]
+
+
+@pytest.mark.usefixtures("cache")
+def test_names_that_are_taken_or_odd_are_changed(kernel: Path, tmp_path: Path) -> None:
+    """Expected: the guest's own files stay what they are. Broken: a module called vmlinux replaces the kernel."""
+    paths = [file(tmp_path, name) for name in ("vmlinux", "manifest.json", "drivers", "-rf", "a,b")]
+    guest = multiboot.add("tiny", kernel, [str(path) for path in paths])
+    names = [one.file for one in guest.manifest.modules]
+    assert names == ["vmlinux-2", "manifest.json-2", "drivers-2", "module", "module-2"]
+    guest.check()
+    assert store.find("tiny").kernel.read_bytes() == kernel.read_bytes()
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_packed_kernel_is_unpacked_and_a_packed_module_is_not(kernel: Path, tmp_path: Path) -> None:
+    packed = file(tmp_path, "tiny.gz", gzip.compress(kernel.read_bytes()))
+    guest = multiboot.add("tiny", packed, [str(packed)])
+    assert guest.kernel.read_bytes() == kernel.read_bytes()
+    assert (guest.folder / "tiny.gz").read_bytes() == packed.read_bytes()
+
+
+HEADER = struct.pack("<III", multiboot.MAGIC, 3, -(multiboot.MAGIC + 3) & 0xFFFFFFFF)
+ELF32 = b"\x7fELF\x01\x01\x01" + bytes(9) + struct.pack("<HH", 2, 3) + bytes(44)
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (ELF32, "no multiboot header in its first 8,192 bytes"),
+        (ELF32 + bytes(2) + HEADER, "no multiboot header"),
+        (ELF32 + bytes(8192) + HEADER, "no multiboot header"),
+        (ELF32 + HEADER[:8] + b"abcd", "no multiboot header"),
+        (ELF32 + struct.pack("<I", 0xE85250D6), "only a header of multiboot 2"),
+        (HEADER + bytes(100), "no ELF file"),
+        (HEADER, "no ELF file"),
+        (ELF32.replace(struct.pack("<HH", 2, 3), struct.pack("<HH", 2, 40)) + HEADER, "not a kernel for x86"),
+        (b"\x1f\x8b" + bytes(50), "is damaged"),
+        (gzip.compress(ELF32 + HEADER, mtime=0)[:-20], "is cut off"),
+    ],
+)
+def test_what_is_no_multiboot_kernel_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+    """Expected: the cause, and no guest. Broken: QEMU says something about PVH at the first boot."""
+    with pytest.raises(TargetError, match=words):
+        multiboot.add("tiny", file(tmp_path, "kernel", content), ["@initramfs"])
+    assert store.listed() == ()
+
+
+def test_a_header_that_gives_addresses_needs_no_elf() -> None:
+    flags = multiboot.HAS_ADDRESSES
+    raw = struct.pack("<III", multiboot.MAGIC, flags, -(multiboot.MAGIC + flags) & 0xFFFFFFFF) + bytes(20)
+    assert multiboot.loadable(raw, "raw") == (raw, ())
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("", "no such module"),
+        ("@disk", "no such module"),
+        ("nowhere/ds", "No such file"),
+        (".", "not a regular file"),
+        ("empty", "is empty"),
+        ("ds \N{LATIN SMALL LETTER E WITH ACUTE}", "printable ASCII"),
+        ("ds a\nb", "printable ASCII"),
+    ],
+)
+def test_a_module_that_is_none_is_refused(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, words: str
+) -> None:
+    """Expected: UsageError, and no guest. Broken: half a guest, or a wait for what a pipe will never say."""
+    monkeypatch.chdir(tmp_path)
+    file(tmp_path, "ds")
+    file(tmp_path, "empty", b"")
+    os.mkfifo(tmp_path / "pipe")
+    for each in (module, "pipe"):
+        with pytest.raises(UsageError, match="not a regular file" if each == "pipe" else words):
+            multiboot.add("tiny", kernel, [each])
+    assert store.listed() == ()
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ["linux-6.1", "xen", "xen-mine", "../x", ""])
+def test_names_of_other_guests_are_refused(kernel: Path, name: str) -> None:
+    with pytest.raises(UsageError):
+        multiboot.add(name, kernel, ["@initramfs"])
+
+
+def wide(kernel: Path, folder: Path) -> Path:
+    """The kernel as an ELF file of 64 bits, as GNU Mach is linked."""
+    made = folder / "tiny64"
+    words = ("objcopy", "-I", "elf32-i386", "-O", "elf64-x86-64", str(kernel), str(made))
+    subprocess.run(words, check=True, timeout=60)
+    return made
+
+
+@pytest.mark.usefixtures("cache")
+def test_without_objcopy_an_elf64_kernel_names_what_is_missing(
+    kernel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = wide(kernel, tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError) as caught:
+        multiboot.add("tiny", made, ["@initramfs"])
+    assert "binutils" in caught.value.next_step
+
+
+@pytest.mark.usefixtures("cache")
+def test_the_names_of_a_kernel_of_64_bits_keep_their_addresses(kernel: Path, tmp_path: Path) -> None:
+    """Expected: a System.map with 64 bits each, and no names in what boots. Broken: the file of 32 bits has names with
+    half an address, and a profile of GNU Mach calls all of it by its last one."""
+    far = tmp_path / "far"
+    words = ("objcopy", "--change-section-address", ".text+0xffffffff80000000", str(wide(kernel, tmp_path)), str(far))
+    subprocess.run(words, check=True, timeout=60, capture_output=True)
+    guest = multiboot.add("tiny", wide(kernel, tmp_path), ["@initramfs"])
+    guest.check()
+    assert symbols.of_elf(guest.kernel.read_bytes()) is None
+    table = symbols.listed((guest.folder / store.SYSTEM_MAP).read_text().splitlines())
+    assert table is not None
+    assert "kernel_main" in table.names
+    assert b" t kernel_main\n" in multiboot.listing(far.read_bytes())[store.SYSTEM_MAP]
+    assert multiboot.listing(far.read_bytes())[store.SYSTEM_MAP].startswith(b"ffffffff80")
+    assert multiboot.listing(kernel.read_bytes()) == {}
+
+
+RECORDS = [
+    make.header(by="path", uname={"sysname": "tiny", "nodename": "", "release": "1", "version": "~", "machine": "x86"}),
+    make.workload(),
+    make.run(
+        batch=1,
+        samples=(1,),
+        clock_cost=(),
+        loop_batch=1,
+        loop_cost=(1,),
+        baseline=None,
+        stopped="plan",
+        involuntary=(),
+        migrated=(),
+    ),
+]
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Path:
+    """What the kernel is to print: a probe's records, with its own counts for samples."""
+    text = b"".join(msgspec.json.encode(record) + b"\n" for record in RECORDS)
+    text = text.replace(b'"samples":[1]', b'"samples":[$]').replace(b'"samples":[1.0]', b'"samples":[$]')
+    assert text.count(b"$") == text.count(b"~") == 1
+    return file(tmp_path, "said", b"#kernometer begin 1\n" + text + b"#kernometer end 3\n")
+
+
+@pytest.fixture
+def added(guest_cache: Path) -> Iterator[str]:
+    """A guest's name in the cache that tests share for compiled programs; the guest is removed again."""
+    assert guest_cache.is_dir()
+    name = f"tiny-{os.getpid()}"
+    yield name
+    store.remove(name)
+
+
+@pytest.mark.guest
+@pytest.mark.parametrize("output", ["debug-port", "serial"])
+def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, tmp_path: Path, output: str) -> None:
+    """Expected: guest add, run, and the kernel's own counts with an event vector beside them; every word that was
+    given arrives. Broken: a word is lost at a comma or a space, or the kernel's end is taken for a bad one."""
+    kernel = compiled(tmp_path, *(["-DSERIAL"] if output == "serial" else []))
+    modules = (f"{said} a=1,2  b", "@initramfs", "@probe --continue")
+    words = (word for module in modules for word in ("--module", module))
+    append = ("--append", "root=a,b quiet", "--output", output)
+    done = kernometer(tmp_path, "guest", "add", "multiboot", "--name", added, "--kernel", str(kernel), *words, *append)
+    assert added in done.stdout
+    run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid@")
+    document = json.loads(kernometer(tmp_path, *run, "--json").stdout)
+    (row,) = document["rows"]
+    assert row["row"] == "syscall/getppid"
+    result = Store(tmp_path).load("@last")
+    assert result.header is not None
+    assert result.runs[0].samples == (REGION,) * 3
+    assert (result.events[0].regions, result.events[0].counts["instructions"]) == (3, 3 * MARKED)
+    assert result.session.image == store.find(added).image
+    told = result.header.uname["version"].split("|")
+    assert told[:3] == ["guest/vmlinux root=a,b quiet", "guest/said a=1,2  b[ker]", "initrd[707]"]
+    assert told[3].startswith("probe --continue --only define --by path ")
+    assert told[3].endswith("syscall/getppid@[ELF]")
+
+
+@pytest.mark.guest
+def test_an_elf64_kernel_boots_on_another_machine_with_further_words(
+    added: str, kernel: Path, said: Path, tmp_path: Path
+) -> None:
+    """Expected: converted, and booted as any other; two boots are equal. Broken: QEMU wants 32 bits."""
+    guest = multiboot.add(added, wide(kernel, tmp_path), [str(said), "@initramfs"], command_line="first")
+    assert "Converted" in guest.manifest.remarks[0]
+    target = QemuTarget.from_spec(f"{added}+second+machine=q35")
+    job = Job(("--by", "path", "--seed", "1", "syscall/getppid"), "path")
+    boots = [list(target.run(job, Deadline.after(300))) for _ in range(2)]
+    assert repeated(boots[0]) == repeated(boots[1])
+    assert json.loads(boots[0][0])["uname"]["version"].startswith("guest/vmlinux first second|guest/said[ker]|")

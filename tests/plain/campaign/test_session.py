@@ -1,0 +1,134 @@
+"""A session's records: what a target may say, and what is the front end's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kernometer.campaign.plan import EFFORTS, Plan
+from kernometer.campaign.session import measure, records
+from kernometer.errors import TargetError
+from kernometer.results.model import AnyRecord, By, Calibration, Events, Failure, Unsupported
+from kernometer.results.reader import parse
+from kernometer.results.store import Store
+from kernometer.targets.base import Deadline, Job, Place, Program
+from tests.support.results import make
+
+ROW = "syscall/getppid"
+
+
+class Says:
+    """A target that prints these lines whatever it is asked."""
+
+    name = "says"
+    by: tuple[By, ...] = ("time",)
+    programs: tuple[Program, ...] = ("probe",)
+    quick_start = True
+    profiles = False
+
+    def __init__(self, *lines: bytes) -> None:
+        self.lines = lines
+
+    def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature
+        return ""
+
+    def place(self, by: By) -> Place:  # noqa: ARG002  # the protocol's signature
+        return Place()
+
+    def describe(self, job: Job) -> tuple[str, ...]:
+        return (self.name, *job.arguments)
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:  # noqa: ARG002  # the protocol's signature
+        yield from self.lines
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+PLAN = Plan("time", "quick", (ROW,), (ROW,), EFFORTS["quick"], 7, unsupported=("ctx/yield",))
+
+
+def said(*lines: bytes, job: Job | None = None) -> list[object]:
+    return [record for record, _line in records(Says(*lines), job or PLAN.job(), Deadline.after(1))]
+
+
+def test_a_targets_own_records_pass() -> None:
+    found = said(b'{"type":"unsupported","row":"syscall/getppid","reason":"no"}')
+    assert found == [Unsupported(row="syscall/getppid", reason="no")]
+
+
+def test_lines_are_kept_as_the_probe_printed_them(tmp_path: Path) -> None:
+    """A newer probe's field, its way to write a number. Expected: its bytes. Broken: what we know of them."""
+    lines = (
+        *make.lines([make.header(), make.workload()]),
+        make.lines([make.run()])[0].replace(b"{", b'{ "new":1e2, ', 1),
+    )
+    kept = measure(PLAN, Says(*lines), Store(tmp_path), "", lambda _record: None).read_bytes()
+    assert kept.splitlines()[1:-1] == list(lines)
+    assert [run.row for run in parse([kept]).runs] == [ROW]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"end","complete":true}',
+        b'{"type":"session","format":1,"id":"x","label":"","target":"local","by":"time","profile":"quick",'
+        b'"started":0,"kernometer":"0"}',
+        b'{"type":"paper","format":1,"name":"x","title":"","authors":[],"systems":[]}',
+        b'{"type":"run"}',
+        b"not json",
+        b'{"type":"unsupported","row":"a","reason":"no","new":"\xff"}',
+    ],
+)
+def test_what_is_none_of_its_records_is_an_error_that_shows_it(line: bytes) -> None:
+    """Expected: TargetError with the line. Broken: a guest or a host ends the session's file early, or renames it."""
+    with pytest.raises(TargetError, match="not a record") as caught:
+        said(line)
+    assert caught.value.last_output
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        make.run(0, "clock/monotonic"),
+        Failure(row="clock/monotonic", text="no"),
+        Unsupported(row="clock/monotonic", reason="no"),
+        Events(row="clock/monotonic", regions=1, counts={}),
+        make.header(by="path"),
+    ],
+)
+def test_another_jobs_record_is_the_targets_error(record: AnyRecord, tmp_path: Path) -> None:
+    """A guest that always runs its own three workloads. Expected: what was not asked for, and where the rest is kept.
+    Broken: a complete session of other rows, with status 0."""
+    lines = make.lines([make.header(), make.workload(), make.run(0), record])
+    with pytest.raises(TargetError, match="another job's results") as caught:
+        measure(PLAN, Says(*lines), Store(tmp_path), "", lambda _record: None)
+    assert "kernometer show" in caught.value.text
+    [kept] = tmp_path.glob("*.ndjson")
+    end = parse([kept.read_bytes()]).end
+    assert end is not None and not end.complete
+
+
+def test_a_row_that_never_came_is_the_targets_error() -> None:
+    """Expected: the row's name. Broken: a complete session that lacks it. A calibration alone is no result."""
+    lines = make.lines([make.header(), make.workload(), Calibration(row=ROW, workload=ROW, batch=1)])
+    with pytest.raises(TargetError, match=f"ended without a record of {ROW}"):
+        said(*lines)
+    assert len(said(*lines, job=PLAN.job(only="calibrate"))) == 3
+
+
+@pytest.mark.parametrize(
+    "record", [make.run(0), Failure(row=ROW, text="fork: EAGAIN"), Unsupported(row=ROW, reason="no")]
+)
+def test_a_row_that_is_not_supported_here_may_come_elsewhere(record: AnyRecord) -> None:
+    """The list of rows may be this host's, which has one CPU, say. Expected: the other kernel's answer passes."""
+    assert len(said(*make.lines([record, make.run(0, "ctx/yield")]))) == 2
+
+
+def test_a_command_has_rows_of_its_own() -> None:
+    plan = Plan("time", "quick", (), (), EFFORTS["quick"], 7, ("true",))
+    assert said(*make.lines([make.run(0, "cmd/true@time=real")]), job=plan.job())
+    with pytest.raises(TargetError, match="not asked for"):
+        said(*make.lines([make.run(0)]), job=plan.job())

@@ -1,0 +1,112 @@
+"""Which functions a figure is made of, and which make a difference: do they sum to it?"""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from kernometer.explain.functions import (
+    BRACKET,
+    INTERRUPTS,
+    REPEATED,
+    Function,
+    breakdowns,
+    decided,
+    difference,
+    differences,
+)
+from kernometer.report.profile.functions import sentence_of
+from kernometer.results.model import Profile, ProfileLine, ProfileStack, Result
+from kernometer.results.reader import DamagedError, parse_record
+from kernometer.stats.compare import compare
+from kernometer.stats.figures import figures
+from tests.support.stats.simulate import path_result
+
+ROW = "syscall/getppid"
+
+
+def profiled(name: str, counts: dict[str, int], *, repeated: int = 0, interrupted: int = 0, ops: float = 1.0) -> Result:
+    """A session whose figure these functions make, with a bracket of 7. A name with "(" is a program's."""
+    counted = sum(counts.values()) + interrupted
+    lines = [
+        ProfileLine(function=at, kernel="(" not in function, count=count)
+        for at, (function, count) in enumerate(counts.items())
+    ]
+    lines += [ProfileLine(function=0, kernel=True, interrupt=True, count=interrupted)] if interrupted else []
+    profile = Profile(
+        row=ROW,
+        view="median",
+        gross=counted - repeated,
+        counted=counted,
+        repeated=repeated,
+        names=tuple(counts),
+        lines=tuple(lines),
+        stacks=(ProfileStack(frames=(0,), count=counted),),
+    )
+    result = path_result(name, {ROW: counted - repeated - 7}, image=f"{name} sha256:{name}")
+    runs = tuple(structs.replace(run, ops=ops) for run in result.runs)
+    return structs.replace(result, runs=runs, profiles=(profile,))
+
+
+A = {"entry": 100, "copy": 400, "gone": 50, "call (probe)": 30}
+B = {"entry": 100, "copy": 700, "call (probe)": 30, "fresh": 12}
+
+
+def test_functions_and_named_lines_sum_to_the_figure() -> None:
+    """Expected: with interrupts and what faulted apart. Broken: a bracket that is counted or forgotten."""
+    result = profiled("a", A, repeated=3, interrupted=20, ops=4)
+    found = breakdowns(result)[ROW]
+    assert found.named == {INTERRUPTS: 20, REPEATED: -3, BRACKET: -7}
+    assert next(iter(found.functions)) == Function("copy", True)
+    figure = figures(result)[ROW].value
+    assert figure is not None
+    assert found.total == figure * found.ops
+
+
+def test_changes_sum_to_the_difference_of_the_figures() -> None:
+    """Expected: new and vanished functions said, nothing else. Broken: a function that is equal on both is named."""
+    a, b = profiled("a", A, repeated=1), profiled("b", B, repeated=2)
+    found = difference(breakdowns(a)[ROW], breakdowns(b)[ROW])
+    assert found is not None
+    assert found.more == sum(one.more for one in found.changes) == 261
+    assert [(one.name, one.more, one.state) for one in found.changes] == [
+        ("copy", 300, ""),
+        ("gone", -50, "gone"),
+        ("fresh", 12, "new"),
+        (REPEATED, -1, ""),
+    ]
+    assert sentence_of(found) == "+261: +300 in copy, −50 in gone (gone), +12 in fresh (new), −1 in 1 other"
+
+
+def test_counts_are_of_one_operation() -> None:
+    found = difference(breakdowns(profiled("a", A, ops=4))[ROW], breakdowns(profiled("b", B, ops=4))[ROW])
+    assert found is not None
+    assert (found.more, found.changes[0].more) == (262 / 4, 75)
+
+
+@pytest.mark.parametrize("other", [profiled("b", B, ops=2), structs.replace(profiled("b", B), profiles=())])
+def test_profiles_that_cannot_be_compared_are_left_out(other: Result) -> None:
+    a = profiled("a", A)
+    assert differences((a,), (other,), (ROW,)) == {}
+
+
+def test_only_rows_that_differ_are_told() -> None:
+    """Expected: none for equal kernels, and the row for others. Broken: a difference below the floor is explained."""
+    a, b, same = profiled("a", A), profiled("b", B), profiled("c", A)
+    assert decided(compare((a,), (b,), history=None)) == (ROW,)
+    assert [*differences((a,), (b,), (ROW,))] == [ROW]
+    assert decided(compare((a,), (same,), history=None)) == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("counted", 581), ("gross", 1), ("names", ["only"]), ("repeated", 1), ("lines", [{"function": 9, "count": 580}])],
+)
+def test_a_profile_that_contradicts_itself_is_damage(field: str, value: object) -> None:
+    """Expected: the reader leaves it out. Broken: a table whose lines do not sum to its title."""
+    import msgspec
+
+    record = msgspec.to_builtins(profiled("a", A).profiles[0])
+    parse_record(msgspec.json.encode(record))
+    with pytest.raises(DamagedError):
+        parse_record(msgspec.json.encode(record | {field: value}))

@@ -1,0 +1,84 @@
+"""Change-points: found where there are some, and as seldom as said where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kernometer.results.model import Result
+from kernometer.stats.changes import FEWEST, LEVEL, change_points, courses
+from tests.support.stats.simulate import ROW, of_costs, path_result
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+SPREADS: dict[str, Draw] = {
+    "normal": lambda source, n: source.normal(size=n),
+    "heavy": lambda source, n: source.standard_t(2, size=n),
+    "skewed": lambda source, n: source.lognormal(0, 1, size=n),
+}
+
+
+def times(name: str, cost: float, started: float) -> Result:
+    return of_costs(name, {ROW: (cost,) * 3}, started=started)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("length", [12, 17, 40])
+def test_false_alarms_are_as_seldom_as_said(spread: str, length: int) -> None:
+    """Expected: about LEVEL of 1,500 series without a change, whatever their spread. Broken: outliers are changes.
+
+    Three standard errors above 1 % are 1.8 %."""
+    source = np.random.default_rng(7)
+    found = sum(bool(change_points(list(SPREADS[spread](source, length)))) for _ in range(1500))
+    assert found / 1500 <= LEVEL + 3 * (LEVEL * (1 - LEVEL) / 1500) ** 0.5
+
+
+@pytest.mark.parametrize("at", [[12], [8, 16]])
+def test_a_clear_step_is_found_where_it_is(at: list[int]) -> None:
+    """Expected: each step of five standard deviations, at its place in nine of ten series."""
+    source = np.random.default_rng(3)
+    right = 0
+    for _ in range(100):
+        values = source.normal(size=24)
+        for number, place in enumerate(at, 1):
+            values[place:] += 5 * (-1) ** (number + 1)
+        right += change_points(list(values)) == at
+    assert right >= 90
+
+
+def test_equal_values_and_too_few_have_no_change() -> None:
+    assert change_points([1.0] * 30) == []
+    assert change_points([1.0 + n % 5 / 9 + 8 * (n > 5) for n in range(FEWEST - 1)]) == []
+    assert change_points([1.0 + n % 5 / 9 + 8 * (n > 5) for n in range(FEWEST)]) == [6]
+
+
+def test_by_path_each_other_count_is_a_change_with_its_image() -> None:
+    counts = [138, 138, 139, 139, 138]
+    results = [
+        path_result(f"s{n}", {ROW: count}, started=float(n), image=f"linux {6 + (count > 138)} sha256:{count}")
+        for n, count in enumerate(counts)
+    ]
+    (course,) = courses(reversed(results))
+    assert [(one.at, one.facts) for one in course.changes] == [
+        (2, (("image", "linux 6 sha256:138", "linux 7 sha256:139"),)),
+        (4, (("image", "linux 7 sha256:139", "linux 6 sha256:138"),)),
+    ]
+    assert course.changes[0].ratio == pytest.approx(139 / 138)
+
+
+def test_by_time_an_occasion_is_a_point() -> None:
+    """Expected: 40 sessions of 12 occasions are 12 points, with the step between the sixth and the seventh. Broken: an
+    evening's load is a change, as its sessions are counted one by one."""
+    source = np.random.default_rng(1)
+    results = [
+        times(f"s{day}-{n}", (100 if day < 6 else 120) * (1 + 0.01 * source.normal()), started=86400.0 * day + 60 * n)
+        for day in range(12)
+        for n in range(3)
+    ]
+    (course,) = courses(results)
+    assert [len(point.sessions) for point in course.points] == [3] * 12
+    assert [one.at for one in course.changes] == [6]
+    assert course.changes[0].ratio == pytest.approx(1.2, rel=0.05)
+    (few,) = courses(results[:33])
+    assert (few.changes, few.short) == ((), True)

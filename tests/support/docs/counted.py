@@ -1,0 +1,108 @@
+"""Figures by path on pages. They are exact, so a row has one figure everywhere, which can be counted anew; another one
+stands in a section that says when it was counted, and at which revision: "2026-11-25 at `a31a2117`".
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+#: What the figures below are a function of, beside the sources: tools as tests/support/trio/counts.py tells them, what
+#: is in the guest, whose size moves a fork by ten instructions, and Linux's release.
+TOOLS = "gcc 12, musl, QEMU 7.2"
+BUSYBOX = "BusyBox v1.35.0 (Debian 1:1.35.0-4+deb12u1+b1) multi-call binary."
+LINUX = "6.1.0-56-amd64"
+#: Guests, and instructions of one operation on each, net: what `kernometer structures` prints.
+GUESTS = ("linux-6.1", "trio-mono", "trio-hybrid", "trio-micro")
+COUNTED = {
+    "syscall/getppid": (367, 138, 390, 398),
+    "syscall/read-zero": (708, 257, 711, 762),
+    "syscall/stat": (3_201, 672, 1_558, 1_693),
+    "syscall/open-close": (5_263, 939, 1_876, 1_970),
+    "ctx/pipe-pair@same-cpu": (10_395, 1_707, 4_919, 5_553),
+    "ipc/pipe-throughput": (2_588, 767, 1_676, 1_792),
+    "proc/fork-exit": (157_593, 21_280, 28_533, 31_854),
+    "proc/execl": (183_299, 34_782, 60_450, 70_233),
+    "sig/raise": (4_549, 2_324, 4_723, 4_994),
+    "mem/fault-cow": (3_932, 796, 1_110, 1_205),
+    "fs/read@bufsize=1024,blocks=2000": (1_569, 447, 900, 958),
+    "fs/create-delete@bytes=0": (15_056, 2_306, 4_011, 4_329),
+}
+#: Not counted anew: Linux 6.12 (6.12.117+deb12-amd64), which README compares; Linux 6.1 by the probe before 0.1.1,
+#: whose image is a little smaller.
+OTHERS = {"proc/fork-exit": (177_513, 157_591), "fs/create-delete@bytes=0": (15_057,)}
+#: What is so near to a row's count and is not one is taken for an older one; farther off may be anything.
+NEAR = 0.3
+
+_HEADING = re.compile(r"(#+) ")
+_DATED = re.compile(r"\b\d{4}-\d\d-\d\d at\s`([0-9a-f]{8})`")
+_ROW = re.compile(r"(?:^|(?<=[\s|`]))[a-z]+/[a-z-]+(?:@[\w=,-]+)?")
+#: A whole number of three digits or more that is no difference, share, setting or part of a word.
+_FIGURE = re.compile(r"(?<![\w.,+\-−±/=@])(\d{1,3}(?:,\d{3})+|\d{3,})(?![\w.]|,\d| ?[%×])")
+#: A line with an interval or a unit of time has no count.
+_BY_TIME = re.compile(r"±|\[\d|\([\d.]+ to |\d (?:ns|µs|ms|s|min)\b")
+#: What stands beside a row's figure: a level, the mean of them, the kernel's part.
+_BESIDE = re.compile(r"[\d,]+ +(?:in \d+ %|mean|kernel part)")
+_OF_A_GUEST = re.compile(r"\s|(?:trio|linux|hybrid|one)-\w|\|")
+
+
+@dataclass(frozen=True, slots=True)
+class Strayed:
+    """A figure near the counts of its row, and none of them."""
+
+    line: int
+    row: str
+    figure: int
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{guest} {count:,}" for guest, count in zip(GUESTS, COUNTED[self.row], strict=True))
+        return f"line {self.line}: {self.row} {self.figure:,}; counted: {counts}"
+
+
+def sections(page: str) -> Iterator[tuple[int, list[str], bool]]:
+    """The number of its first line, its lines, and whether it or one that it is part of says a date and a revision."""
+    lines = page.splitlines()
+    fenced, starts = False, [0]
+    for at, line in enumerate(lines):
+        fenced ^= line.startswith("```")
+        if not fenced and at > 0 and _HEADING.match(line):
+            starts.append(at)
+    dated: dict[int, bool] = {}
+    for at, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        heading = _HEADING.match(lines[at])
+        depth = len(heading[1]) if heading else 1
+        dated = {above: said for above, said in dated.items() if above < depth}
+        dated[depth] = _DATED.search("\n".join(lines[at:end])) is not None
+        yield at + 1, lines[at:end], any(dated.values())
+
+
+def strayed(page: str) -> Iterator[Strayed]:
+    """Figures that are neither counted nor dated. A row's figures stand on the line that begins with it, or on the
+    lines below that are of guests."""
+    for first, lines, is_dated in sections(page):
+        row = ""
+        for number, line in enumerate(lines if not is_dated else (), first):
+            named = _ROW.findall(line)
+            if named or not _OF_A_GUEST.match(line):
+                row = named[0] if named and named[0] in COUNTED else ""
+            counts = COUNTED.get(row, ())
+            is_counts = counts and not line.startswith(("$ ", "> ")) and not _BY_TIME.search(line)
+            for text in _FIGURE.findall(_BESIDE.sub("", line)) if is_counts else ():
+                figure = int(text.replace(",", ""))
+                if figure not in (*counts, *OTHERS.get(row, ())) and any(
+                    abs(figure / count - 1) < NEAR for count in counts
+                ):
+                    yield Strayed(number, row, figure)
+
+
+def revisions(page: str) -> list[str]:
+    """At which something was counted."""
+    return _DATED.findall(page)
+
+
+def busybox() -> str:
+    """Which one guests are given here."""
+    done = subprocess.run(["busybox"], capture_output=True, text=True, check=False, timeout=60)
+    return done.stdout.partition("\n")[0]

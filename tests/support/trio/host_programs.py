@@ -1,0 +1,46 @@
+"""Parts of Trio compiled for this host, where the sanitizers watch them, each with a program that drives it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+TRIO = Path(__file__).parents[3] / "trio"
+HOST = Path(__file__).parent / "host"
+#: TRIO_CHECKED: the services look after their lists.
+OPTIONS = (
+    *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"),
+    *("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-DTRIO_CHECKED"),
+)
+
+
+def compiled_interfaces(folder: Path) -> Path:
+    """Headers and functions that are made of Trio's interfaces and of the structure mono, below `folder`."""
+    made = folder / "gen"
+    words = [TRIO / "tools/idl.py", made, TRIO / "interfaces", TRIO / "config/services.toml"]
+    for structure in ((), ("mono",)):
+        subprocess.run([sys.executable, "-B", *words, *structure], check=True, timeout=60)
+    return made
+
+
+def built(program: Path, sources: Sequence[Path], *includes: Path) -> Path:
+    """The program, made of these C files and what lies beside it; `includes` are folders beyond the seam, the
+    interfaces and HOST."""
+    folder = program.parent
+    folders = (TRIO / "seam", TRIO / "interfaces", compiled_interfaces(folder), HOST, *includes)
+
+    def compiled(source: Path) -> Path:
+        to = folder / f"{source.stem}.o"
+        subprocess.run(
+            ["gcc", *OPTIONS, *(f"-I{each}" for each in folders), "-c", source, "-o", to], check=True, timeout=300
+        )
+        return to
+
+    with ThreadPoolExecutor(os.cpu_count()) as several:
+        objects = list(several.map(compiled, sources))
+    subprocess.run(["gcc", *OPTIONS, *objects, "-o", program], check=True, timeout=300)
+    return program
