@@ -19,7 +19,8 @@ _HEAD = """\
 
 Written by `python3 trio/tools/example.py trio/interfaces/example.md`; `tests/compiled/trio/test_example.py` checks that
 it is what [tools/idl.py](../tools/idl.py) makes today. A read of a file on a disk is two calls: a program's,
-`vfs.read`, and one between services, `fs.read`. Written by hand are these lines of the interfaces, with the errors that each lists:
+`vfs.read`, and one between services, `fs.read`. Written by hand are these lines of the
+interfaces, with the errors that each lists:
 """
 
 #: A heading, then excerpts: the structure ("" what all have in common), the file, where in it the excerpt begins, and
