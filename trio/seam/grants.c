@@ -4,6 +4,7 @@
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
+#include "vm.h"
 #include "x86/paging.h"
 
 /* Of one caller: for its call under way, and of a server for its clients' memory. */
@@ -179,11 +180,11 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	/* A service's number is its space's; a task's is not, and it may have ended. */
 	uint32_t space = owner >= TASKS ? owner : tasks[owner] ? tasks[owner]->space : TASKS;
 
-	*access = write ? 6 : 4;
+	*access = write ? VM_ACCESS_USER | VM_ACCESS_WRITE : VM_ACCESS_USER;
 	if (space == TASKS || space_roots[space] == 0 ||
 	    space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
 		return NULL;
-	*access |= 1;
+	*access |= VM_ACCESS_PRESENT;
 	return protection & (write ? 2 : 1) ? (char *)physical(frame) + address % PAGE : NULL;
 }
 

@@ -10,6 +10,7 @@ The language, a line a member:
         N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    asked by a user program
         N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
         N: notify NAME;                                                           a bit
+        enum NAME { VALUE = NUMBER, … };      a type of ARGs and OUTs below, a u32; both sides name SERVICE_NAME_VALUE
         linux N NAME = CLIENT(ARG, …) [restarts | resumes | continues] [masked(…)] [leaving] [when CONDITION]
             [unless CONDITION: ERROR];
         linux N NAME = ERROR;
@@ -31,6 +32,7 @@ Written for each interface into OUT:
     NAME.h          stubs of its calls, numbers of its notifications: what those above include
     NAME_serve.h    the handlers NAME_CALL, and NAME_HANDLERS, their table: what the service itself includes
     NAME_table.h    struct NAME_service, the table's type
+    NAME_enums.h    its enums, if any: the first and the third of these include it
     NAME_client.h   stubs of its client calls: what kernel/abi includes
     NAME_dispatch.c what unpacks messages
     kernel_calls.h, kernel_dispatch.c
@@ -71,7 +73,7 @@ def written(out: Path, folder: Path, config: Path, words: str) -> dict[Path, str
     files = {"endpoints.h": idl_c.endpoints(found)} | idl_c.counters(known)
     for name, interface in known.items():
         files |= {f"{name}.h": idl_c.header(interface), f"{name}_serve.h": idl_c.serve(interface)}
-        files |= {f"{name}_table.h": idl_c.table(interface)}
+        files |= {f"{name}_table.h": idl_c.table(interface)} | idl_c.enums(interface)
         files |= {f"{name}_client.h": idl_c.client(interface), f"{name}_dispatch.c": idl_c.dispatcher(interface)}
     files |= idl_c.kernel_calls(known["kernel"])
     files["kernel_dispatch.c"] = idl_c.kernel_by_words(known["kernel"])

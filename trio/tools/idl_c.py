@@ -74,9 +74,24 @@ def _outs(interface: Interface, member: Member) -> list[str]:
     return [f"#define {name}_{out.name.upper()} {index}" for index, out in enumerate(member.outs)]
 
 
+def enums(interface: Interface) -> dict[str, str]:
+    """Of an interface that has some, the header that both sides of a call include: `enum share { files = 1 }` of vfs is
+    `enum vfs_share { VFS_SHARE_FILES = 1 }`."""
+    lines = []
+    for each in interface.enums:
+        name = f"{interface.name}_{each.name}"
+        values = ", ".join(f"{name}_{value}".upper() + f" = {number}" for value, number in each.values)
+        lines += [*_comment(each.doc), f"enum {name} {{ {values} }};"]
+    return {f"{interface.name}_enums.h": guarded(f"{interface.name}_enums", lines)} if lines else {}
+
+
+def _head(interface: Interface) -> list[str]:
+    return ['#include "port.h"', *(f'#include "{name}"' for name in enums(interface))]
+
+
 def header(interface: Interface) -> str:
     """Stubs of the calls, for those above, and the notifications' numbers, for those below."""
-    lines = ['#include "port.h"', '#include "endpoints.h"', ""]
+    lines = [*_head(interface), '#include "endpoints.h"', ""]
     for member in interface.of("call"):
         lines += [*_comment(member.doc), f"{stub_prototype(interface, member)};"]
     for member in interface.of("notify"):
@@ -96,7 +111,7 @@ def handler_prototype(member: Member, name: str) -> str:
 
 def table(interface: Interface) -> str:
     """The handlers' table, for those who call."""
-    lines = ['#include "port.h"', "", f"struct {interface.name}_service {{"]
+    lines = [*_head(interface), "", f"struct {interface.name}_service {{"]
     lines += ["\t/* At boot, in the order of the configuration from its end. */", "\tvoid (*start)(void);"]
     lines += ["\tvoid (*notified)(uint64_t bits);"]
     for member in interface.of("client", "call"):
@@ -189,7 +204,7 @@ def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
 def kernel_calls(interface: Interface) -> dict[str, str]:
     """Prototypes of the functions behind the kernel's interface. A call has one name where it is made and where it is
     defined. The kernel also links stubs, which count calls, so the linker knows its functions as kernel_call_NAME."""
-    calls, head = interface.of("call"), ['#include "port.h"', ""]
+    calls, head = interface.of("call"), [*_head(interface), ""]
     of = {each: f"({parameters(each.args, each.outs)})" for each in calls}
     serve = []
     for each in calls:

@@ -33,7 +33,7 @@ _MEMBER = re.compile(
     r"(?:\((?P<args>[^)]*)\))?\s*(?:->\s*\((?P<outs>[^)]*)\))?\s*(?P<waits>\bwaits\b|\bgives way\b)?\s*"
     r"(?:\berrors\s+(?P<errors>[A-Z0-9 ]+?))?\s*$"
 )
-_ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9 ]+)$")
+_ARGUMENT = re.compile(rf"({_NAME})\s*:\s*([a-z0-9_ ]+)$")
 _LINUX = re.compile(
     rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<member>{_NAME})\((?P<args>.*?)\)\s*"
     r"(?P<again>restarts|resumes|continues)?\s*(?:masked\((?P<masked>[^)]*)\))?\s*(?P<leaving>leaving)?\s*"
@@ -50,6 +50,8 @@ _PAIR = re.compile(rf"(vector|room) {_A}\[{_A}\]$")
 _TIME = re.compile(rf"(after|after_micro|at|at_calendar)\({_A}\)$")
 _STRING = re.compile(r"string(\??) (.+)$")
 _GRANT = re.compile(rf"{_A}(\??)\[(.+)\]$")
+_VALUE = rf"{_NAME}\s*=\s*\d+"
+_ENUM = re.compile(rf"enum\s+(?P<name>{_NAME})\s*\{{\s*(?P<values>{_VALUE}(?:\s*,\s*{_VALUE})*)\s*\}}$")
 _USES = re.compile(r"uses\s+(abi/[a-z0-9_]+\.h)$")
 _OPEN = re.compile(rf"(many\s+)?service\s+({_NAME})\s*\{{$")
 
@@ -59,8 +61,17 @@ class Wrong(Exception):  # noqa: N818  # it is raised of what somebody wrote
 
 
 @dataclass(frozen=True)
+class Enum:
+    """Names of numbers, or of bits, that both sides of a call have."""
+
+    name: str
+    values: tuple[tuple[str, int], ...]
+    doc: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Argument:
-    """An argument or a further value of the answer: its name and its type in the language."""
+    """An argument or a further value of the answer: its name and its type in the language, which may be an enum's."""
 
     name: str
     type: str
@@ -84,7 +95,7 @@ class Argument:
 
     @property
     def c(self) -> str:
-        return "struct grant" if self.is_grant else TYPES[self.type]
+        return "struct grant" if self.is_grant else TYPES.get(self.type, "uint32_t")
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,7 @@ class Interface:
     doc: tuple[str, ...]
     linux: tuple[LinuxCall, ...] = ()
     uses: tuple[str, ...] = ()
+    enums: tuple[Enum, ...] = ()
 
     def of(self, *kinds: str) -> tuple[Member, ...]:
         return tuple(each for each in self.members if each.kind in kinds)
@@ -248,7 +260,13 @@ def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
         return replace(made, uses=(*made.uses, match[1]))
     if text.startswith("linux "):
         return replace(made, linux=(*made.linux, _linux(text, made.of("client"))))
-    member = _member(text, doc)
+    if match := _ENUM.match(text):
+        pairs = (each.split("=") for each in match["values"].split(","))
+        enum = Enum(match["name"], tuple((name.strip(), int(number)) for name, number in pairs), doc)
+        if enum.name in {*TYPES, *(each.name for each in made.enums)}:
+            raise Wrong(f"there is a type {enum.name} already")
+        return replace(made, enums=(*made.enums, enum))
+    member = _member(text, doc, {each.name for each in made.enums})
     for each in made.members:
         if twice := {member.number, member.name} & {each.number, each.name}:
             raise Wrong(f"{twice.pop()} stands twice")
@@ -321,12 +339,12 @@ def _expression(arg: Argument, given: str) -> str:
     raise Wrong(f"{arg.name} is a grant: aN[LENGTH], aN?[LENGTH], string aN, vector aN[aM], room aN[aM], none")
 
 
-def _member(text: str, doc: tuple[str, ...]) -> Member:
+def _member(text: str, doc: tuple[str, ...], enums: set[str]) -> Member:
     match = _MEMBER.match(text)
     if match is None:
         raise Wrong(f"not a member: {text[:60]!r}")
     name, kind, waits = match["name"], match["kind"], match["waits"]
-    args, outs = (_arguments(match[part] or "") for part in ("args", "outs"))
+    args, outs = (_arguments(match[part] or "", enums) for part in ("args", "outs"))
     if len(outs) > OUT_WORDS or any(each.is_grant for each in outs):
         raise Wrong(f"{name}: at most {OUT_WORDS} values come back, and no grant")
     if waits and kind != "client":
@@ -340,11 +358,11 @@ def _member(text: str, doc: tuple[str, ...]) -> Member:
     return made
 
 
-def _arguments(text: str) -> tuple[Argument, ...]:
-    found = []
+def _arguments(text: str, enums: set[str]) -> tuple[Argument, ...]:
+    types, found = {*TYPES, *GRANTS, *enums}, []
     for part in filter(None, (each.strip() for each in text.split(","))):
         match = _ARGUMENT.match(part)
-        if match is None or (match[2] not in TYPES and match[2] not in GRANTS):
+        if match is None or match[2] not in types:
             raise Wrong(f"not an argument: {part!r}")
         found.append(Argument(match[1], match[2]))
     if len({each.name for each in found}) != len(found):

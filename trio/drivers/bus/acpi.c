@@ -25,8 +25,6 @@ enum { FADT_RESET_VALUE = 128, FADT_SLEEP_CONTROL = 244 };
 #define SLEEP_NOW (1U << 5)
 #define PM1_TYPE 10
 #define PM1_NOW (1U << 13)
-/* Arguments of kernel.shut_down_by. */
-enum { OFF, AGAIN };
 
 /* 20.2: byte code. */
 enum { AML_BYTE = 0x0a, AML_DWORD = 0x0c, AML_QWORD = 0x0e, AML_PACKAGE = 0x12, AML_RETURN = 0xa4 };
@@ -113,10 +111,13 @@ static uint64_t fixed_read(const uint8_t *fixed)
 	uint32_t type = code ? off_type(code) : 0;
 
 	if (number(fixed, FADT_FLAGS, 4) & HARDWARE_REDUCED)
-		kernel_shut_down_by(OFF, number(fixed, FADT_SLEEP_CONTROL + 4, 8), 1, type << SLEEP_TYPE | SLEEP_NOW);
+		kernel_shut_down_by(KERNEL_ENDING_OFF, number(fixed, FADT_SLEEP_CONTROL + 4, 8), 1,
+				    type << SLEEP_TYPE | SLEEP_NOW);
 	else
-		kernel_shut_down_by(OFF, number(fixed, FADT_PM1A_CONTROL, 4), 2, type << PM1_TYPE | PM1_NOW);
-	kernel_shut_down_by(AGAIN, number(fixed, FADT_RESET + 4, 8), 1, (uint32_t)number(fixed, FADT_RESET_VALUE, 1));
+		kernel_shut_down_by(KERNEL_ENDING_OFF, number(fixed, FADT_PM1A_CONTROL, 4), 2,
+				    type << PM1_TYPE | PM1_NOW);
+	kernel_shut_down_by(KERNEL_ENDING_AGAIN, number(fixed, FADT_RESET + 4, 8), 1,
+			    (uint32_t)number(fixed, FADT_RESET_VALUE, 1));
 	return code ? config_of(code) : 0;
 }
 

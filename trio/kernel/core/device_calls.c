@@ -37,7 +37,7 @@ int64_t kernel_device_memory(uint32_t id, uint64_t address, uint64_t length)
 
 int64_t kernel_shut_down_by(uint32_t how, uint64_t address, uint32_t size, uint32_t value)
 {
-	if (how > 1 || (address > UINT16_MAX && !is_device(address, size)))
+	if (how > KERNEL_ENDING_AGAIN || (address > UINT16_MAX && !is_device(address, size)))
 		return -EINVAL;
 	machine_endings[how] = (struct machine_ending){ address, size, value };
 	return 0;

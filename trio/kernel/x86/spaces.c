@@ -19,9 +19,6 @@
 /* On the way to an address, below the root. */
 #define TABLES_MOST 3
 
-/* Of a protection for space_map: pages that are there stay. */
-#define KEEP 8
-
 /* By Linux's PROT_ bits. x86 cannot forbid reading alone. */
 static const uint64_t rights[8] = {
 	PAGE_KEPT | PAGE_NO_EXECUTE,
@@ -217,7 +214,7 @@ int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint6
 		for (uint64_t end = MIN(count, i + room); i < end; i++, entry++) {
 			bool there = *entry != 0;
 
-			if (there && protection & KEEP)
+			if (there && protection & KERNEL_MAP_KEEP)
 				continue;
 			frame_hold_inline(frame + i * PAGE);
 			put(root, entry, address + i * PAGE, (frame + i * PAGE) | bits);

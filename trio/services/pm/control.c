@@ -82,7 +82,7 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 		return refuse(r, EINVAL);
 	if (vfs_write_back() == -EWAIT)
 		return park_hard(&pm.disk, r);
-	kernel_shut_down(command == REBOOT_RESTART, 0);
+	kernel_shut_down(command == REBOOT_RESTART ? KERNEL_ENDING_AGAIN : KERNEL_ENDING_OFF, 0);
 	return answer(r, 0);
 }
 

@@ -8,9 +8,6 @@
 #define AROUND 16UL
 #define AROUND_DEVICE 512UL
 
-/* space_map: mapped pages stay. */
-#define KEEP 8
-
 /* Grows a stack down to the address if it may. Returns NULL if not. */
 static struct region *stack_grow(struct space *s, uint64_t address)
 {
@@ -32,8 +29,8 @@ static struct region *stack_grow(struct space *s, uint64_t address)
 
 static int64_t fault_zeros(struct space *s, const struct region *r, uint64_t at, uint32_t access)
 {
-	if (access & ACCESS_PRESENT)
-		return access & ACCESS_WRITE ? kernel_space_private(s->number, at, r->bits & PROT_ALL) : 0;
+	if (access & VM_ACCESS_PRESENT)
+		return access & VM_ACCESS_WRITE ? kernel_space_private(s->number, at, r->bits & PROT_ALL) : 0;
 	(void)kernel_space_zero(s->number, at, r->bits & PROT_ALL);
 	space_resident(s, 1);
 	return 0;
@@ -69,13 +66,13 @@ static void map_around(struct space *s, const struct region *r, struct object *o
 			continue;
 		}
 		if (count != 0)
-			map_frames(s, from, first, count, protection | KEEP);
+			map_frames(s, from, first, count, protection | KERNEL_MAP_KEEP);
 		first = frame;
 		count = frame != 0;
 		from = page;
 	}
 	if (count != 0)
-		map_frames(s, from, first, count, protection | KEEP);
+		map_frames(s, from, first, count, protection | KERNEL_MAP_KEEP);
 }
 
 /* Handles a page that the object does not have. */
@@ -93,12 +90,12 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 	struct object *o = object_of(r->object);
 	uint64_t index = r->index + (at - r->begin) / PAGE;
 	uint32_t protection = r->bits & PROT_ALL, first;
-	bool shared = r->bits & REGION_SHARED, copies = access & ACCESS_WRITE && !shared;
+	bool shared = r->bits & REGION_SHARED, copies = access & VM_ACCESS_WRITE && !shared;
 	uint64_t frame;
 
 	if (!object_reaches(o, index))
 		return -ENXIO;
-	if (access & ACCESS_PRESENT) {
+	if (access & VM_ACCESS_PRESENT) {
 		if (copies)
 			return kernel_space_private(s->number, at, protection);
 		return kernel_space_protect(s->number, at, 1, protection, !shared);
@@ -110,7 +107,7 @@ static int64_t fault_object(struct space *s, const struct region *r, uint64_t at
 	map_frames(s, at, frame, 1, first);
 	if (copies)
 		return kernel_space_private(s->number, at, protection);
-	if (!(access & ACCESS_WRITE) || o->kind == OBJECT_DEVICE)
+	if (!(access & VM_ACCESS_WRITE) || o->kind == OBJECT_DEVICE)
 		map_around(s, r, o, at, first);
 	return 0;
 }
@@ -122,9 +119,9 @@ int64_t space_fault(struct space *s, uint64_t address, uint32_t access)
 
 	if (r == NULL && (r = stack_grow(s, address)) == NULL)
 		return -EFAULT;
-	if (access & ACCESS_WRITE)
+	if (access & VM_ACCESS_WRITE)
 		wanted = PROT_WRITE;
-	else if (access & ACCESS_FETCH)
+	else if (access & VM_ACCESS_FETCH)
 		wanted = PROT_EXEC;
 	if (!(r->bits & wanted))
 		return -EACCES;
@@ -157,7 +154,7 @@ int64_t user_place(struct space *s, uint64_t address, bool write, void **place)
 			*place = (void *)(at + address % PAGE);
 			return result;
 		}
-		result = space_fault(s, address, (there ? ACCESS_PRESENT : 0) | (write ? ACCESS_WRITE : 0));
+		result = space_fault(s, address, (there ? VM_ACCESS_PRESENT : 0) | (write ? VM_ACCESS_WRITE : 0));
 		if (result != 0)
 			return result == -EWAIT ? result : -EFAULT;
 	}

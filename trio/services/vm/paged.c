@@ -12,9 +12,6 @@
 #define COMING 1UL
 #define FAILED 2UL
 
-/* Results of object_wanted. */
-enum news { NOTHING, WANTED, UNHELD };
-
 /* The most pages that one madvise() requests. */
 #define NEED_MOST 512UL
 
@@ -164,7 +161,7 @@ int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_
 		unheld = o->next;
 		if (o->holders == 1 && o->mapped == 0) {
 			*out_name = o->device;
-			return UNHELD;
+			return VM_NEWS_UNHELD;
 		}
 		/* It was mapped again; the remaining hold is the mapping's. */
 		o->holders--;
@@ -182,9 +179,9 @@ int64_t vm_object_wanted(uint64_t *out_name, uint64_t *out_index, uint64_t *out_
 		*out_name = o->device;
 		*out_index = w->index;
 		*out_count = w->count;
-		return WANTED;
+		return VM_NEWS_WANTED;
 	}
-	return NOTHING;
+	return VM_NEWS_NOTHING;
 }
 
 int64_t vm_object_bring(uint32_t object, uint64_t index, uint32_t endpoint, uint64_t *out_address)

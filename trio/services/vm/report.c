@@ -49,7 +49,7 @@ int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to
 		const struct region *r = region_after(s, end);
 
 		/* size resident shared text lib data dt, in pages. */
-		if (kind != 0)
+		if (kind != VM_REPORT_MAPS)
 			text_add(&line, "%lu %lu 0 0 0 %lu 0\n", s->pages, s->resident, s->data);
 		else if (r == s->list_end)
 			break;
@@ -58,6 +58,6 @@ int64_t vm_report(uint32_t task, uint32_t kind, uint64_t offset, struct grant to
 		TRY(put_line(&line, position, offset, to));
 		position += line.length;
 		end = r->end;
-	} while (kind == 0 && position < offset + to.length);
+	} while (kind == VM_REPORT_MAPS && position < offset + to.length);
 	return position > offset ? (int64_t)MIN(position - offset, to.length) : 0;
 }

@@ -131,7 +131,7 @@ int64_t act_drop(struct space *s, struct region *r, uint64_t end, struct share *
 
 int64_t act_populate(struct space *s, struct region *r, uint64_t end, struct share *share)
 {
-	uint32_t access = counts_as_data(r->bits) ? ACCESS_WRITE : 0;
+	uint32_t access = counts_as_data(r->bits) ? VM_ACCESS_WRITE : 0;
 	uint64_t frame;
 	uint32_t protection;
 

@@ -277,10 +277,7 @@ int64_t check_range(uint64_t address, uint64_t length);
 /* change.c: sets whether a fork's child lacks the range. */
 verdict keep_from_child(struct space *s, struct request *r, uint64_t begin, uint64_t end, uint32_t kept);
 
-/* fault.c: bits of x86's error code. */
-#define ACCESS_PRESENT 1
-#define ACCESS_WRITE 2
-#define ACCESS_FETCH 16
+/* fault.c */
 int64_t space_fault(struct space *s, uint64_t address, uint32_t access);
 /* Gives vm access to a user's address, up to the end of its page, through the frame: a copy that met an absent page
  * would call vm itself. Returns -EWAIT if the page must be read first, or -EFAULT. */

@@ -43,19 +43,19 @@ static bool may_take(const struct ids *ids, uint32_t id, uint32_t which)
 	       (which & SAVED && id == ids->saved);
 }
 
-verdict pm_setids(struct request *r, uint32_t group, uint32_t exact, uint32_t real, uint32_t effective, uint32_t saved)
+verdict pm_setids(struct request *r, uint32_t group, uint32_t by, uint32_t real, uint32_t effective, uint32_t saved)
 {
 	struct process *p = asking(r)->process;
 	struct ids *ids = group ? &p->identity.group : &p->identity.user, new = { real, effective, saved };
 	uint32_t as_real = ANY, as_effective = ANY;
 
-	if (exact == 2) {
+	if (by == PM_SET_ONE) {
 		/* setuid: root sets all three ids. */
 		if (real == KEEP)
 			return refuse(r, EINVAL);
 		new = is_root(p) ? (struct ids){ real, real, real } : (struct ids){ KEEP, real, KEEP };
 		as_effective = REAL | SAVED;
-	} else if (exact == 0) {
+	} else if (by == PM_SET_RE) {
 		/* setreuid: the saved id becomes the effective one if the real id is set, or if the effective id is set
 		 * to another value than the real one. */
 		new.saved = KEEP;

@@ -89,7 +89,7 @@ void shut_down(void)
 		log_line("pm: the first process was ended by signal %u", signal);
 	else
 		log_line("pm: the first process has ended with status %u", pm.init->status >> 8);
-	kernel_shut_down(0, signal ? 128 + signal : pm.init->status >> 8);
+	kernel_shut_down(KERNEL_ENDING_OFF, signal ? 128 + signal : pm.init->status >> 8);
 }
 
 /* Ends a process whose last thread has left. */

@@ -11,11 +11,6 @@
 /* Words of the request's scratch: the child's number; its slot plus one while memory is copied, 0 while vfork waits. */
 enum { CHILD, SLOT };
 
-/* Flags of vfs.fork. */
-#define SHARE_FILES 1
-#define SHARE_DIRECTORIES 2
-#define SHARE_PARENT 4
-
 /* Trio has no namespaces and no pidfds, so the flags for these are refused. */
 static bool is_possible(const struct process *p, uint64_t flags)
 {
@@ -32,8 +27,9 @@ static bool is_possible(const struct process *p, uint64_t flags)
 static int64_t reserve(const struct thread *from, uint32_t child, int32_t number, uint64_t flags, uint64_t stack,
 		       uint64_t tls)
 {
-	uint32_t share = (flags & CLONE_FILES ? SHARE_FILES : 0) | (flags & CLONE_FS ? SHARE_DIRECTORIES : 0) |
-			 (flags & (CLONE_PARENT | CLONE_THREAD) ? SHARE_PARENT : 0);
+	uint32_t share = (flags & CLONE_FILES ? VFS_SHARE_DESCRIPTORS : 0) |
+			 (flags & CLONE_FS ? VFS_SHARE_DIRECTORIES : 0) |
+			 (flags & (CLONE_PARENT | CLONE_THREAD) ? VFS_SHARE_PARENT : 0);
 	int32_t process = flags & CLONE_THREAD ? from->process->number : number;
 	int64_t result;
 

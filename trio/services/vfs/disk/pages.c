@@ -9,9 +9,6 @@
 /* With a touched page its aligned neighbours are read too, as many as vm maps at once. */
 #define AROUND 16UL
 
-/* Positive results of vm_object_wanted. */
-enum news { WANTED = 1, UNHELD };
-
 /* A read of pages: one page that is waited for, with its neighbours, or several pages that will be needed. */
 struct load {
 	struct link link;
@@ -98,14 +95,14 @@ void remote_pages_wanted(void)
 		int64_t news = vm_object_wanted(&name, &l->index, &l->count);
 		struct remote_node *n = (struct remote_node *)name;
 
-		if (news == WANTED) {
+		if (news == VM_NEWS_WANTED) {
 			l->node = remote_of(node_hold(&n->node));
 			list_add(&loads, &l->link);
 			load_go_on(l);
 			continue;
 		}
 		heap_free(l, sizeof *l);
-		if (news != UNHELD)
+		if (news != VM_NEWS_UNHELD)
 			return;
 		n->mapped = false;
 		node_drop(&n->node);

@@ -12,10 +12,6 @@
 #include "terminals/tty.h"
 #include "vm.h"
 
-#define SHARES_DESCRIPTORS 1
-#define SHARES_DIRECTORIES 2
-#define SHARES_PARENT 4
-
 /* An executed program counts as -1 in its node's `writers`, so that nobody opens it for writing. */
 static void program_drop(struct node *n)
 {
@@ -75,11 +71,11 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share, uint32_t numbe
 	struct descriptors *descriptors = from->descriptors;
 	struct directories *directories = from->directories;
 
-	if ((share & SHARES_DESCRIPTORS) != 0)
+	if ((share & VFS_SHARE_DESCRIPTORS) != 0)
 		descriptors->references++;
 	else if ((descriptors = descriptors_copy(descriptors)) == NULL)
 		return -ENOMEM;
-	if ((share & SHARES_DIRECTORIES) != 0) {
+	if ((share & VFS_SHARE_DIRECTORIES) != 0) {
 		directories->references++;
 	} else if ((directories = directories_copy(directories)) == NULL) {
 		to->descriptors = descriptors;
@@ -96,7 +92,7 @@ int64_t vfs_fork(uint32_t parent, uint32_t child, uint32_t share, uint32_t numbe
 	to->reads = to->writes = 0;
 	to->thread = number;
 	to->process = process;
-	if ((share & SHARES_PARENT) == 0)
+	if ((share & VFS_SHARE_PARENT) == 0)
 		to->parent = from->process;
 	to->state = 'R';
 	program_set(child, from->program);

@@ -92,7 +92,7 @@ static void text_command(const struct proc_thing *n, struct text *t)
 
 static void text_memory(const struct proc_thing *n, struct text *t)
 {
-	uint32_t what = strcmp(n->entry->name, "statm") == 0;
+	uint32_t what = strcmp(n->entry->name, "statm") == 0 ? VM_REPORT_STATM : VM_REPORT_MAPS;
 	int64_t got;
 
 	while ((got = vm_report(n->task, what, t->length, grant_write(t->to + t->length, t->size - t->length))) > 0)
