@@ -1,17 +1,18 @@
-/* ipc.c: messages that wait for nothing: a caller's words go to a server that waits for any, in registers, and the
- * server has the processor; its reply brings it back, with its wait for the next message. No queue of those that are
- * ready is asked, no time is taken: the processor's time stays the caller's (task_account). Whatever these numbered
- * guards refuse goes by queued.c, which does all. After "committed" nothing fails. */
+/* ipc.c: messages that wait for nothing. A caller's words go in registers to a server that waits for a message, and the
+ * processor goes with them; the server's reply brings the processor back and is its wait for the next message. Neither
+ * the ready queue nor the clock is read: the processor's time stays on the caller's account (task_account). Numbered
+ * guards (docs/trio-design.md says what each refuses) send whatever is in the way to queued.c, which does all of it.
+ * Nothing fails after "committed". */
 #include "servers.h"
 #include "core/checked.h"
 #include "queue.h"
 #include "switches.h"
 #include "x86/switch.h"
 
-/* Of a server's task. */
+/* Whether a server's task is a process. */
 #define IS_PROCESS(server) (PROCESSES && (!THREADS || (server)->user))
 
-/* To a server's process that waits for a message: whatever it was doing in the kernel is over. */
+/* Switches to a server's process that waits for a message: it does not go on with what it was doing in the kernel. */
 static inline void enter_process(struct task *server, bool from_program)
 {
 	struct task *from = current;
@@ -21,7 +22,7 @@ static inline void enter_process(struct task *server, bool from_program)
 	task_leave_for_process(&from->kernel_sp, server->user);
 }
 
-/* From a server to a program whose system call is over: to its registers. */
+/* Switches from a server to the registers of a program whose system call is over. */
 static inline void return_to_program(struct task *server, struct task *program)
 {
 	if (IS_PROCESS(server))
@@ -32,7 +33,7 @@ static inline void return_to_program(struct task *server, struct task *program)
 	task_leave_for_program(&server->kernel_sp, program->user);
 }
 
-/* From a server to the caller, which waits in the kernel. */
+/* Switches from a server to its caller, which waits in the kernel. */
 static inline void return_to_caller(struct task *server, struct task *caller)
 {
 	if (IS_PROCESS(server) && caller->user && !caller->rare) {
@@ -44,7 +45,7 @@ static inline void return_to_caller(struct task *server, struct task *caller)
 	}
 }
 
-/* The server, which waits for a message, has one; the caller, who runs, waits where it is. */
+/* Gives a message to a server that waits for one; the caller, which is the present task, waits here. */
 static inline void enter(struct task *server, uint64_t header, bool from_program)
 {
 	if (BY_QUEUE) {
@@ -60,7 +61,7 @@ static inline void enter(struct task *server, uint64_t header, bool from_program
 	}
 }
 
-/* The present task, which waited for a reply, goes on. */
+/* The present task waited for a reply and runs again. Returns the call's result. */
 static int64_t replied(void)
 {
 	struct caller *c = &current->caller;
@@ -70,7 +71,7 @@ static int64_t replied(void)
 	return c->waits ? queued_wait(c) : c->result;
 }
 
-/* What it grants has been given (grants_give). */
+/* A call, whose grants have been given (grants_give). */
 static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint64_t *words, bool plain)
 {
 	struct server *s = endpoints[HEADER_ENDPOINT(header)].server;
@@ -82,11 +83,11 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	c->server = s;
 	c->waits = true;
 	c->is_plain = plain;
-	/* 1. The server waits for a message in registers, so it has nothing else to do and has not ended. 2. Nobody
-	 * was notified, who would run before. 3. The words fit. 4. The caller has not been ended. Of a plain call the
-	 * last two are so. */
+	/* call 1: the server waits for a message in registers, so it has nothing else to do and has not ended.
+	 * call 2: nobody was notified, who would run before it. */
 	if (s->receives != IN_REGISTERS || services_notified)
 		return queued_call(c);
+	/* call 3: the words fit into registers. call 4: the caller has not been ended. A plain call passes both. */
 	if (!plain && (HEADER_WORDS(header) > REGISTER_WORDS || t->state != READY))
 		return queued_call(c);
 	/* committed */
@@ -107,7 +108,7 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 
 int64_t message_plain_call(uint64_t header, uint64_t *words)
 {
-	/* A kernel that checks itself looks at the result. */
+	/* A kernel that checks itself reads the result. */
 	return CHECKING ? call(header, words, false) : call(header, words, true);
 }
 
@@ -122,7 +123,7 @@ uint64_t thread_reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, c
 	return (uint64_t)server_reply_and_wait(whom, result, outs);
 }
 
-/* NULL: it replies to nobody, or to one whom it has no call of. */
+/* The task whose call a server replies to; NULL: to nobody, or to a task of which it has no call. */
 static inline struct task *caller_of(const struct server *s, uint64_t whom)
 {
 	struct task *t = whom < TASKS ? tasks[whom] : NULL;
@@ -142,12 +143,13 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	s->ticks = 0;
 	if (BY_MAPPING && s->maps)
 		window_lose(s);
-	/* 1. It has a call to reply to. 2. Nothing else is to be done by it: so no signal for its clients waits here.
-	 * 3. Nobody was notified. 4. Of a client's wait: it has no deadline, its time has not passed to another, and
-	 * the server owes no other call a reply. */
+	/* reply 1: the server has a call to reply to. reply 2: it has nothing else to do, and no client of its has a
+	 * signal. reply 3: nobody was notified. */
 	if (BY_QUEUE || !t || s->told_of_clients | s->notified | server->work | services_notified ||
 	    !queue_is_empty(&s->callers))
 		return queued_reply_and_wait(whom, result, outs);
+	/* Of a program's call, reply 4: its wait has no deadline. reply 5: the server owes no other call a reply.
+	 * reply 6: the processor's time is still on the program's account. */
 	if (whom != REPLY_TO_CALL && (timer_places[whom] | (uint64_t)s->present || payer != t))
 		return queued_reply_and_wait(whom, result, outs);
 	/* committed */

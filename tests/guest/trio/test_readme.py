@@ -1,4 +1,4 @@
-"""Is what trio/README.md says of the sources so: its files and functions, tables of lines, walks, words?"""
+"""Is what trio/README.md says of the sources so: its files and functions, tables of lines, words?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 import lines
-import reading
 from tests.support.trio import rules
 from tests.support.trio.boot import Kernel
 
@@ -66,49 +65,8 @@ def test_what_readme_should_not_name_is_found(text: str, found: list[str]) -> No
     assert untrue(text, ROOT) == found
 
 
-#: Files that a walk has at most; words that are Trio's own, at most.
-WALK_FILES = 8
+#: Words that are Trio's own, at most.
 OWN_WORDS = 20
-WALKS = 4
-#: In the text of a walk: an operation of a table, structures.
-NO_FUNCTIONS = {"lookup", "micro", "mono", "read"}
-
-
-def walks(text: str) -> dict[str, str]:
-    """By their titles."""
-    parts = text.split("\n## Four walks\n")[1].split("\n## ")[0].split("\n### ")[1:]
-    return {title: rest for title, _, rest in (part.partition("\n") for part in parts)}
-
-
-def not_a_walk(walk: str, root: Path = ROOT) -> list[str]:
-    """What is wrong with one: too many files, a step that names no function of a file, a name that none of its files
-    defines."""
-    files = {path for path, _ in _LINK.findall(walk)}
-    found = [f"{len(files)} files"] if len(files) > WALK_FILES else []
-    steps = re.findall(r"^\| \d+ \|.*", walk, re.MULTILINE)
-    found += [step for step in steps or ["no step"] if not any(names for _, names in _LINK.findall(step))]
-    named = set(re.findall(r"`([a-z]\w*)`", walk)) - NO_FUNCTIONS
-    there = [root / path for path in files if (root / path).is_file()]
-    return found + sorted(f"whose is {each}?" for each in named if not any(defines(path, each) for path in there))
-
-
-def test_a_walk_has_few_files_and_each_step_a_function() -> None:
-    """Expected: four, of eight files at most. Broken: a step that says nothing of where it is."""
-    found = walks((ROOT / "README.md").read_text())
-    assert len(found) == WALKS
-    assert {title: wrong for title, walk in found.items() if (wrong := not_a_walk(walk))} == {}
-
-
-def test_a_walk_that_is_too_long_or_vague_is_found(tmp_path: Path) -> None:
-    """Expected: nine files, a step without a function, a walk without a step, a function of none of its files."""
-    for at in range(9):
-        (tmp_path / f"{at}.c").write_text("int f(void)\n{\n}\n")
-    steps = [f"| {at} | [{at}.c]({at}.c) `f` | it runs |" for at in range(9)]
-    assert not_a_walk("\n".join(steps[1:]), tmp_path) == []
-    assert not_a_walk("\n".join(steps), tmp_path) == ["9 files"]
-    assert not_a_walk("| 1 | [1.c](1.c) | it runs |", tmp_path) == ["| 1 | [1.c](1.c) | it runs |"]
-    assert not_a_walk("It runs.", tmp_path) == ["no step"]
-    assert not_a_walk(steps[0] + "\n\nThen `g` runs, as in `micro`.", tmp_path) == ["whose is g?"]
 
 
 def not_words(text: str) -> list[str]:
@@ -131,58 +89,6 @@ def test_the_glossary_is_short_and_of_words_that_are_used() -> None:
     assert not_words(text.replace(row, "| apple | a fruit |\n" + row)) == ["out of order", "apple"]
     more = "".join(f"| window {at} | a number |\n" for at in range(OWN_WORDS))
     assert any(each.endswith(" words") for each in not_words(text.replace(row, more + row)))
-
-
-def test_the_reading_path_has_the_numbers_of_its_files(tmp_path: Path) -> None:
-    """Expected: tools/reading.py, given a README.md, has nothing to change: each file is there, the sums are right, and
-    all are an evening's. Broken: numbers of an older state; then `python3 trio/tools/reading.py trio/README.md`."""
-    copy = tmp_path / "README.md"
-    shutil.copy(ROOT / "README.md", copy)
-    words = (sys.executable, str(ROOT / "tools" / "reading.py"), str(copy))
-    done = subprocess.run(words, check=False, timeout=60, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert copy.read_text() == (ROOT / "README.md").read_text()
-
-
-def _path(*files: str) -> str:
-    rows = ["| | **begin** | **0** | |", *(f"| 7 | [{each}]({each}) | 0 | of {each} |" for each in files)]
-    table = "\n".join(["| | file | lines | what |", "|---:|---|---:|---|", *rows, "| | **all** | **0** | |"])
-    return f"# T\n\n{reading.TITLE}\nText.\n\n{table}\n\nMore.\n\n## Next\n"
-
-
-def test_the_numbers_of_a_reading_path_are_counted(tmp_path: Path) -> None:
-    """Expected: files in their order, groups, all, and what stands around the table as it was."""
-    (tmp_path / "a.c").write_text("1\n2\n3\n")
-    (tmp_path / "b.c").write_text("\n" * 1200)
-    written = reading.written(_path("a.c", "b.c"), tmp_path)
-    assert written.splitlines()[6:-4] == [
-        "| | file | lines | what |",
-        "|---:|---|---:|---|",
-        "| | **begin** | **1,203** | |",
-        "| 1 | [a.c](a.c) | 3 | of a.c |",
-        "| 2 | [b.c](b.c) | 1,200 | of b.c |",
-        "| | **all** | **1,203** | |",
-    ]
-    assert reading.written(written, tmp_path) == written
-    assert (written[:20], written[-20:]) == (_path()[:20], _path()[-20:])
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (_path("a.c", "gone.c"), "gone.c: No such file"),
-        (_path("a.c", "a.c"), "twice: a.c"),
-        (_path("a.c", "long.c"), "8,001 lines are more than 8,000"),
-        ("# T\n", "there is no table"),
-        (_path().replace("| | **begin** |", "| **begin** |"), "not a row"),
-    ],
-)
-def test_a_reading_path_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str) -> None:
-    """Expected: why. Broken: a path that no evening is long enough for."""
-    (tmp_path / "a.c").write_text("1\n")
-    (tmp_path / "long.c").write_text("\n" * 8000)
-    with pytest.raises(reading.PathError, match=re.escape(said)):
-        reading.written(text, tmp_path)
 
 
 def test_the_table_of_privileged_lines_is_what_the_sources_have(tmp_path: Path) -> None:
