@@ -14,8 +14,8 @@ from kernometer.results.imported import MAX_NAMED, publications
 from kernometer.results.model import NAME_CHARACTERS, Paper, Publication, Published, System
 from kernometer.results.store import Store
 from kernometer.stats.printed import columns, in_our_unit
+from tests.support.results import OUTPUTS
 
-OUTPUTS = Path(__file__).parent / "outputs"
 LMBENCH = (OUTPUTS / "lmbench.txt").read_text()
 UNIXBENCH = (OUTPUTS / "unixbench.txt").read_text()
 UNIXBENCH_4 = """\
