@@ -172,8 +172,9 @@ def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def grouped(reasons: Iterable[str]) -> str:
-    """Each reason with the number of its rows, the most frequent first."""
-    return "; ".join(f"{n} {reason}" for reason, n in Counter(reasons).most_common())
+    """Each reason, without its explanation, with the number of its rows, the most frequent first."""
+    short = Counter(re.split(r": | \(", reason, maxsplit=1)[0] for reason in reasons)
+    return "; ".join(f"{n} {reason}" for reason, n in short.most_common())
 
 
 def line(build: Build, found: Outcome) -> str:
