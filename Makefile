@@ -4,7 +4,7 @@ KM_TEST_SEED ?=
 PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-guests setup-test run test test-all test-distribution test-elsewhere campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
+.PHONY: help setup setup-guests setup-test run test test-all test-distribution test-elsewhere studies campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ test-distribution: setup-test ## the tests that touch the distribution: its comp
 
 test-elsewhere: setup-test ## make run, and those tests, in a bare root of the other Debian (WORDS=--help: its options)
 	@scripts/elsewhere $(WORDS)
+
+studies: setup-test ## the studies' tables and pages, from their stored sessions; pages go to build/studies
+	@$(PYTHON_VENV) -m studies
 
 campaign: campaign-trio campaign-probe campaign-reader campaign-power campaign-faults ## all campaigns (WORDS=--write: puts their results into pages)
 

@@ -11,7 +11,6 @@ import json
 import re
 import subprocess
 import sys
-import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -349,10 +348,9 @@ def _command(name: str, begin: str) -> str:
 
 def _matrix(folder: str, *words: str) -> dict[str, Any]:
     """What `kernometer matrix --json` says of a study's stored sessions."""
-    with tempfile.TemporaryDirectory() as made:
-        subprocess.run(["tar", "-xJf", str(STUDIES / folder / "store.tar.xz"), "-C", made], timeout=300, check=True)
-        argv = [sys.executable, "-m", "kernometer", "--store", f"{made}/store", "matrix", *words, "--json"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True)
+    store = str(STUDIES / folder / "store.tar.xz")
+    argv = [sys.executable, "-m", "kernometer", "--store", store, "matrix", *words, "--json"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True)
     document: dict[str, Any] = json.loads(done.stdout)
     return document
 

@@ -127,8 +127,9 @@ class LazyGroup(click.Group):
     "folder",
     metavar="DIR",
     envvar="KERNOMETER_STORE",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where results are kept [default: kernometer/results in the XDG data home].",
+    type=click.Path(path_type=Path),
+    help="Where results are kept, or an archive of results (FILE.tar.xz), to read [default: kernometer/results in the "
+    "XDG data home].",
 )
 @click.option("--no-color", is_flag=True, help="No colour, as with NO_COLOR=1. Only terminals get colour.")
 @click.pass_context

@@ -176,9 +176,8 @@ def _kept(env: Env, wanted: Wanted) -> Path:
     from itertools import chain
 
     from kernometer.faults.records import Record, line
-    from kernometer.results.store import default_folder
 
-    folder = (env.store_folder or default_folder()) / "faults"
+    folder = env.store().writable() / "faults"
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
     runs = _runs(wanted, env.say)
     first = next(runs)

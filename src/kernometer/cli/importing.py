@@ -10,7 +10,7 @@ import click
 from kernometer.cli import options
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import ResultError, UsageError
-from kernometer.results.writer import SUFFIX, Kept
+from kernometer.results.writer import SUFFIX, Kept, is_result
 from kernometer.text import printable
 
 #: Of what was not read: so much is said at once; 'show' has the rest.
@@ -44,7 +44,7 @@ def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None
       kernometer import pipe.txt --command 'perf bench --format=simple sched pipe'
       kernometer compare before @1
     """
-    stores = [path for path in files if path.is_dir() or path.name.endswith(SUFFIX)]
+    stores = [path for path in files if path.is_dir() or is_result(path.name)]
     if stores and (label or command):
         raise UsageError(f"{stores[0]} has labels of its own.", "Leave --label and --command out.")
     for path in files:
@@ -67,7 +67,7 @@ def _merge(env: Env, source: Path) -> int:
     kept: Counter[Kept] = Counter()
     lost = 0
     with counted(env, len(files), "results") as tick:
-        for one in merge(store.folder, files):
+        for one in merge(store.writable(), files):
             tick()
             if one.kept is None:
                 lost += 1

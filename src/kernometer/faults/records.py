@@ -14,6 +14,7 @@ import msgspec
 from kernometer.errors import ResultError
 from kernometer.faults.draw import Fault
 from kernometer.faults.outcomes import Found, Outcome
+from kernometer.results.compressed import chunks
 
 #: The most bytes of a file and of a line: a record has less than two thousand.
 MOST_FILE, MOST_LINE = 256 << 20, 64 << 10
@@ -95,17 +96,14 @@ def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
 def _lines(path: Path) -> Iterator[Header | Record]:
     decoder = msgspec.json.Decoder(Header | Record)
     try:
-        if path.stat().st_size > MOST_FILE:
+        content = b"".join(chunks(path, MOST_FILE + 1))
+        if len(content) > MOST_FILE:
             raise ResultError(f"{path} has more than {MOST_FILE:,} bytes.", "Name a campaign's file.")
-        with path.open("rb") as file:
-            number = 0
-            while text := file.readline(MOST_LINE):
-                number += 1
-                if len(text) == MOST_LINE:
-                    raise ResultError(f"{path}: line {number} is too long.", "Name a campaign's file.")
-                if not text.endswith(b"\n"):  # the last line of an interrupted campaign
-                    return
-                yield decoder.decode(text)
+        *lines, _ = content.split(b"\n")  # the last line of an interrupted campaign is no line
+        for number, text in enumerate(lines, 1):
+            if len(text) >= MOST_LINE:
+                raise ResultError(f"{path}: line {number} is too long.", "Name a campaign's file.")
+            yield decoder.decode(text)
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a campaign's file.") from error
     except msgspec.DecodeError as error:

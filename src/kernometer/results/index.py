@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from kernometer.results.model import Publication, Result
-from kernometer.results.writer import SUFFIX, is_growing
+from kernometer.results.writer import SUFFIX, is_growing, is_result
 
 NAME = "index.sqlite"
 VERSION = 3
@@ -118,7 +118,8 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Name, size and time of every regular file that may be a result."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if not entry.name.endswith(SUFFIX) or not entry.name.isprintable():
+            plain = folder / (entry.name.partition(SUFFIX)[0] + SUFFIX)
+            if not is_result(entry.name) or (entry.name != plain.name and plain.exists()):  # a compressed copy of it
                 continue
             with contextlib.suppress(OSError):  # gone since
                 status = entry.stat()

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from kernometer.errors import ResultError, UsageError
+from kernometer.results.compressed import chunks
 from kernometer.results.model import FORMAT, NAME_CHARACTERS, Paper, Publication, Published, Stated
 from kernometer.results.reader import DEFAULT, DamagedError, parse_record
 from kernometer.text import printable
@@ -76,13 +77,12 @@ def of_file(path: Path) -> Publication | None:
     Raises ResultError if the rest of it is damaged.
     """
     try:
-        with path.open("rb") as file:
-            if file.read(len(_HEAD)) != _HEAD:
-                return None
-            rest = file.read(DEFAULT.file_bytes)
+        if b"".join(chunks(path, len(_HEAD))) != _HEAD:
+            return None
+        content = b"".join(chunks(path, DEFAULT.file_bytes))
     except OSError:  # the reader of sessions reports it
         return None
-    return parse((_HEAD + rest).splitlines())
+    return parse(content.splitlines())
 
 
 def parse(lines: Iterable[bytes]) -> Publication:

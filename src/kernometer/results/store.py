@@ -14,16 +14,26 @@ from msgspec.structs import replace
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results import index
+from kernometer.results.archive import unpacked
+from kernometer.results.compressed import chunks
 from kernometer.results.index import Summary, host_key, summarize, summarize_imported
 from kernometer.results.model import By, Publication, Result, Session
 from kernometer.results.papers import Column, is_published, load, of_file
 from kernometer.results.reader import DEFAULT, parse
-from kernometer.results.writer import SUFFIX, Kept, ResultWriter, is_growing, store_error, write_copy, write_publication
+from kernometer.results.writer import (
+    SUFFIX,
+    Kept,
+    ResultWriter,
+    is_growing,
+    is_result,
+    store_error,
+    write_copy,
+    write_publication,
+)
 from kernometer.text import printable
 
 LABEL = "label:"
 LABEL_CHARACTERS = 100
-CHUNK = 1 << 20
 #: The file that is locked while a session is measured by time.
 LOCK = "measuring.lock"
 
@@ -44,7 +54,7 @@ def default_folder() -> Path:
 def read_file(path: Path) -> Result:
     """One file, stored or not. Raises ResultError, naming the file, if it cannot be read or is not a result."""
     try:
-        return parse(_chunks(path))
+        return parse(chunks(path, DEFAULT.file_bytes + 1))
     except OSError as error:
         step = "'kernometer list' shows what is stored."
         raise ResultError(f"{path} cannot be read: {error.strerror}.", step) from error
@@ -57,35 +67,37 @@ def raw(result: Result) -> Result:
     return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb", buffering=0) as file:
-        while chunk := file.read(CHUNK):
-            yield chunk
-
-
 class Store:
     """A directory of results. Reading changes nothing in it except the index, which is a copy."""
 
     def __init__(self, folder: Path, *, raw: bool = False) -> None:
-        """`raw`: results are read without the state of the core."""
-        self.folder, self.raw = folder, raw
+        """`folder`: a directory, or an archive of one, which is read only. `raw`: results are read without the state
+        of the core."""
+        self.archive = folder if folder.is_file() else None
+        self.folder, self.raw = unpacked(folder) if self.archive else folder, raw
+
+    def writable(self) -> Path:
+        """The directory. Raises UsageError if the store is an archive."""
+        if self.archive:
+            raise UsageError(f"{self.archive} is an archive: nothing is stored in it.", "Give a directory.")
+        return self.folder
 
     def create(self, session: Session) -> ResultWriter:
         """A new file for that session. Raises ResultError if it cannot be created, UsageError for its label."""
         _check_label(session.label)
-        return ResultWriter(self.folder, session)
+        return ResultWriter(self.writable(), session)
 
     def take(self, name: str, content: bytes) -> Path:
         """Stores a session's file that was measured elsewhere, under its own name; returns its path.
 
         Raises ResultError if it has no session's name, or if another session has it.
         """
-        return write_copy(self.folder, name, content)[0]
+        return write_copy(self.writable(), name, content)[0]
 
     def keep(self, publication: Publication) -> Path:
         """Stores an imported result; returns its file. Raises as `create` does."""
         _check_label(publication.paper.label)
-        return write_publication(self.folder, publication)
+        return write_publication(self.writable(), publication)
 
     @contextmanager
     def measuring(self, by: By) -> Iterator[None]:
@@ -93,12 +105,13 @@ class Store:
 
         Raises ResultError if another process holds it. Sessions by path neither disturb nor are disturbed.
         """
+        folder = self.writable()
         if by == "path":
             yield
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise store_error(self.folder, error) from error
         try:
@@ -135,7 +148,7 @@ class Store:
                 f"{printable(name, 80)} is a published table: it has no samples, and this command needs samples.",
                 "'kernometer show', 'compare' and 'figure' take it.",
             )
-        if "/" in name or name.endswith(SUFFIX):
+        if "/" in name or is_result(name):
             return self._existing(Path(name))
         found = [one for one in self.summaries() if not one.problem]
         if name.startswith("@"):
@@ -235,6 +248,7 @@ class Store:
 
         Raises UsageError for a file outside the store, and without `sets` for a name that means several sessions.
         """
+        self.writable()
         found = {path: name for name in names for path in self.resolve_set(name)}
         for path, name in found.items():
             shown = printable(name, 80)
@@ -332,7 +346,7 @@ def results_in(source: Path) -> list[Path]:
     if not source.is_dir():
         return [source]
     try:
-        return sorted(one for one in source.iterdir() if one.name.endswith(SUFFIX) and one.is_file())
+        return sorted(one for one in source.iterdir() if is_result(one.name) and one.is_file())
     except OSError as error:
         raise ResultError(f"{source} cannot be read: {error.strerror}.", "Give the directory of a store.") from error
 
@@ -354,8 +368,7 @@ def _taken(folder: Path, source: Path) -> Kept:
     if is_growing(source):
         raise ResultError("It is being measured.")
     try:
-        with source.open("rb") as file:
-            content = file.read(DEFAULT.file_bytes + 1)
+        content = b"".join(chunks(source, DEFAULT.file_bytes + 1))
     except OSError as error:
         raise ResultError(f"It cannot be read: {error.strerror}.") from error
     if len(content) > DEFAULT.file_bytes:

@@ -22,6 +22,7 @@ from typing import Self
 import msgspec
 
 from kernometer.errors import ResultError
+from kernometer.results.compressed import SUFFIXES
 from kernometer.results.model import AnyRecord, End, Failure, Publication, Run, Session, Unsupported
 from kernometer.results.reader import DamagedError, parse_record
 
@@ -228,6 +229,11 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_result(name: str) -> bool:
+    """Whether a file of this name may be a result, compressed or not."""
+    return name.endswith(tuple(SUFFIX + each for each in SUFFIXES)) and name.isprintable()
 
 
 def is_growing(path: Path) -> bool:

@@ -13,7 +13,7 @@ from tests.browser.report.test_browser import browser, no_violations, pytestmark
 
 __all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
 
-CAMPAIGN = Path(__file__).parents[3] / "studies/reliability/trio.ndjson"
+CAMPAIGN = Path(__file__).parents[3] / "studies/reliability/trio.ndjson.xz"
 
 
 @pytest.fixture(scope="module")
