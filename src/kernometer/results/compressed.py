@@ -27,7 +27,7 @@ def chunks(path: Path, limit: int) -> Iterator[bytes]:
 
     Raises OSError if it cannot be read, ResultError if it is damaged, MissingError without the program that expands it.
     """
-    with path.open("rb") as plain:
+    with path.open("rb", buffering=0) as plain:  # a program that expands it reads from its beginning
         begin = plain.read(8)
         plain.seek(0)
         try:
