@@ -18,6 +18,7 @@ from statistics import median, median_low
 
 from kernometer.errors import KernometerError, ResultError
 from kernometer.results.model import Counting, Header, Result, Run
+from kernometer.results.rows import Row
 from kernometer.results.store import Store, default_folder
 
 USER, KERNEL = "instructions_user", "instructions_kernel"
@@ -93,7 +94,7 @@ def lines(path: Result, time: Result) -> Iterator[Line]:
     check_kernels(header_of(path, "path"), header_of(time, "time"))
     found = False
     for row in path.rows:
-        workload = path.workloads.get(row.partition("@")[0])
+        workload = path.workloads.get(Row(row).workload)
         counted = [one for one in time.countings if one.row == row and {USER, KERNEL} <= set(one.hardware)]
         runs = time.runs_of(row)
         if not counted or not runs or (workload is not None and workload.figure_less_baseline):

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernometer.results.rows import Row
+
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
 PAGE = STUDIES / "README.md"
@@ -161,7 +163,7 @@ def trio_mono() -> Study:
     tables = [_read("trio-mono/linux-less.txt"), _read("trio-mono/ab.txt")]
 
     def ratio(row: str, text: str) -> tuple[str, str, str]:
-        start = re.escape(row.partition("@")[0])
+        start = re.escape(Row(row).workload)
         a, b, found = _found(rf"^{start}@?\s+([\d,]+) instr\s+([\d,]+) instr\s+([\d.]+) ", text)
         return a, b, _times(found)
 

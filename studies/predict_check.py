@@ -28,6 +28,7 @@ import msgspec
 from kernometer.explain import prediction
 from kernometer.explain.prediction import Asked, Sheet
 from kernometer.host.recorder import parse, recorder
+from kernometer.results.rows import Row
 from kernometer.results.store import Store
 from kernometer.targets import execution
 from kernometer.targets.base import Deadline
@@ -202,7 +203,7 @@ def main() -> None:
     given = words.parse_args()
     if given.rows:  # for --workloads
         rows = sorted(row for price in PRICES.price for row in price.rows)
-        print(",".join(dict.fromkeys(row if "@" in row else f"{row}@" for row in rows)))
+        print(",".join(dict.fromkeys(Row(row).argument for row in rows)))
         return
     results = Store(given.store).load_set(f"label:{given.label}")
     sheets = {one.session.target.removeprefix("qemu:"): prediction.sheet(one) for one in results}

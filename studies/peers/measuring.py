@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.campaign.plan import EFFORTS, Plan, exactly
+from kernometer.campaign.plan import EFFORTS, Plan
 from kernometer.campaign.session import records
 from kernometer.errors import KernometerError
 from kernometer.results.model import Failure, Run, Unsupported, Workload
+from kernometer.results.rows import Row
 from kernometer.stats.cost import geometric, run_cost, unusable
 from kernometer.stats.intervals import paired
 from kernometer.targets.base import Deadline
@@ -70,7 +71,7 @@ def ours(pair: Pair, seconds: float, block: int, seed: int, folder: Path) -> flo
 
 
 def of_rows(pair: Pair, seconds: float, block: int, seed: int) -> float:
-    words = () if pair.command else tuple(map(exactly, pair.rows))
+    words = () if pair.command else tuple(Row(row).argument for row in pair.rows)
     effort = EFFORTS["full"]
     plan = Plan("time", "full", words, pair.rows, effort, seed, pair.command)
     job = plan.job("--seconds", f"{seconds:.6g}", "--first-run", str(block), runs=1)

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from kernometer.campaign.plan import Phase, Plan, exactly
+from kernometer.campaign.plan import Phase, Plan
 from kernometer.campaign.session import new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, Calibration, Failure, Header, Unsupported, Workload
+from kernometer.results.rows import Row
 from kernometer.results.store import Store
 from kernometer.results.writer import ResultWriter, new_session_id
 from kernometer.targets.base import Deadline, Target
@@ -72,7 +73,7 @@ def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord],
     a.batches, b.batches = common_batches(a.batches, b.batches)
     rows = tuple(row for row in plan.rows if row not in without)
     if rows != plan.rows:
-        plan = replace(plan, rows=rows, words=tuple(exactly(row) for row in rows))
+        plan = replace(plan, rows=rows, words=tuple(Row(row).argument for row in rows))
     for arm in arms if rows else ():
         arm.run(plan, listen, only="count")
     return plan
@@ -96,7 +97,7 @@ def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Pla
         rows = list(plan.rows)
         _generator(plan.seed, block).shuffle(rows)
         if fine and rows:
-            yield from ((block, replace(plan, words=(exactly(row),), rows=(row,))) for row in rows)
+            yield from ((block, replace(plan, words=(Row(row).argument,), rows=(row,))) for row in rows)
         else:
             yield block, plan
 
@@ -104,6 +105,11 @@ def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Pla
 def _generator(seed: int, *parts: object) -> random.Random:
     """A separate generator for each decision, so that the seed reproduces the order."""
     return random.Random(repr((seed, *parts)))  # noqa: S311 - an experiment's order, not a secret
+
+
+def _named(plan: Plan) -> set[str]:
+    """The rows that the plan's words mean, if each means one row."""
+    return {Row.of_argument(word).name for word in plan.words}
 
 
 class _Arm:
@@ -121,14 +127,14 @@ class _Arm:
     def time(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
         """One run of each of the plan's rows."""
         words: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
-        if self.has_header and plan.words and self.defined.issuperset(word.removesuffix("@") for word in plan.words):
+        if self.has_header and plan.words and self.defined.issuperset(_named(plan)):
             words += ("--continue",)
         self.run(plan, listen, *words, only="time" if plan.by == "time" and not plan.command else "")
 
     def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str, only: Phase = "") -> set[str]:
         """Calls the probe with these arguments; returns the rows that failed."""
         failed = set()
-        asked = {word.removesuffix("@") for word in plan.words}
+        asked = _named(plan)
         named = asked if asked and asked <= self.batches.keys() else self.batches.keys()  # as few names as possible
         if named:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in named)

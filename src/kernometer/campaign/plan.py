@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import Literal
 
 import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
+from kernometer.results.rows import Row
 from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Profiled, Program, Target
 from kernometer.targets.local import lister
 
@@ -78,7 +78,7 @@ class Plan:
         extra = ("--only", only, *extra) if only else extra
         needs = frozenset[str]().union(*self.needs.values())
         each = ("--by", "path", "--seed", str(self.seed), "--continue")
-        calls = [Call(row, (*each, exactly(row)), self.needs.get(row, frozenset())) for row in self.rows]
+        calls = [Call(row, (*each, Row(row).argument), self.needs.get(row, frozenset())) for row in self.rows]
         by_path = tuple(calls) if self.by == "path" else ()
         arguments = self.arguments(*extra, runs=runs)
         timed = frozenset(self.rows if only in ("", "time") else ())
@@ -133,33 +133,29 @@ def definitions(
         except msgspec.DecodeError as error:
             raise TargetError(f"The probe's list cannot be read: {error}.") from error
 
-    if words:
+    try:
+        return listed(profile, *words)
+    except TargetError:  # the probe refuses unknown names: a list of all tells which they are
         _check_names(words, listed("full", "*"), program)
-    return listed(profile, *words)
+        raise
 
 
 def _check_names(words: Sequence[str], known: Sequence[Workload], program: Program) -> None:
-    names = {name for one in known for name in (one.name, *(row.row for row in one.rows))}
+    rows = [row.row for workload in known for row in workload.rows]
+    names = {name for row in rows for name in (row, Row(row).workload)}
     for word in words:
-        if any(fnmatchcase(name, word) for name in names) if "*" in word else word.removesuffix("@") in names:
+        if any(Row(row).is_named(word) for row in rows):
             continue
         close = [f"'{word}/*'"] if any(name.startswith(f"{word}/") for name in names) else []
         close = close or get_close_matches(word, names, n=3)
         hint = f"Did you mean {', '.join(close)}? " if close else ""
-        units = program == "probe-trio" or word.startswith(UNITS)
+        units = program == "probe-trio" or Row(word).is_unit_cost
         shown = f"kernometer workloads{' --unit-costs' if units else ''}"
         raise UsageError(f"There is no workload {word!r}{_AMONG[program]}.", f"{hint}'{shown}' shows them all.")
 
 
-#: How the names of unit costs begin, and no workload's.
-UNITS = ("trio/", "mach/")
 #: The end of the error about an unknown name, by program.
 _AMONG: dict[Program, str] = {"probe": "", "probe-trio": " among the unit costs"}
-
-
-def exactly(row: str) -> str:
-    """The argument for this row alone: a row without parameters has the same name as its whole workload."""
-    return row if "@" in row else f"{row}@"
 
 
 def plan_of(

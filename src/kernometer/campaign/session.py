@@ -16,7 +16,6 @@ from kernometer.errors import FailedError, StoppedError, TargetError
 from kernometer.host.check import check, examine
 from kernometer.host.tree import Told
 from kernometer.results.model import (
-    COMMAND,
     FORMAT,
     AnyRecord,
     ArmLetter,
@@ -31,6 +30,7 @@ from kernometer.results.model import (
     Unsupported,
 )
 from kernometer.results.reader import DamagedError, parse_record
+from kernometer.results.rows import Row
 from kernometer.results.store import Store
 from kernometer.results.writer import ResultWriter, new_session_id
 from kernometer.targets.base import Deadline, Job, Target
@@ -89,8 +89,7 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
             raise TargetError(f"{target.name} printed a line that is not a record ({error}).", "", shown) from error
         if foreign := _foreign(record, job):
             raise TargetError(f"{target.name} {foreign}: these are another job's results.", NOT_ASKED)
-        if isinstance(record, Failure) and record.row.startswith(COMMAND):
-            command = record.row.removeprefix(COMMAND).rpartition("@")[0]
+        if isinstance(record, Failure) and (command := Row(record.row).command):
             raise FailedError(f"{printable(command, 80)} {printable(record.text, 300)}.", ALONE)
         if isinstance(record, Run | Failure | Unsupported):
             come.add(record.row)
@@ -105,7 +104,7 @@ def _foreign(record: AnyRecord, job: Job) -> str:
     if isinstance(record, Header) and record.by != job.by:
         return f"measured by {record.by}, and was asked for a measurement by {job.by}"
     row = getattr(record, "row", "")
-    if not row or row in job.allowed or (not job.allowed and row.startswith(COMMAND)):
+    if not row or row in job.allowed or (not job.allowed and Row(row).command):
         return ""
     return f"gave a record of {printable(row, 80)}, which was not asked for"
 

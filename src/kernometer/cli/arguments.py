@@ -82,8 +82,8 @@ def _each(words: Iterable[str], comma: re.Pattern[str]) -> tuple[str, ...]:
 
 def _repeated(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
-    from kernometer.campaign.plan import UNITS, Effort, exactly
-    from kernometer.results.model import COMMAND
+    from kernometer.campaign.plan import Effort
+    from kernometer.results.rows import Row
 
     env = context.find_object(Env)
     if name is None or env is None:
@@ -92,9 +92,9 @@ def _repeated(context: click.Context, _parameter: click.Parameter, name: str | N
     session, rows = result.session, [row.row for one in result.workloads.values() for row in one.rows]
     efforts = {key: session.effort[key] for key in (one.name for one in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
-    given["unit_costs"] = any(row.startswith(UNITS) for row in rows)
+    given["unit_costs"] = any(Row(row).is_unit_cost for row in rows)
     context.default_map = {**(context.default_map or {}), **given}
-    repeat(context, tuple(exactly(row) for row in rows if not row.startswith(COMMAND)), session.command)
+    repeat(context, tuple(Row(row).argument for row in rows if not Row(row).command), session.command)
 
 
 again = click.option(

@@ -96,10 +96,11 @@ def _results(context: click.Context, _word: str) -> Iterator[str]:
 
 def _rows(_context: click.Context, word: str) -> Iterator[str]:
     from kernometer.campaign.plan import definitions
+    from kernometer.results.rows import Row
 
     for one in definitions("time", "full"):
         yield one.name
-        yield from (row.row for row in one.rows if "@" in word)
+        yield from (row.row for row in one.rows if Row(word).name != Row(word).workload)
 
 
 def _guests(_context: click.Context, _word: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.explain.partitions import MONO, structure_of, switches_of
+from kernometer.results.rows import Row
 
 if TYPE_CHECKING:
     from kernometer.explain.costs import Explained
@@ -69,7 +70,7 @@ def _units_of(env: Env, like: Result) -> Iterator[Result]:
         if summary.image != like.session.image:
             continue
         found = store.read(summary.path)
-        if any(run.row.startswith("trio/") for run in found.runs):
+        if any(Row(run.row).is_unit_cost for run in found.runs):
             yield found
             return
 

@@ -37,11 +37,11 @@ class Wanted:
 
     def check_allowed(self, rows: Iterable[str]) -> None:
         """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
-        from kernometer.results.rows import named
+        from kernometer.results.rows import Row
 
         known = tuple(rows)
         for one in self.allowed:
-            if not any(named(row, one.rows) for row in known):
+            if not any(Row(row).is_named(one.rows) for row in known):
                 more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
                 raise UsageError(
                     f"--allow {one.rows!r} names no row that is compared.",

@@ -74,12 +74,12 @@ def command(
 
 def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
     from kernometer.report.store.changes import document, print_courses
-    from kernometer.results.rows import named
+    from kernometer.results.rows import Row
     from kernometer.stats.changes import courses
 
     store = env.store()
     sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))
-    shown = [one for one in courses(sessions) if not rows or any(named(one.row, word) for word in rows)]
+    shown = [one for one in courses(sessions) if not rows or any(Row(one.row).is_named(word) for word in rows)]
     if not shown:
         raise UsageError("No stored session has such a row.", "'kernometer list' and 'kernometer show' tell what is.")
     if env.json:

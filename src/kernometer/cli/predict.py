@@ -192,12 +192,15 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
     """A session of the rows that the price list needs, stored like any other."""
-    from kernometer.campaign.plan import exactly, plan_of
+    from kernometer.campaign.plan import plan_of
     from kernometer.cli.progress import measured
+    from kernometer.results.rows import Row
     from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
     with closing(target_of(spec)) as target:
         check_by(by, target)
-        plan = plan_of(target, by, "full", sorted(map(exactly, rows)), 1, program_for(target, unit_costs=False))
+        plan = plan_of(
+            target, by, "full", sorted(Row(row).argument for row in rows), 1, program_for(target, unit_costs=False)
+        )
         return read_file(measured(env, plan, target, "predict"))

@@ -125,9 +125,9 @@ def _measured(
 
 def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
     """The rows that a word names. Raises UsageError without a profile."""
-    from kernometer.results.rows import named
+    from kernometer.results.rows import Row
 
-    chosen = {row: one for row, one in found.items() if not words or any(named(row, word) for word in words)}
+    chosen = {row: one for row, one in found.items() if not words or any(Row(row).is_named(word) for word in words)}
     if not chosen:
         raise UsageError(
             "There is no profile of such a row." if found else "The session has no profiles.",

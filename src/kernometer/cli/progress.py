@@ -9,11 +9,11 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.plan import UNITS
 from kernometer.campaign.session import is_step, measure
 from kernometer.cli.env import Env
 from kernometer.cli.planning import tell_notes
 from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
+from kernometer.results.rows import Row
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _news(record: AnyRecord, told: set[str]) -> Iterator[str]:
     if isinstance(record, Failure) and record.row not in told:
         told.add(record.row)
         yield printable(f"{record.row}: failed: {record.text}", 300)
-    of_unit = isinstance(record, Unsupported) and record.row.startswith(UNITS)  # no structure has all of them
+    of_unit = isinstance(record, Unsupported) and Row(record.row).is_unit_cost  # no structure has all of them
     if isinstance(record, Unsupported) and not of_unit and record.reason not in told:
         told.add(record.reason)
         yield printable(f"{record.row}: unsupported here: {record.reason}", 300)

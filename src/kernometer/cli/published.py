@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.results.model import Published
 from kernometer.results.papers import PREFIX, Column, load, names
+from kernometer.results.rows import Row
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Publish
 
 
 def _means(word: str, one: Published) -> bool:
-    return any(fnmatchcase(name, word) or name.partition("@")[0] == word for name in (one.row, one.table, *one.ours))
+    return any(Row(name).is_like(word) or Row(name).workload == word for name in (one.row, one.table, *one.ours))
 
 
 def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | None) -> None:
@@ -124,7 +124,7 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
         rows = dict.fromkeys(
             row for one in column.publication.figures if one.system == column.system for row in one.ours
         )
-        some = " ".join(dict.fromkeys(row.partition("@")[0] for row in rows))
+        some = " ".join(dict.fromkeys(Row(row).workload for row in rows))
         raise UsageError(
             f"{measured} and {column.name} have no row in common.",
             f"Measure some: kernometer run --profile full {some}." if some else "Kernometer has none of its rows.",

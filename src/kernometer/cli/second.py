@@ -32,10 +32,10 @@ class Again:
         return self._by_path(first, rows) if self.plan.by == "path" else self._by_time(first, rows)
 
     def _plan_of(self, rows: list[str]) -> Plan:
-        from kernometer.campaign.plan import exactly
+        from kernometer.results.rows import Row
 
         needs = {row: of for row, of in self.plan.needs.items() if row in rows}
-        words = tuple(map(exactly, rows))
+        words = tuple(Row(row).argument for row in rows)
         return replace(self.plan, words=words, rows=tuple(rows), needs=needs, unsupported=(), profiled="")
 
     def _by_time(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:

@@ -11,7 +11,7 @@ from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
-from kernometer.results.rows import named
+from kernometer.results.rows import Row
 from kernometer.stats.model import RowFigure
 
 
@@ -67,11 +67,11 @@ def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, 
         return dict(figures)
     found: dict[str, RowFigure] = {}
     for word in wanted:
-        matching = {row: figure for row, figure in figures.items() if named(row, word)}
+        matching = {row: figure for row, figure in figures.items() if Row(row).is_named(word)}
         if not matching:
             without = [(one.row, f"It failed: {one.text}") for one in result.failures]
             without += [(one.row, f"It is unsupported: {one.reason}.") for one in result.unsupported]
-            became = [why for row, why in without if named(row, word)]
+            became = [why for row, why in without if Row(row).is_named(word)]
             said = " ".join(dict.fromkeys((f"The result has no figure of {word!r}.", *became[:3], *result.damage[:3])))
             raise UsageError(said, "Leave ROW out to see all of its rows.")
         found |= matching

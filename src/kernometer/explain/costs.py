@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from kernometer.results.model import Result
-from kernometer.results.rows import in_registry_order
+from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.counters import by_kernel
 from kernometer.stats.figures import instructions
 
@@ -153,7 +153,7 @@ def side(name: str, results: Iterable[Result]) -> Side:
     for result in sorted(results, key=lambda each: each.session.started):
         net = {each.name for each in result.workloads.values() if each.figure_less_baseline}
         for row, count in instructions(result).items():
-            told = None if row.partition("@")[0] in net else by_kernel(row, (result,))
+            told = None if Row(row).workload in net else by_kernel(row, (result,))
             if told is not None:
                 values[row], counters[row] = count, told
     return Side(name, values, counters)
@@ -176,8 +176,8 @@ def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
         kernel.name,
         servers.name,
         found,
-        tuple(each for each in costs if not each.row.startswith("trio/")),
-        tuple(each for each in costs if each.row.startswith("trio/")),
+        tuple(each for each in costs if not Row(each.row).is_unit_cost),
+        tuple(each for each in costs if Row(each.row).is_unit_cost),
     )
 
 

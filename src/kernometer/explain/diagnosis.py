@@ -10,13 +10,13 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from fnmatch import fnmatchcase
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
 from kernometer.explain.expression import Holds, condition, expression, figures, holds, value
 from kernometer.explain.systems import Interval, Pair, System, differing
+from kernometer.results.rows import Row
 from kernometer.stats.model import RowComparison
 
 Kind = Literal["cause", "flaw", "claim refuted", "claim confirmed", "trait"]
@@ -131,7 +131,7 @@ def diagnose(
     rest = _unexplained(differing(a, b, given), findings, a.stated) if b is not None else {}
     undecided = []
     for family, rows in rest.items():
-        could = [one.name for one in rules.rule if any(_told(row, one.explains) for row, _ in rows)]
+        could = [one.name for one in rules.rule if any(Row(row).is_like(*one.explains) for row, _ in rows)]
         measurable = [name for name in could if name in unsure and all("/" in row for row in unsure[name])]
         excluded = tuple(name for name in could if name in said_no)
         undecided.append(Undecided(family, tuple(rows), tuple((name, unsure[name]) for name in measurable), excluded))
@@ -191,12 +191,8 @@ def _unexplained(
     told = [form for one in real for form in one.rule.explains]
     families: dict[str, list[tuple[str, float]]] = {}
     for row, ratio in rows.items():
-        if not _told(row, told):
+        if not Row(row).is_like(*told):
             table, colon, _ = row.partition(": ")
-            family = STATED if row in stated else table if colon else row.partition("/")[0]
+            family = STATED if row in stated else table if colon else Row(row).family
             families.setdefault(family, []).append((row, ratio))
     return families
-
-
-def _told(row: str, forms: Sequence[str]) -> bool:
-    return any(fnmatchcase(row, form) for form in forms)

@@ -26,7 +26,8 @@ from enum import Enum
 from itertools import product
 from typing import NamedTuple
 
-from kernometer.explain.systems import Interval, Pair, form
+from kernometer.explain.systems import Interval, Pair
+from kernometer.results.rows import Row
 
 _FIGURE = re.compile(r"([XY])\[([^\]\"]+)\]")
 _NOTHING = Pair()
@@ -169,9 +170,8 @@ def _of_rows(name: str, found: Sequence[Interval | None]) -> Interval | None:
 
 def _slope(rows: Mapping[str, Interval | None], patterns: Sequence[str]) -> Interval | None:
     """Of a line through two or more points; the parameter is what the row's name has at the `*`."""
-    forms = [form(pattern) for pattern in patterns if "*" in pattern]
-    places = [(re.fullmatch(each, row), cost) for row, cost in rows.items() for each in forms]
-    points = [(float(at[1]), cost) for at, cost in places if at and cost and at[1].isdecimal()]
+    places = [(Row(row).values(pattern), cost) for row, cost in rows.items() for pattern in patterns]
+    points = [(float(at[0]), cost) for at, cost in places if at and cost and at[0].isdecimal()]
     middle = sum(x for x, _ in points) / len(points) if points else 0.0
     square = sum((x - middle) ** 2 for x, _ in points)
     if not square:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernometer.results.model import Result
-from kernometer.results.rows import in_registry_order
+from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.figures import figures
 from kernometer.stats.variance import Split, parts, split
 
@@ -84,10 +84,10 @@ def study(results: Iterable[Result]) -> Study | None:
     workloads: dict[str, list[NDArray[np.float64]]] = {}
     for row in complete:
         found = parts([[costs[kernel, machine][row] for machine in machines] for kernel in kernels])
-        workloads.setdefault(row.partition("@")[0], []).append(found)
+        workloads.setdefault(Row(row).workload, []).append(found)
     families: dict[str, list[list[NDArray[np.float64]]]] = {}
     for workload, points in workloads.items():
-        families.setdefault(workload.partition("/")[0], []).append(points)
+        families.setdefault(Row(workload).family, []).append(points)
     return Study(
         kernels,
         machines,

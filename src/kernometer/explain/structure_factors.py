@@ -15,7 +15,7 @@ from statistics import fmean, geometric_mean
 from kernometer.explain.costs import REST, Explained, explained, side
 from kernometer.explain.partitions import HYBRID, MICRO, MONO
 from kernometer.results.model import Result
-from kernometer.results.rows import in_registry_order
+from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.figures import instructions
 
 LINUX = "linux"
@@ -73,7 +73,7 @@ def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
     operations = tuple(
         Operation(row, {name: of[row] for name, of in figures.items() if row in of})
         for row in rows
-        if not row.startswith("trio/")
+        if not Row(row).is_unit_cost
     )
     costs = None
     if systems.get(MONO) and systems.get(MICRO):

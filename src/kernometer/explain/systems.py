@@ -9,6 +9,7 @@ from math import inf
 from typing import NamedTuple
 
 from kernometer.results.model import Paper, Publication, Published, Result
+from kernometer.results.rows import Row
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.printed import name_of, shown
 
@@ -139,11 +140,6 @@ def _stated(publication: Publication) -> dict[str, float]:
     }
 
 
-def form(pattern: str) -> str:
-    """The regular expression of a row with `*`, each of which is one value."""
-    return re.escape(pattern).replace(r"\*", "([^,]*)")
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
     """X and Y for the rules. `judged`: the comparison's rows, whose ratios are B to A; `b`: which of the two is B."""
@@ -157,7 +153,7 @@ class Pair:
         """The row of X or Y of that name, or those of that form if it has a `*`; of the first pattern that has any."""
         costs = self.x.costs if side == "X" else self.y.costs if self.y else {}
         for each in patterns:
-            rows = [row for row in costs if re.fullmatch(form(each), row)] if "*" in each else [each]
+            rows = [row for row in costs if Row(row).values(each) is not None] if "*" in each else [each]
             if found := {row: costs[row] for row in rows if row in costs}:
                 return found
         return {}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from kernometer.results.model import Result
+from kernometer.results.rows import Row
 from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures
 
@@ -52,7 +53,7 @@ ROUNDS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Operation:
     """One operation: so many of each kind, and the ns that it took, if that is known."""
 
     row: str
@@ -61,7 +62,7 @@ class Row:
 
     @property
     def family(self) -> str:
-        return self.row.partition("/")[0]
+        return Row(self.row).family
 
     def cost(self, costs: Sequence[float]) -> float:
         """Its time by these costs of KINDS."""
@@ -77,7 +78,7 @@ class Row:
 class Judged:
     """A row, predicted by costs that no row of its family has moved."""
 
-    row: Row
+    row: Operation
     ratio: float  #: predicted by measured
 
     @property
@@ -102,11 +103,11 @@ class Judgement:
         near, rows = self.share(*families)
         return rows > 0 and near >= ENOUGH * rows
 
-    def time(self, row: Row) -> float | None:
+    def time(self, row: Operation) -> float | None:
         """What may be told of a row: nothing if there is a reason."""
         return None if self.reason(row) else row.cost(self.costs)
 
-    def reason(self, row: Row) -> str:
+    def reason(self, row: Operation) -> str:
         """Why no time of the row may be told: FAMILY, as too few rows of its family are near; FAR, as this one was not;
         or the kind of event of which it has more for each instruction than any row that its family was judged by. "" if
         it may be told."""
@@ -145,7 +146,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     price: tuple[Priced, ...]
 
-    def cycles(self, row: Row) -> tuple[float, float]:
+    def cycles(self, row: Operation) -> tuple[float, float]:
         """The least and the most that the row's events cost, in cycles of a processor."""
         counts = dict(zip(KINDS, row.counts, strict=True))
         each = [(counts[one.event], one) for one in self.price]
@@ -157,7 +158,7 @@ def hardware(text: str) -> Hardware:
     return msgspec.toml.decode(text, type=Hardware)
 
 
-def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Row, ...]:
+def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operation, ...]:
     """The rows of a session by path that have events; those alone, with the median of their times, that the sessions by
     time have too. Events are of all that a region does, so where a baseline is taken off, the gross figure counts."""
     net = {each.name for each in by_path.workloads.values() if each.figure_less_baseline}
@@ -165,7 +166,7 @@ def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Row, ..
     found = []
     for row, figure in figures(by_path).items():
         events = by_emulator(row, (by_path,))
-        gross = row.partition("@")[0] in net
+        gross = Row(row).workload in net
         count = figure.gross if gross else figure.cost
         if not events or not count:
             continue
@@ -173,11 +174,11 @@ def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Row, ..
         times = [time for each in same if (time := each.gross if gross else each.cost)]
         if times or not by_time:
             counts = [sum(max(0.0, events.get(name, 0.0)) for name in names) for names in KINDS.values()]
-            found.append(Row(row, (count, *counts[1:]), median(times) if times else math.nan))
+            found.append(Operation(row, (count, *counts[1:]), median(times) if times else math.nan))
     return tuple(found)
 
 
-def judge(rows: Iterable[Row]) -> Judgement | None:
+def judge(rows: Iterable[Operation]) -> Judgement | None:
     """Fits all rows of FAMILIES, and predicts each family from the others; None if there are fewer than three."""
     known = [row for row in rows if row.family in FAMILIES and row.time > 0]
     if len({row.family for row in known}) < 3:  # one is left out to judge, another to choose the strength
@@ -185,14 +186,14 @@ def judge(rows: Iterable[Row]) -> Judgement | None:
     return Judgement(_chosen(known), tuple(_unseen(known, _chosen)))
 
 
-def _unseen(rows: Sequence[Row], fit: Callable[[Sequence[Row]], tuple[float, ...]]) -> Iterator[Judged]:
+def _unseen(rows: Sequence[Operation], fit: Callable[[Sequence[Operation]], tuple[float, ...]]) -> Iterator[Judged]:
     """Each row by the costs that the other families give."""
     for family in dict.fromkeys(row.family for row in rows):
         costs = fit([row for row in rows if row.family != family])
         yield from (Judged(row, row.cost(costs) / row.time) for row in rows if row.family == family)
 
 
-def _chosen(rows: Sequence[Row]) -> tuple[float, ...]:
+def _chosen(rows: Sequence[Operation]) -> tuple[float, ...]:
     """With the strength that is least off on what it has not seen; the strongest of equals."""
     sizes = Counter(row.family for row in rows)
 
@@ -203,7 +204,7 @@ def _chosen(rows: Sequence[Row]) -> tuple[float, ...]:
     return _fitted(rows, min(reversed(STRENGTHS), key=off))
 
 
-def _fitted(rows: Sequence[Row], strength: float) -> tuple[float, ...]:
+def _fitted(rows: Sequence[Operation], strength: float) -> tuple[float, ...]:
     import numpy as np
 
     counts, times = np.array([row.counts for row in rows]), np.array([row.time for row in rows])

@@ -173,10 +173,6 @@ class Counting(Record, kw_only=True, frozen=True, tag="count"):
     seconds: Amount = 0.0
 
 
-#: How the rows of a user's command (`run -- COMMAND`) begin.
-COMMAND = "cmd/"
-
-
 class Run(Record, kw_only=True, frozen=True, tag="run"):
     """One run of one row, in a separate process. By time without counters: see Counting."""
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kernometer.results.iteration import baseline_of, net_cost
-from kernometer.results.model import COMMAND, Baseline, By, Run
+from kernometer.results.model import Baseline, By, Run
+from kernometer.results.rows import Row
 from kernometer.stats.core import enough, quiet_baseline, quiet_samples, readings
 from kernometer.stats.model import RunFigure
 from kernometer.stats.warmup import warmup
@@ -252,7 +253,7 @@ def summed(runs: Sequence[Run]) -> tuple[Run, ...]:
     in which a tick found it, and to user time if none did. So a single execution tells nothing, and the sums of many
     too little system time: an execution that was found in the kernel stands for a whole tick there.
     """
-    times = {_key(run, str(run.params.get("time"))): run for run in runs if run.row.startswith(COMMAND)}
+    times = {_key(run, str(run.params.get("time"))): run for run in runs if Row(run.row).command}
     found = []
     for run in runs:
         user, system = (times.get(_key(run, which)) for which in ("user", "system"))

@@ -15,12 +15,11 @@ from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from kernometer.results.model import Workload
+from kernometer.results.rows import Row
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
 #: Fewer points are not a curve but rows.
 LEAST_POINTS = 3
-#: What separates a workload's name from its row's tags.
-TAGS = "@"
 
 T = TypeVar("T")
 
@@ -47,12 +46,6 @@ class Curve(Generic[T]):
         return tuple(point.row for point in self.points)
 
 
-def tags(row: str) -> dict[str, str]:
-    """`procs=8,token=0,same-cpu` behind the workload as name and value; a placement's value is empty."""
-    parts = row.partition(TAGS)[2].split(",")
-    return {name: value for name, _, value in (part.partition("=") for part in parts) if name}
-
-
 def finite(text: str) -> float | None:
     """The finite number in `text`, if it is one."""
     try:
@@ -66,16 +59,20 @@ def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Cu
     """Every curve of `rows` (row to any value), in the order of their first rows."""
     groups: dict[tuple[str, str], list[Point[T]]] = {}
     for row, of in rows.items():
-        definition = workloads.get(row.partition(TAGS)[0])
-        x = finite(tags(row).get(definition.curve, "")) if definition is not None and definition.curve else None
+        definition = workloads.get(Row(row).workload)
+        x = (
+            finite(Row(row).parameters.get(definition.curve, ""))
+            if definition is not None and definition.curve
+            else None
+        )
         if definition is not None and x is not None:
-            groups.setdefault((name_of(row, definition.curve), definition.curve), []).append(Point(x, row, of))
+            groups.setdefault((Row(row).along(definition.curve), definition.curve), []).append(Point(x, row, of))
     return tuple(
         Curve(
             name=name,
-            workload=name.partition(TAGS)[0],
+            workload=Row(name).workload,
             parameter=parameter,
-            fixed=tuple((key, value) for key, value in tags(name).items() if key != parameter),
+            fixed=tuple((key, value) for key, value in Row(name).parameters.items() if key != parameter),
             points=tuple(sorted(points, key=lambda point: point.x)),
         )
         for (name, parameter), points in groups.items()
@@ -96,13 +93,6 @@ def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[
             seen.add(curve.name)
             found.append(curve)
     return tuple(found)
-
-
-def name_of(row: str, parameter: str) -> str:
-    """The row's name with `*` for the value of `parameter`: the same for all points of its curve."""
-    workload, at, behind = row.partition(TAGS)
-    parts = (f"{parameter}=*" if tag.startswith(f"{parameter}=") else tag for tag in behind.split(","))
-    return workload + at + ",".join(parts)
 
 
 def with_points(curve: Curve[Any], things: Sequence[T | None]) -> Curve[T]:

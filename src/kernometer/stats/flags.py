@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from kernometer.results.model import COMMAND, By, Counting, Result, Run
+from kernometer.results.model import By, Counting, Result, Run
+from kernometer.results.rows import Row
 from kernometer.stats.core import core_of
 from kernometer.stats.cost import RunCost
 from kernometer.stats.distributions import chi2_above
@@ -166,7 +167,7 @@ def counts_agree(expected: float, happened: float) -> bool:
 
 
 def not_pinned(runs: Sequence[Run], _costs: Sequence[RunCost], by: By) -> Flag | None:
-    free = sum(run.cpu == -1 for run in runs if not run.row.startswith(COMMAND))  # a command runs as it does alone
+    free = sum(run.cpu == -1 for run in runs if not Row(run.row).command)  # a command runs as it does alone
     if by == "path" or not free:
         return None
     return Flag(FlagCode.NOT_PINNED, f"{_of_runs(free, len(runs))} not bound to a CPU")

@@ -13,7 +13,7 @@ from itertools import combinations
 from statistics import median_low
 
 from kernometer.results.model import Result
-from kernometer.results.rows import named
+from kernometer.results.rows import Row
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 from kernometer.stats.path import EXACT
@@ -42,7 +42,7 @@ class Allowance:
     share: float = math.inf
 
     def covers(self, row: str, more: float) -> bool:
-        return named(row, self.rows) and more <= self.share + 1e-9  # 1.1 - 1 is a little more than 0.1
+        return Row(row).is_named(self.rows) and more <= self.share + 1e-9  # 1.1 - 1 is a little more than 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def gate(
     """`a` and `b`: the comparison's results. `explanations`: lines by row, for the summaries."""
     asked = tried(a), tried(b)
     alone = [
-        RowComparison(row, row.partition("@")[0], Verdict.NOT_THERE, notes=(f"measured on {name} only",))
+        RowComparison(row, Row(row).workload, Verdict.NOT_THERE, notes=(f"measured on {name} only",))
         for name, here, there in ((comparison.a, *asked), (comparison.b, *reversed(asked)))
         for row in here
         if row not in there

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from fnmatch import fnmatchcase
 
 from kernometer.results.model import Cell, Paper, Publication, Published, Stated, Unit
+from kernometer.results.rows import Row
 from kernometer.stats.model import RowFigure
 
 
@@ -101,7 +101,7 @@ def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
         for one in figures
         if one.value is not None
         and (one.table, one.system) == (cell.table, cell.system)
-        and (one.row == cell.row or fnmatchcase(one.row, cell.row))
+        and Row(one.row).is_like(cell.row)
     }
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
-from kernometer.results.rows import in_registry_order
+from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.compare import compare_many
 from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures, pooled
@@ -81,7 +81,7 @@ class Series:
         column = next(one for one in self.columns if one.name == system)
         if found is not None or not column.failure or system == self.baseline:
             return found
-        return RowComparison(row, row.partition("@")[0], Verdict.FAILED, notes=(column.failure,))
+        return RowComparison(row, Row(row).workload, Verdict.FAILED, notes=(column.failure,))
 
 
 def series(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernometer.results.model import Result
+from kernometer.results.rows import Row
 from kernometer.stats.core import Core
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
@@ -98,7 +99,7 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
     some = (*figures_a, *figures_b)
     comparison = RowComparison(
         row=row,
-        workload=some[0].workload if some else row.partition("@")[0],
+        workload=some[0].workload if some else Row(row).workload,
         verdict=Verdict.UNDECIDED,
         units_a=len(logs_a),
         units_b=len(logs_b),

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kernometer.campaign.plan import BUDGETS, EFFORTS, ROW_SECONDS, Plan, definitions, exactly, plan_of
+from kernometer.campaign.plan import BUDGETS, EFFORTS, ROW_SECONDS, Plan, definitions, plan_of
 from kernometer.errors import UsageError
+from kernometer.results.rows import Row
 from kernometer.targets.base import Call
 
 
@@ -18,8 +19,8 @@ def rows(*words: str, profile: str = "quick") -> set[str]:
 def test_name_means_all_rows_of_the_profile_and_an_at_sign_means_one() -> None:
     """A row without parameters bears its workload's name. Broken: the hot row asked for, the cold one measured too."""
     assert rows("syscall/getppid") == {"syscall/getppid", "syscall/getppid@cold"}
-    assert rows(exactly("syscall/getppid")) == {"syscall/getppid"}
-    assert rows(exactly("syscall/getppid@cold")) == {"syscall/getppid@cold"}
+    assert rows(Row("syscall/getppid").argument) == {"syscall/getppid"}
+    assert rows(Row("syscall/getppid@cold").argument) == {"syscall/getppid@cold"}
 
 
 def test_pattern_means_rows_of_the_profile() -> None:

@@ -8,7 +8,6 @@ import json
 import math
 import re
 import subprocess
-from fnmatch import fnmatchcase
 from functools import cache
 from xml.etree import ElementTree
 
@@ -17,11 +16,11 @@ import pytest
 from kernometer.errors import UsageError
 from kernometer.report.literature.definition import Figure, figures, find
 from kernometer.report.literature.draw import picture
-from kernometer.report.literature.points import Drawing, Source, Value, draw, matches, source_of, source_of_published
+from kernometer.report.literature.points import Drawing, Source, Value, draw, source_of, source_of_published
 from kernometer.report.literature.text import COLUMNS, as_csv
 from kernometer.results import papers
 from kernometer.results.model import Result, Unsupported
-from kernometer.stats.curves import tags
+from kernometer.results.rows import Row
 from kernometer.stats.figures import figures as row_figures
 from kernometer.targets import build
 from tests.support.results import make
@@ -95,7 +94,7 @@ def test_its_rows_are_in_the_catalogue(name: str) -> None:
     """Expected: the last row of a part that has a meaning by path can be measured so, and no row of another part.
     Broken: a row was renamed, and the figure can be drawn of nothing."""
     for part in find(name).parts:
-        found = [[row for row in catalogue() if matches(row, pattern)] for pattern in part.rows]
+        found = [[row for row in catalogue() if Row(row).values(pattern) is not None] for pattern in part.rows]
         assert all(found), part
         assert any(catalogue()[row] for row in found[-1]) is part.by_path, part
         assert part.by_path or not any(catalogue()[row] for rows in found for row in rows), part
@@ -180,7 +179,11 @@ def counted(name: str, **counts: float) -> Source:
     """A session by path that has what can be measured so of the figure's rows."""
     figure = find(name)
     patterns = [row for part in figure.parts for row in part.rows]
-    rows = [row for row, by_path in catalogue().items() if by_path and any(matches(row, one) for one in patterns)]
+    rows = [
+        row
+        for row, by_path in catalogue().items()
+        if by_path and any(Row(row).values(one) is not None for one in patterns)
+    ]
     values = {row: Value(counts.get("count", 500.0), "instructions", moved=counts.get("moved", 0)) for row in rows}
     runs = {row: make.run(row=row, batch=1) for row in rows}
     return Source("counted", values, runs=runs, by="path", target="qemu:linux-6.1")
@@ -250,14 +253,6 @@ def test_bars_need_a_second_result() -> None:
     figure = find("miao-6")
     with pytest.raises(UsageError, match="two results"):
         draw(figure, [source(figure, "one")])
-
-
-def test_a_star_stays_within_one_tag() -> None:
-    """Expected: the same row on another disk is another row. Broken: one line that jumps between two disks."""
-    assert matches("fs/x@bytes=512", "fs/x@bytes=*")
-    assert not matches("fs/x@bytes=512,ext4", "fs/x@bytes=*")
-    assert fnmatchcase("fs/x@bytes=512,ext4", "fs/x@bytes=*")
-    assert tags("a/b@procs=8,same-cpu") == {"procs": "8", "same-cpu": ""}
 
 
 def test_a_real_shape_of_result_becomes_a_source() -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.campaign.plan import exactly, plan_of
+from kernometer.campaign.plan import plan_of
 from kernometer.guests import store
 from kernometer.guests.kernels import trio
 from kernometer.results.model import Events, Run
 from kernometer.results.reader import parse_record
+from kernometer.results.rows import Row
 from kernometer.targets.base import Deadline
 from kernometer.targets.guest_runs import Guests
 from kernometer.targets.qemu import QemuTarget
@@ -59,9 +60,9 @@ def counts(target: QemuTarget, words: Sequence[str], profile: str = "quick") -> 
 def test_ten_rows_in_three_companies_count_the_same(target: QemuTarget) -> None:
     """Expected: alone, in a family, with others in another order: equal samples and events. Broken: a kernel that is
     compared with itself is faster than itself, by which rows were asked for."""
-    alone = {row: counted for row in ROWS for row, counted in counts(target, (exactly(row),)).items()}
+    alone = {row: counted for row in ROWS for row, counted in counts(target, (Row(row).argument,)).items()}
     among = counts(target, FAMILIES, "full")
-    other = counts(target, tuple(exactly(row) for row in ("sig/catch", *reversed(ROWS), "proc/spawn")))
+    other = counts(target, tuple(Row(row).argument for row in ("sig/catch", *reversed(ROWS), "proc/spawn")))
     assert len(alone) == len(ROWS)
     assert len(among) > 2 * len(ROWS)
     assert {row: among[row] for row in alone} == alone
@@ -75,7 +76,7 @@ def test_two_saved_guests_and_two_that_go_on_from_one_count_the_same(
 ) -> None:
     """Expected: equal. Broken: a guest that was saved at another moment each time, or one that writes into the saved
     memory."""
-    words = tuple(exactly(row) for row in ROWS[:4])
+    words = tuple(Row(row).argument for row in ROWS[:4])
     first, again = counts(target, words), counts(target, words)
     assert again == first
     monkeypatch.setattr(states, "folder", lambda: tmp_path / "states")
@@ -106,7 +107,7 @@ def test_leaving_in_the_middle_leaves_nothing(
 ) -> None:
     """Expected: no QEMU that runs on, no temporary folder, the saved guest as it was. Broken: Ctrl-C leaves two rows'
     emulators behind."""
-    words = tuple(map(exactly, ROWS))
+    words = tuple(Row(row).argument for row in ROWS)
     first = counts(target, words)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     stream = target.run(plan_of(target, "path", "quick", words, 1).job(), Deadline.after(SECONDS))
@@ -138,7 +139,9 @@ def test_a_guest_is_saved_when_it_has_come_to_rest(linux_6_1: store.Guest, monke
     for before in ((), ("/bin/busybox", "sh", "-c", busy)):
         monkeypatch.setattr(Guests, "_before", lambda *_, words=before: words)
         [run] = (
-            one for one in counts(QemuTarget.from_spec(linux_6_1.name), (exactly(row),))[row] if isinstance(one, Run)
+            one
+            for one in counts(QemuTarget.from_spec(linux_6_1.name), (Row(row).argument,))[row]
+            if isinstance(one, Run)
         )
         found.append(statistics.fmean(run.samples))
     assert found[1] == pytest.approx(found[0], rel=0.05)

@@ -18,8 +18,8 @@ from kernometer.explain.timing import (
     Bound,
     Hardware,
     Judgement,
+    Operation,
     Priced,
-    Row,
     hardware,
     judge,
     operations,
@@ -31,30 +31,30 @@ from tests.support.results import make
 TRUE = (0.2, 30.0, 150.0, 90.0, 20.0, 60.0)
 
 
-def counted(family: str, index: int, seed: int = 1) -> Row:
+def counted(family: str, index: int, seed: int = 1) -> Operation:
     """An operation that differs from others in size, and in how many events it has for each instruction."""
     drawn = random.Random(f"{family} {index} {seed}")
     size = 10 ** drawn.uniform(2.5, 5.5)
     dense = [drawn.choice((0.0, drawn.uniform(0.2, 2.0))) * size / 1000 for _ in TRUE[1:]]
-    return Row(f"{family}/{index}", (size, *dense))
+    return Operation(f"{family}/{index}", (size, *dense))
 
 
-def made(time: Callable[[Row], float], size: int = 10, families: Sequence[str] = FAMILIES) -> list[Row]:
+def made(time: Callable[[Operation], float], size: int = 10, families: Sequence[str] = FAMILIES) -> list[Operation]:
     rows = [counted(family, index) for family in families for index in range(size)]
-    return [Row(row.row, row.counts, time(row)) for row in rows]
+    return [Operation(row.row, row.counts, time(row)) for row in rows]
 
 
-def judged(rows: Sequence[Row]) -> Judgement:
+def judged(rows: Sequence[Operation]) -> Judgement:
     found = judge(rows)
     assert found is not None
     return found
 
 
-def true(row: Row) -> float:
+def true(row: Operation) -> float:
     return row.cost(TRUE)
 
 
-def noisy(row: Row) -> float:
+def noisy(row: Operation) -> float:
     return true(row) * random.Random(row.row).uniform(0.9, 1.1)
 
 
@@ -108,8 +108,8 @@ def test_a_row_with_denser_events_than_were_judged_has_no_time() -> None:
     """Expected: refused by the kind that exceeds most, told at the density that was judged. Broken: extrapolation."""
     found = judged(made(noisy))
     most = max(each.row.density["cr3_writes"] for each in found.rows if each.row.family == "ctx")
-    like = Row("ctx/other", (1000.0, 0.0, 0.0, most * 1000, 0.0, 0.0))
-    dense = Row("ctx/micro", (1000.0, 0.0, 0.0, most * 1200, 0.0, 0.0))
+    like = Operation("ctx/other", (1000.0, 0.0, 0.0, most * 1000, 0.0, 0.0))
+    dense = Operation("ctx/micro", (1000.0, 0.0, 0.0, most * 1200, 0.0, 0.0))
     assert found.reason(like) == ""
     assert found.time(like) == pytest.approx(like.cost(found.costs))
     assert found.reason(dense) == "cr3_writes"
@@ -117,15 +117,15 @@ def test_a_row_with_denser_events_than_were_judged_has_no_time() -> None:
 
 
 def test_a_kind_that_no_judged_row_has_is_beyond() -> None:
-    found = judged([*made(lambda row: 0.2 * row.counts[0]), Row("proc/none", (5000.0, 0, 0, 0, 0, 0), 1000.0)])
+    found = judged([*made(lambda row: 0.2 * row.counts[0]), Operation("proc/none", (5000.0, 0, 0, 0, 0, 0), 1000.0)])
     alone = [each for each in found.rows if each.row.family == "proc"]
     plain = Judgement(found.costs, tuple(each for each in alone if each.row.row == "proc/none"))
-    assert plain.reason(Row("proc/flush", (5000.0, 0, 0, 0, 0, 1.0))) == "invlpg"
+    assert plain.reason(Operation("proc/flush", (5000.0, 0, 0, 0, 0, 1.0))) == "invlpg"
 
 
 def test_other_families_are_neither_fitted_nor_told() -> None:
     """Expected: user mode's rows leave the costs as they are. Broken: a clock's time moves them."""
-    odd = [Row(f"cpu/{index}", (1e5, 0, 0, 0, 0, 0), 1e9) for index in range(20)]
+    odd = [Operation(f"cpu/{index}", (1e5, 0, 0, 0, 0, 0), 1e9) for index in range(20)]
     assert judged([*made(true), *odd]).costs == pytest.approx(TRUE, rel=1e-3)
     assert judged(made(true)).reason(odd[0]) == FAMILY
     assert judged(made(true)).reason(counted("fs", 0)) == FAMILY
@@ -133,7 +133,7 @@ def test_other_families_are_neither_fitted_nor_told() -> None:
 
 def test_two_families_judge_nothing() -> None:
     assert judge(made(true, families=("syscall", "ctx"))) is None
-    assert judge([Row(row.row, row.counts) for row in made(true)]) is None  # no times
+    assert judge([Operation(row.row, row.counts) for row in made(true)]) is None  # no times
 
 
 def test_the_range_is_the_sum_of_its_events() -> None:
@@ -144,8 +144,8 @@ def test_the_range_is_the_sum_of_its_events() -> None:
             Priced("irets", "a return", Bound(200, "", ""), Bound(1000, "", "")),
         )
     )
-    assert of.cycles(Row("ctx/a", (5000.0, 9.0, 2.0, 3.0, 9.0, 9.0))) == (700, 4100)
-    assert of.cycles(Row("ctx/a", (5000.0, 9.0, 0.0, 0.0, 9.0, 9.0))) == (0, 0)
+    assert of.cycles(Operation("ctx/a", (5000.0, 9.0, 2.0, 3.0, 9.0, 9.0))) == (700, 4100)
+    assert of.cycles(Operation("ctx/a", (5000.0, 9.0, 0.0, 0.0, 9.0, 9.0))) == (0, 0)
 
 
 def test_each_published_bound_has_its_source() -> None:
@@ -193,7 +193,7 @@ def test_operations_have_counts_of_one_and_the_median_of_times() -> None:
         session("time", {"ctx/ring@procs=2": time, "syscall/stat": time}, net="ctx/ring") for time in (90, 70, 80)
     ]
     ring, stat = operations(by_path, by_time)
-    assert ring == Row("ctx/ring@procs=2", (4000.0, 0.0, 0.25, 2.0, 2.5, 0.0), 40.0)
-    assert stat == Row("syscall/stat", (2000.0, 0.0, 0.25, 2.0, 2.5, 0.0), 40.0)
+    assert ring == Operation("ctx/ring@procs=2", (4000.0, 0.0, 0.25, 2.0, 2.5, 0.0), 40.0)
+    assert stat == Operation("syscall/stat", (2000.0, 0.0, 0.25, 2.0, 2.5, 0.0), 40.0)
     assert [row.row for row in operations(by_path)] == ["ctx/ring@procs=2", "syscall/stat"]
     assert [row.row for row in operations(by_path, [session("time", {"syscall/stat": 80})])] == ["syscall/stat"]

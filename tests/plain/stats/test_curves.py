@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernometer.stats.curves import Curve, curves, extremes, gathered, largest, name_of, shown_point, tally
+from kernometer.stats.curves import Curve, curves, extremes, gathered, largest, shown_point, tally
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowComparison, Verdict
 from tests.support.report import factory
@@ -92,12 +92,6 @@ def test_without_a_decided_point_there_is_none_and_an_open_one_stands_for_the_cu
     assert shown_point(compared(*[(Verdict.FAILED, None)] * 3)) is None
     broken = compared((Verdict.SLOWER, 0.0), (Verdict.SLOWER, float("inf")), (Verdict.EQUIVALENT, 1.0))
     assert largest(broken) is None
-
-
-def test_a_name_keeps_everything_but_the_value() -> None:
-    assert name_of("mem/chase@bytes=4096,stride=64", "bytes") == "mem/chase@bytes=*,stride=64"
-    assert name_of("mem/chase@bytes_more=1,bytes=2", "bytes") == "mem/chase@bytes_more=1,bytes=*"
-    assert name_of("mem/chase", "bytes") == "mem/chase"
 
 
 def test_extremes_are_the_points_of_the_least_and_the_largest_value() -> None:

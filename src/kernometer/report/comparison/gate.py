@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from kernometer.report.session.systems import single
 from kernometer.report.words.units import format_factor, format_percent, ratio_interval, ratio_text
+from kernometer.results.rows import Row
 from kernometer.stats.gate import FAILING, Gate, GateRow, Outcome
 from kernometer.stats.model import RowComparison
 from kernometer.text import printable
@@ -107,7 +108,7 @@ def junit(gates: Sequence[Gate]) -> bytes:
             case = ET.SubElement(suite, "testcase", classname="gate", name="decided")
             ET.SubElement(case, "failure", message=_shown(gate.empty), type="nothing decided")
         for row in gate.rows:
-            family = _shown(row.of.row.partition("/")[0])
+            family = _shown(Row(row.of.row).family)
             case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.of.row))
             if row.outcome in gate.failing:
                 failure = ET.SubElement(case, "failure", message=_text(row), type=row.outcome.value)

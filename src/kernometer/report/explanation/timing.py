@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, JUDGED, KINDS, Hardware, Judgement, Row
+from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, JUDGED, KINDS, Hardware, Judgement, Operation
 from kernometer.report.session.systems import name
 from kernometer.report.session.terminal import broken
 from kernometer.report.words.units import NOTHING, counted, format_percent, format_value
@@ -50,7 +50,7 @@ class View:
     by_path: Side
     judgement: Judgement
     hardware: Hardware
-    results: Mapping[str, tuple[Row, ...]]
+    results: Mapping[str, tuple[Operation, ...]]
 
 
 def print_timing(console: Console, view: View) -> None:
@@ -127,7 +127,7 @@ def _verdict(of: Judgement) -> Iterator[str]:
     yield f"Costs fitted to all, ns: {', '.join(f'{kind} {cost:.3g}' for kind, cost in costs)}"
 
 
-def _rows(view: View, rows: Sequence[Row]) -> Table:
+def _rows(view: View, rows: Sequence[Operation]) -> Table:
     table = _table("row", "instr", "time", "no time", "hardware, cycles")
     for row in rows:
         time = view.judgement.time(row)

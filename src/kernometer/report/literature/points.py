@@ -6,14 +6,14 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import partial
 from itertools import product
 
 from kernometer.errors import UsageError
 from kernometer.report.literature.definition import FACTORS, RATES, Bar, Figure, Group, Kind, YAxis, command
 from kernometer.results.model import By, Publication, Result, Run
-from kernometer.stats.curves import LEAST_POINTS, finite, tags
+from kernometer.results.rows import Row
+from kernometer.stats.curves import LEAST_POINTS, finite
 from kernometer.stats.model import RowFigure
 from kernometer.stats.printed import in_unit
 
@@ -143,7 +143,11 @@ class _Lacks:
     remarks: list[str] = field(default_factory=list)
 
     def note(self, source: Source, part: Group | Bar) -> None:
-        tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in part.rows)}
+        tried = {
+            row: why
+            for row, why in source.lacking.items()
+            if any(Row(row).values(one) is not None for one in part.rows)
+        }
         if source.by == "path" and not part.by_path:
             self.tried[f"{part.rows[0]} ({source.name})"] = "it can be measured by time only"
         elif tried:
@@ -189,12 +193,6 @@ class _Lacks:
 # Curves --------------------------------------------------------------------------------------------------------------
 
 
-def matches(row: str, pattern: str) -> bool:
-    """Like the shell's patterns, but `*` stays within one tag: `bytes=*` does not match a row on another disk."""
-    parts, wanted = re.split("[@,]", row), re.split("[@,]", pattern)
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
-
-
 def _curves(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     found: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
@@ -229,9 +227,9 @@ def _lines(parameter: str, label: str, source: Source, pattern: str) -> dict[str
     """Label to the points of that line, in numerical order. If two rows have the same place, the larger value stays."""
     lines: dict[str, dict[float, Value]] = {}
     for row in sorted(source.values, key=_numbers):
-        value, known = source.values[row], tags(row)
+        value, known = source.values[row], Row(row).parameters
         x = finite(known.get(parameter, ""))
-        if x is not None and matches(row, pattern):
+        if x is not None and Row(row).values(pattern) is not None:
             lines.setdefault(_filled(label, known), {})[x] = value
     ordered = sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])])
     return {name: points for name, points in ordered if len(points) >= LEAST_POINTS}
@@ -315,7 +313,7 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
     series = []
     for number, source in enumerate(sources):
         for group in figure.group:
-            rows = [row for row in source.values if any(matches(row, one) for one in group.rows)]
+            rows = [row for row in source.values if any(Row(row).values(one) is not None for one in group.rows)]
             points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
             if points:
                 label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
@@ -331,9 +329,13 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
 
 def _blank(figure: Figure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
     """The text at each place without a figure whose row was tried. Notes all rows without a figure in `lacks`."""
-    tried = {row: why for row, why in source.lacking.items() if any(matches(row, one) for one in group.rows)}
+    tried = {
+        row: why for row, why in source.lacking.items() if any(Row(row).values(one) is not None for one in group.rows)
+    }
     lacks.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
-    there = {_key(row) for row in (*source.values, *tried) if any(matches(row, one) for one in group.rows)}
+    there = {
+        _key(row) for row in (*source.values, *tried) if any(Row(row).values(one) is not None for one in group.rows)
+    }
     places = [", ".join(f"{value:g}" for value in place) for place in product(*figure.places)]
     absent = [f"({place})" for place in places if place not in there]
     if absent and not source.published:
@@ -344,7 +346,7 @@ def _blank(figure: Figure, group: Group, source: Source, lacks: _Lacks) -> dict[
 
 
 def _numbers(row: str) -> tuple[float, ...]:
-    return tuple(value for text in tags(row).values() if (value := finite(text)) is not None)
+    return tuple(value for text in Row(row).parameters.values() if (value := finite(text)) is not None)
 
 
 def _key(row: str) -> str:

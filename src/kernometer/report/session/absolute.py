@@ -23,6 +23,7 @@ from kernometer.report.session.systems import (
 from kernometer.report.session.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
 from kernometer.report.words.curves import spread_of, x_text
 from kernometer.results.model import Workload
+from kernometer.results.rows import Row
 from kernometer.stats.curves import Curve, extremes, gathered, peak, with_points
 from kernometer.stats.model import RowFigure
 
@@ -49,7 +50,7 @@ UNDEFINED = "not defined in this result's registry"
 
 def family(row: str) -> tuple[str, str]:
     """Key and title of the family that a row belongs to."""
-    key = row.split("/", 1)[0]
+    key = Row(row).family
     return name(key), TITLES.get(key, name(key))
 
 
@@ -89,7 +90,7 @@ def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = ""
     measured = _measured([row], subjects)
     return AbsoluteRow(
         row=name(row),
-        parameters=parameters or name(row.partition("@")[2]),
+        parameters=parameters or name(Row(row).point),
         anchor=anchor(row),
         per=per(measured),
         better=name(measured.better),
@@ -113,7 +114,7 @@ def _around(subject: Subject, row: str) -> Span | None:
 
 def workload_of(row: str) -> str:
     """A row's workload: its name up to the parameters."""
-    return row.split("@", 1)[0]
+    return Row(row).workload
 
 
 def _workload(

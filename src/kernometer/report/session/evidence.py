@@ -10,7 +10,8 @@ from typing import Any
 from kernometer.report.session.systems import Subject, name, names_of, rows_of, sentence, workloads_of
 from kernometer.report.session.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
 from kernometer.report.words.flags import WORDS, explain
-from kernometer.results.model import COMMAND, Counting, Events, Run
+from kernometer.results.model import Counting, Events, Run
+from kernometer.results.rows import Row
 from kernometer.stats.model import Flag, FlagCode
 
 #: A row's counting run is mentioned if it took at least so many times as long.
@@ -34,9 +35,7 @@ def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
             code=code.value,
             title=WORDS[code].label,
             letter=WORDS[code].letter,
-            meaning=explain(
-                code, given, command=all(row.startswith(COMMAND) for of in found[code].values() for row in of)
-            ),
+            meaning=explain(code, given, command=all(Row(row).command for of in found[code].values() for row in of)),
             count=len({(letter, row) for (letter, _detail), rows in found[code].items() for row in rows}),
             folded=all(code in subject.hidden for subject in subjects),
             items=tuple(

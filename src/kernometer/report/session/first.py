@@ -9,7 +9,7 @@ from importlib.resources import files
 from kernometer.report.session.systems import Subject, name, pooled_figure, rows_of, sentence
 from kernometer.report.words.flags import noisy
 from kernometer.report.words.units import counted, format_percent
-from kernometer.results.model import COMMAND
+from kernometer.results.rows import Row
 from kernometer.stats.flags import disturbance
 from kernometer.stats.model import RowFigure
 
@@ -44,7 +44,7 @@ def _kernels_shares(subjects: Sequence[Subject]) -> list[str]:
     found = []
     for subject in subjects:
         for row in rows_of([subject]):
-            if not (row.startswith(COMMAND) and row.endswith("@time=system")):
+            if not Row(row).command or Row(row).point != "time=system":
                 continue
             system, user = (pooled_figure(subject.of(row.replace("@time=system", f"@time={one}"))) for one in _TIMES)
             if system is None or user is None or (system.value is None and user.value is None):
@@ -55,7 +55,7 @@ def _kernels_shares(subjects: Sequence[Subject]) -> list[str]:
             if system.value is None or user.value is None:
                 of = f" ({'user' if user.value is None else 'system'} time is below resolution)"
             who = f"{subject.letter}: the" if len(subjects) > 1 else "The"
-            command = name(row.removeprefix(COMMAND).rpartition("@")[0])
+            command = name(Row(row).command)
             share = format_percent((system.value or 0.0) / whole)
             found.append(f"{who} kernel's share of {command}'s processor time is {share}{of}, by sums over executions.")
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from kernometer.results.model import Counting, Result, Run, Workload
-from kernometer.results.rows import in_registry_order
+from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.curves import curves
 from kernometer.stats.model import RowFigure, RunFigure
 from kernometer.text import printable
@@ -88,7 +88,7 @@ def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     without += [(one.row, "unsupported", one.reason) for one in result.unsupported]
     for row, status, note in without:
         if row not in figures:
-            yield _no_figure(row, status, note, result.workloads.get(row.partition("@")[0]))
+            yield _no_figure(row, status, note, result.workloads.get(Row(row).workload))
 
 
 def _row(figure: RowFigure, note: str) -> Line:
@@ -134,7 +134,7 @@ def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Li
     params = {one.row: one.params for one in defined.rows}.get(row, {}) if defined else {}
     known: Line = {
         "row": row,
-        "workload": row.partition("@")[0],
+        "workload": Row(row).workload,
         "status": status,
         "note": note,
         "params": _json(params),
