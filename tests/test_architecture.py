@@ -187,7 +187,7 @@ OTHER_NAMES = {
     "results/rows.py": "the one place",
     "results/store.py": "label:NAME@TARGET",
     "report/write/html.py": "where a line may break",
-    "guests/kernels/multiboot.py": "an option of GRUB",
+    "guests/kernels/multiboot.py": "a file",
     "guests/packages/apt.py": "a URL",
     "host/quota.py": "a path",
     "host/tree.py": "a path",
@@ -232,6 +232,18 @@ def test_folders_import_each_other_in_no_circle() -> None:
     """Expected: an order in which each folder needs only those before it. Broken: two that only work as one."""
     needs = {folder: {name for path in modules(folder) for name in ours(path)} & set(allowed()) for folder in allowed()}
     TopologicalSorter({folder: needed - {folder} for folder, needed in needs.items()}).prepare()
+
+
+def test_data_goes_down_the_list_of_the_statistics() -> None:
+    """Expected: a file imports only files above its line. Broken: a verdict whose steps one follows up and down."""
+    lines = re.findall(
+        r"^    ([a-z, ]+): ", ast.get_docstring(tree(PACKAGE / "stats/__init__.py"), clean=False) or "", re.M
+    )
+    place = {name: number for number, line in enumerate(lines) for name in line.split(", ")}
+    assert set(place) == {path.stem for path in modules("stats")} - {"__init__"}
+    for path in modules("stats"):
+        used = {name.split(".")[2] for name in imports(path) if name.startswith("kernometer.stats.")}
+        assert [name for name in used if place[name] >= place[path.stem]] == [], path
 
 
 def test_every_folder_stands_in_the_table() -> None:

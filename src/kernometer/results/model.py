@@ -424,6 +424,11 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
         probe = self.header.probe if self.header else {}
         return "; ".join(str(probe.get(fact) or "not known") for fact in BUILD)
 
+    @property
+    def probe(self) -> tuple[str, ...]:
+        """Its probe's source and build: another one has other counts. () if they are not known."""
+        return (str(self.header.probe.get("source_digest", "")), self.build) if self.header else ()
+
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
         """The records with counts of each row: its counting runs, or without them its runs."""
         countings: dict[str, list[Counting]] = {}

@@ -11,12 +11,11 @@ from kernometer.errors import ResultError
 from kernometer.results.model import Result
 from kernometer.stats import path
 from kernometer.stats.core import core_of, core_of_both
-from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.differences import check_comparable
 from kernometer.stats.floors import Layout
-from kernometer.stats.history import Grain
 from kernometer.stats.intervals import Contrast, paired
 from kernometer.stats.model import Comparison, FlagCode, RowFigure
-from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
+from kernometer.stats.sides import Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
@@ -54,23 +53,7 @@ def ab(
     other_loops = core is None and core_of(a.runs) is not None and core_of(b.runs) is not None
     moved = (OTHER_LOOPS,) if other_loops else reference_moved(of_a, of_b, names)
     rows = judge([_draft(row, of_a, of_b, use_reference=not moved) for row in names], delta)
-    same, differ = differences((a,), (b,))
-    return Comparison(
-        a=name_a,
-        b=name_b,
-        method="ab",
-        delta=delta,
-        rows=rows,
-        same=same,
-        differs=differ,
-        remarks=(
-            UNADJUSTED,
-            THE_BLOCK,
-            *moved,
-            *one_sided_remark(of_a, of_b),
-            *disturbance_remark(rows, name_a, name_b),
-        ),
-    )
+    return compared(of_a, of_b, "ab", delta, rows, (UNADJUSTED, THE_BLOCK, *moved))
 
 
 def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
@@ -95,11 +78,9 @@ def _moved(contrast: Contrast) -> bool:
 
 
 def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
-    comparison, _, _ = bare(row, a, b, Grain.SESSION)
-    without = without_ratio(row, a, b)
-    if without is not None:
-        found, notes = without
-        return Draft(replace(comparison, verdict=found, notes=notes))
+    comparison, _, _, comparable = begun(row, a, b)
+    if not comparable:
+        return Draft(comparison)
     figure_a, figure_b = a.figures_of(row)[0], b.figures_of(row)[0]
     blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
     blocks = [block for block in blocks_a if block in blocks_b]

@@ -9,13 +9,13 @@ from statistics import median
 
 from kernometer.results.model import Result
 from kernometer.stats import path
-from kernometer.stats.differences import check_comparable, differences
+from kernometer.stats.differences import check_comparable
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain, History, Spread, grain, spread, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
-from kernometer.stats.model import Comparison, RowComparison, RowFigure
+from kernometer.stats.model import Comparison, RowFigure
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
-from kernometer.stats.sides import Side, bare, disturbance_remark, one_sided_remark, rows_of, side, without_ratio
+from kernometer.stats.sides import Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio, units_needed
 
 
@@ -64,30 +64,14 @@ def compare_many(
     parts: list[tuple[Side, slice, Grain]] = []
     for name, results in others.items():
         other = side(name, results)
-        of = grain(of_baseline.entries, other.entries)
-        made = [_draft(row, of_baseline, other, of, history, delta) for row in rows_of(of_baseline, other)]
-        parts.append((other, slice(len(drafts), len(drafts) + len(made)), of))
+        unit = grain(of_baseline.entries, other.entries)
+        made = [_draft(row, of_baseline, other, unit, history, delta) for row in rows_of(of_baseline, other)]
+        parts.append((other, slice(len(drafts), len(drafts) + len(made)), unit))
         drafts.extend(made)
     judged = judge(drafts, delta)
     return tuple(
-        _comparison(of_baseline, other, judged[where], (UNITS[of], *_in_a_row_remark(drafts[where])), delta)
-        for other, where, of in parts
-    )
-
-
-def _comparison(
-    a: Side, b: Side, rows: tuple[RowComparison, ...], remarks: tuple[str, ...], delta: float
-) -> Comparison:
-    same, differ = differences(a.results, b.results)
-    return Comparison(
-        a=a.name,
-        b=b.name,
-        method="compare",
-        delta=delta,
-        rows=rows,
-        same=same,
-        differs=differ,
-        remarks=(UNADJUSTED, *remarks, *one_sided_remark(a, b), *disturbance_remark(rows, a.name, b.name)),
+        compared(of_baseline, other, "compare", delta, judged[where], _remarks(unit, drafts[where]))
+        for other, where, unit in parts
     )
 
 
@@ -100,41 +84,41 @@ UNITS = {
 }
 
 
-def _in_a_row_remark(drafts: Sequence[Draft]) -> tuple[str, ...]:
-    """The cost of measuring the sides in a row and not in turn."""
+def _remarks(unit: Grain, drafts: Sequence[Draft]) -> tuple[str, ...]:
+    """The unit, and what it costs that the sides were measured in a row and not in turn."""
     costs = [draft.cost for draft in drafts if draft.neighbours]
     if not costs:
-        return ()
+        return UNADJUSTED, UNITS[unit]
     return (
+        UNADJUSTED,
+        UNITS[unit],
         f"the sides were measured in a row, not in turn, and neighbours are alike: intervals are {median(costs):.1f} "
         f"times as wide as in turn (median of the rows), and ratios depend most on units next to the change of sides; "
         f"measure in turn (A B B A …), or use kernometer ab",
     )
 
 
-def _draft(row: str, a: Side, b: Side, of: Grain, history: History | None, delta: float) -> Draft:
-    comparison, logs_a, logs_b = bare(row, a, b, of)
-    without = without_ratio(row, a, b)
-    if without is not None:
-        found, notes = without
-        return Draft(replace(comparison, verdict=found, notes=notes))
+def _draft(row: str, a: Side, b: Side, unit: Grain, history: History | None, delta: float) -> Draft:
+    comparison, logs_a, logs_b, comparable = begun(row, a, b, unit)
+    if not comparable:
+        return Draft(comparison)
     units = min(len(logs_a), len(logs_b))
     if units >= 2:
-        key = unit_key(of, (*a.entries, *b.entries))
-        starts = [unit_starts(one.entries, row, key) for one in (a, b)]
+        key = unit_key(unit, (*a.entries, *b.entries))
+        starts = [unit_starts(side.entries, row, key) for side in (a, b)]
         return _with_own_spread(Draft(comparison, units=units), (logs_a, logs_b), starts)
-    spreads = [_single_spread(row, one, logs, of, history) for one, logs in ((a, logs_a), (b, logs_b))]
+    spreads = [_single_spread(row, side, logs, unit, history) for side, logs in ((a, logs_a), (b, logs_b))]
     if None in spreads:
         missing = _missing_without_history(comparison.a, comparison.b, units, delta)
         note = (
-            f"one {of.value} on a side shows no spread between {of.value}s, and the history of this host has fewer "
+            f"one {unit.value} on a side shows no spread between {unit.value}s, and the history of this host has fewer "
             f"than three to estimate it: the ratio has no interval, and the number of missing sessions is a lower bound"
         )
         seen = ratio(math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a))
         return Draft(replace(comparison, ratio=seen, sessions_missing=missing, notes=(note, *comparison.notes)))
-    of_a, of_b = (found for found in spreads if found is not None)
+    of_a, of_b = (spread for spread in spreads if spread is not None)
     contrast = _with_history(logs_a, logs_b, of_a, of_b)
-    note = f"spread between {of.value}s from this host's history"
+    note = f"spread between {unit.value}s from this host's history"
     if not (of_a.of_row and of_b.of_row):
         note += ", of other rows"
     sd = math.sqrt((of_a.variance + of_b.variance) / 2)
@@ -154,18 +138,17 @@ def _with_own_spread(bare: Draft, logs: Sequence[list[float]], starts: Sequence[
     return replace(bare, contrast=contrast, second=second, sd_log=sd)
 
 
-def _single_spread(row: str, one: Side, logs: list[float], of: Grain, history: History | None) -> Spread | None:
+def _single_spread(row: str, side: Side, logs: list[float], unit: Grain, history: History | None) -> Spread | None:
     """The spread of one side's units: its own from two units on, else the history's, but at least that within."""
     if len(logs) >= 2:
         middle = math.fsum(logs) / len(logs)
         return Spread(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1), len(logs) - 1, of_row=True)
     if history is None:
         return None
-    ids = {single.session for single in one.entries}
-    found = spread(history, row, one.entries[0], of, without=ids)
-    if found is None:
+    known = spread(history, row, side.entries[0], unit, without={entry.session for entry in side.entries})
+    if known is None:
         return None
-    return replace(found, variance=max(found.variance, within_variance(one.figures_of(row))))
+    return replace(known, variance=max(known.variance, within_variance(side.figures_of(row))))
 
 
 def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread) -> Contrast:

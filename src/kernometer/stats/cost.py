@@ -97,34 +97,20 @@ def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: floa
 def _by_path(run: Run, less_baseline: bool) -> RunCost:
     """Counts are exact: the lower median is a measured count, less the empty bracket (`loop_cost`, batch 1)."""
     base = None if run.baseline is None else baseline_of(run) / run.baseline.batch / run.ops
-    figure = RunFigure(
-        run=run.run,
-        block=run.block,
-        cost=net_cost(run, less_baseline=less_baseline),
-        gross=median_low(run.samples) / run.batch / run.ops,
-        baseline=base,
-        samples=len(run.samples),
-        warmup=0,
-        seconds=run.seconds,
-        batch=run.batch,
+    return _counted(
+        run, net_cost(run, less_baseline=less_baseline), median_low(run.samples) / run.batch / run.ops, base
     )
-    return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
 
 def _of_count(run: Run) -> RunCost:
     """The lower median is a measured count. Nothing is subtracted, as it includes neither clock nor loop."""
     cost = 1 / median_low(run.samples)
-    figure = RunFigure(
-        run=run.run,
-        block=run.block,
-        cost=cost,
-        gross=cost,
-        baseline=None,
-        samples=len(run.samples),
-        warmup=0,
-        seconds=run.seconds,
-        batch=run.batch,
-    )
+    return _counted(run, cost, cost, None)
+
+
+def _counted(run: Run, cost: float, gross: float, baseline: float | None) -> RunCost:
+    """Counts have no warm-up, no resolution and no spread by chance."""
+    figure = RunFigure(run.run, run.block, cost, gross, baseline, len(run.samples), 0, run.seconds, run.batch)
     return RunCost(figure, detection_limit=0.0, step_share=0.0, se_log=0.0, far=0)
 
 

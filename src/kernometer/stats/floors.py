@@ -58,14 +58,6 @@ class Floors:
     others: int = 0  #: how many kernels these are
 
 
-NONE = Floors({})
-
-
-def probe_of(result: Result) -> tuple[str, ...]:
-    """The probe's build: source, compiler, flags, libc. Another build has other counts."""
-    return (str(result.header.probe.get("source_digest", "")), result.build) if result.header else ()
-
-
 def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
     """Every kernel among them that was counted on `MIN_MACHINES` machines of one board by the same probe.
 
@@ -79,7 +71,7 @@ def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
         known = session.board and session.image and session.state
         if session.by != "path" or not (known and whole) or session.experiment:
             continue
-        which = (session.image, session.command_line, session.board, session.state, probe_of(result), session.seed)
+        which = (session.image, session.command_line, session.board, session.state, result.probe, session.seed)
         groups.setdefault(which, []).append(result)
     found = (_layout(group) for group in groups.values())
     return tuple(layout for layout in found if layout is not None)
@@ -99,7 +91,7 @@ def _layout(group: Sequence[Result]) -> Layout | None:
         image=session.image,
         command_line=session.command_line,
         board=session.board,
-        probe=probe_of(group[0]),
+        probe=group[0].probe,
         machines=tuple(sorted({result.session.machine for result in group})),
         rows=rows,
     )
@@ -119,7 +111,7 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
     """
     boards = {result.session.board for result in compared}
     fitting = [layout for layout in known if layout.board in boards]
-    kernels = {(result.session.image, probe_of(result)) for result in compared}
+    kernels = {(result.session.image, result.probe) for result in compared}
     rows: dict[str, float] = {}
     means: dict[str, float] = {}
     lacking: set[str] = set()
@@ -141,7 +133,7 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
 
 def with_floors(found: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
     """The figures of a result, with their rows' floors if those were measured for this kernel by this probe."""
-    which = (result.session.image, probe_of(result), result.session.board)
+    which = (result.session.image, result.probe, result.session.board)
     own = [layout for layout in known if (layout.image, layout.probe, layout.board) == which]
     floors = {row: max(one.rows[row].floor for one in own if row in one.rows) for one in own for row in one.rows}
     return {row: replace(figure, floor=floors.get(row)) for row, figure in found.items()}

@@ -15,7 +15,6 @@ from statistics import median
 from kernometer.results.model import Result
 from kernometer.stats.core import Core
 from kernometer.stats.figures import figures
-from kernometer.stats.floors import probe_of
 from kernometer.stats.model import RowFigure
 
 #: Sessions less than this apart belong to one occasion: they share the machine's condition (load, heat, memory layout).
@@ -90,7 +89,7 @@ def entry(result: Result, core: Core | None = None) -> Entry:
             session.target,
             session.by,
             session.profile,
-            *probe_of(result),
+            *result.probe,
             _text(session.effort),
         ),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),

@@ -100,15 +100,15 @@ class RowFigure:
     unit: str
     per: str
     better: str
-    cost: float | None
-    low: float | None
-    high: float | None
-    value: float | None
-    value_low: float | None
-    value_high: float | None
-    gross: float | None
-    baseline: float | None
     runs: tuple[RunFigure, ...]
+    cost: float | None = None
+    low: float | None = None
+    high: float | None = None
+    value: float | None = None
+    value_low: float | None = None
+    value_high: float | None = None
+    gross: float | None = None
+    baseline: float | None = None
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
     floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known

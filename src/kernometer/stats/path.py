@@ -9,13 +9,11 @@ from dataclasses import dataclass, replace
 from statistics import median_low
 
 from kernometer.results.model import Result
-from kernometer.stats.differences import differences
 from kernometer.stats.figures import with_values
-from kernometer.stats.floors import Floors, Layout, floors_for, probe_of
-from kernometer.stats.history import Grain
+from kernometer.stats.floors import Floors, Layout, floors_for
 from kernometer.stats.levels import alike as alike_levels
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.sides import Side, bare, one_sided_remark, rows_of, without_ratio
+from kernometer.stats.sides import Side, begun, compared, rows_of
 
 #: The layout floor of a row without a measured one. Of the 102 rows of the quick profile 94 stay within it on five
 #: rotated machines (docs/path.md): it does not replace measuring the rows that allocate and schedule most.
@@ -52,32 +50,21 @@ def kernel(result: Result) -> tuple[str, ...] | None:
     session = result.session
     if result.header is None or not session.image:
         return None
-    return (session.board or session.machine, session.image, session.command_line, *probe_of(result))
+    return (session.board or session.machine, session.image, session.command_line, *result.probe)
 
 
 def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] = ()) -> Comparison:
     """Judges counts. `floors`: the known layouts. A kernel is never faster or slower than itself."""
     kernels = {kernel(result) for result in (*a.results, *b.results)}
-    one = len(kernels) == 1 and None not in kernels
-    alike = not one and _same_layout(a, b)
-    found = floors_for((*a.results, *b.results), floors)
-    tried = rows_of(a, b)
-    floor = Floors(dict.fromkeys(tried, 0.0), found.means) if alike else found
-    rule = _Floored(delta, floor, _told_apart(a, b) if one else None)
-    rows = tuple(_row(row, a, b, rule, delta) for row in tried)
-    same, differ = differences(a.results, b.results)
-    words = (EXACT,) if one else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, found))
-    return Comparison(
-        a=a.name,
-        b=b.name,
-        method="path",
-        delta=delta,
-        rows=rows,
-        same=same,
-        differs=differ,
-        remarks=(*words, NOT_CYCLES, *one_sided_remark(a, b)),
-        conditions=conditions(a, b),
-    )
+    itself = len(kernels) == 1 and None not in kernels
+    alike = not itself and _same_layout(a, b)
+    measured = floors_for((*a.results, *b.results), floors)
+    names = rows_of(a, b)
+    used = Floors(dict.fromkeys(names, 0.0), measured.means) if alike else measured
+    rule = _Floored(delta, used, _told_apart(a, b) if itself else None)
+    rows = tuple(_row(row, a, b, rule, delta) for row in names)
+    words = (EXACT,) if itself else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, measured))
+    return compared(a, b, "path", delta, rows, (*words, NOT_CYCLES), conditions(a, b))
 
 
 def processor(result: Result) -> str:
@@ -141,16 +128,14 @@ def _same_layout(a: Side, b: Side) -> bool:
     kinds = set()
     for result in (*a.results, *b.results):
         session = result.session
-        kinds.add((session.layout, session.board, session.command_line, *probe_of(result)))
+        kinds.add((session.layout, session.board, session.command_line, *result.probe))
     return len(kinds) == 1 and kinds.pop()[0] != "" and not _told_apart(a, b)
 
 
 def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowComparison:
-    comparison, _, _ = bare(row, a, b, Grain.SESSION)
-    without = without_ratio(row, a, b)
-    if without is not None:
-        found, notes = without
-        return replace(comparison, verdict=found, notes=notes)
+    comparison, _, _, comparable = begun(row, a, b)
+    if not comparable:
+        return comparison
     of_a, of_b = (_together(side.figures_of(row)) for side in (a, b))
     comparison = replace(
         comparison,
@@ -185,11 +170,11 @@ class _Floored:
 
     delta: float
     floors: Floors
-    one: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
+    itself: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
 
     def judge(self, row: RowComparison, ratio: float, spread: float, *, unlike: bool) -> RowComparison:
         """`unlike`: the levels of the two sides are not the same ones, so that equal means are not enough."""
-        if self.one is not None and ratio == 1:
+        if self.itself is not None and ratio == 1:
             return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
         known, default = (
             (self.floors.means, DEFAULT_MEANS_FLOOR) if row.by_mean else (self.floors.rows, DEFAULT_LAYOUT_FLOOR)
@@ -197,8 +182,8 @@ class _Floored:
         stated = known.get(row.row)
         floor = max(default if stated is None else stated, spread)
         notes = () if stated is not None else (f"layout floor not measured, taken as {100 * default:.3g} %",)
-        if self.one is not None:
-            notes = (f"the same kernel counts differently{f': {self.one}' if self.one else ''}", *notes)
+        if self.itself is not None:
+            notes = (f"the same kernel counts differently{f': {self.itself}' if self.itself else ''}", *notes)
         if row.by_mean:
             notes = (MEANS, *notes)
         row = replace(row, notes=(*notes, *row.notes), floor=floor)
@@ -210,7 +195,7 @@ class _Floored:
             return replace(row, verdict=Verdict.EQUIVALENT)
         if away <= half:
             return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
-        if self.one is not None:
+        if self.itself is not None:
             return replace(row, smallest=math.expm1(away))
         return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
 

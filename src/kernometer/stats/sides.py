@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.core import Core
+from kernometer.stats.differences import differences
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
-from kernometer.stats.model import FlagCode, RowComparison, RowFigure, Verdict
+from kernometer.stats.model import Comparison, FlagCode, RowComparison, RowFigure, Verdict
 from kernometer.stats.verdict import ratio
 
 #: Characters of a failure's text, which comes from a machine.
@@ -71,8 +73,9 @@ def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:
     """Rows that both sides tried, in A's order, without rows unsupported on both. For others see one_sided_remark."""
-    unsupported = [{one.row for result in side.results for one in result.unsupported} for side in (a, b)]
-    return tuple(row for row in a.tried if row in b.tried and not (row in unsupported[0] and row in unsupported[1]))
+    lacking = [{lack.row for result in side.results for lack in result.unsupported} for side in (a, b)]
+    on_b = b.tried
+    return tuple(row for row in a.tried if row in on_b and not (row in lacking[0] and row in lacking[1]))
 
 
 #: How many names a remark lists.
@@ -82,20 +85,28 @@ _NAMED = 5
 def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
     """A remark on rows that only one side was asked for: nothing failed, but they cannot be compared."""
     remarks = []
-    for one, other in ((a, b), (b, a)):
-        alone = [row for row in one.tried if row not in other.tried]
+    for side, other in ((a, b), (b, a)):
+        there = other.tried
+        alone = [row for row in side.tried if row not in there]
         if alone:
             more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
-            remarks.append(f"measured on {one.name} only, and left out: {', '.join(alone[:_NAMED])}{more}")
+            remarks.append(f"measured on {side.name} only, and left out: {', '.join(alone[:_NAMED])}{more}")
     return tuple(remarks)
 
 
-def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[float], list[float]]:
-    """A row without a verdict, and the log figures of the units of each side (empty without a cost)."""
+class Begun(NamedTuple):
+    """A row of both sides before it is judged."""
+
+    row: RowComparison
+    logs_a: list[float]  #: of the units' costs; empty without a cost
+    logs_b: list[float]
+    comparable: bool  #: if not, the row has its verdict and the reason already
+
+
+def begun(row: str, a: Side, b: Side, grain: Grain = Grain.SESSION) -> Begun:
     figures_a, figures_b = a.figures_of(row), b.figures_of(row)
-    every = (*a.entries, *b.entries)
-    key = unit_key(of, every)
-    logs_a, logs_b = (unit_logs(one.entries, row, key) for one in (a, b))
+    key = unit_key(grain, (*a.entries, *b.entries))
+    logs_a, logs_b = (unit_logs(side.entries, row, key) for side in (a, b))
     some = (*figures_a, *figures_b)
     comparison = RowComparison(
         row=row,
@@ -107,7 +118,10 @@ def bare(row: str, a: Side, b: Side, of: Grain) -> tuple[RowComparison, list[flo
         b=pooled(figures_b, [ratio(log) for log in logs_b]) if figures_b else None,
         notes=(*_conditions_differ(figures_a, figures_b), *a.partly(row), *b.partly(row)),
     )
-    return comparison, logs_a, logs_b
+    without = without_ratio(row, a, b)
+    if without is not None:
+        comparison = replace(comparison, verdict=without[0], notes=without[1])
+    return Begun(comparison, logs_a, logs_b, without is None)
 
 
 def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[str, ...]:
@@ -152,3 +166,19 @@ def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) 
         if count:
             remarks.append(f"{name}: {count} of {len(rows)} rows have disturbed runs; they count like all others")
     return tuple(remarks)
+
+
+def compared(
+    a: Side,
+    b: Side,
+    method: Literal["ab", "compare", "path"],
+    delta: float,
+    rows: tuple[RowComparison, ...],
+    remarks: Sequence[str],
+    conditions: tuple[str, ...] = (),
+) -> Comparison:
+    """The judged rows with the facts of the sides, and with remarks on what was left out and what was disturbed."""
+    same, differs = differences(a.results, b.results)
+    disturbed = () if method == "path" else disturbance_remark(rows, a.name, b.name)
+    remarks = (*remarks, *one_sided_remark(a, b), *disturbed)
+    return Comparison(a.name, b.name, method, delta, rows, same, differs, remarks, conditions)

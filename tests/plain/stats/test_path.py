@@ -9,7 +9,7 @@ import pytest
 from kernometer.results.model import Result
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare
-from kernometer.stats.floors import Layout, RowSpread, probe_of
+from kernometer.stats.floors import Layout, RowSpread
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 from kernometer.stats.path import DEFAULT_LAYOUT_FLOOR, EXACT, FLOORED, kernel
 from tests.support.stats.simulate import ROW, header, path_result
@@ -21,7 +21,7 @@ def floors(floor: float | None) -> tuple[Layout, ...]:
     """The one row's floor as measured on both builds; None: nobody measured it."""
     spread = RowSpread(1.0, 1.0 + (floor or 0.0), 9)
     images = ("linux 6.1 sha256:1", OTHER)
-    probe = probe_of(path_result("x", {}))
+    probe = path_result("x", {}).probe
     known = tuple(Layout(image, "", "", probe, ("1", "2", "3"), {ROW: spread}) for image in images)
     return () if floor is None else known
 
