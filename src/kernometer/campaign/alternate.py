@@ -10,10 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from kernometer.campaign.plan import Phase, Plan
-from kernometer.campaign.session import new_session, records, telling_what_is_kept
+from kernometer.campaign.session import Measured, new_session, records, telling_what_is_kept
 from kernometer.results.model import AnyRecord, Calibration, Failure, Header, Unsupported, Workload
 from kernometer.results.rows import Row
 from kernometer.results.store import Store
@@ -35,8 +34,8 @@ def measure_pair(
     label: str,
     blocks: int,
     listen: Callable[[AnyRecord], None],
-) -> tuple[Path, Path]:
-    """Measures both arms into two new files of the store that share an `experiment`; returns their paths.
+) -> tuple[Measured, Measured]:
+    """Measures both arms into two new files of the store that share an `experiment`.
 
     Ctrl-C leaves whole blocks and at most one half of a block, which the comparison ignores.
     """
@@ -61,7 +60,7 @@ def measure_pair(
             _generator(plan.seed, block, *part.words).shuffle(order)
             for arm in order:
                 arm.time(part, block, listen)
-    return first.path, second.path
+    return Measured(first.path, first.result()), Measured(second.path, second.result())
 
 
 def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord], None]) -> Plan:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,6 +25,7 @@ from kernometer.results.model import (
     Header,
     Paper,
     Published,
+    Result,
     Run,
     Session,
     Stated,
@@ -109,8 +111,15 @@ def _foreign(record: AnyRecord, job: Job) -> str:
     return f"gave a record of {printable(row, 80)}, which was not asked for"
 
 
-def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Path:
-    """Measures a session into a new file of the store; returns its path.
+class Measured(NamedTuple):
+    """A session's file, and what a reader would make of it."""
+
+    path: Path
+    result: Result
+
+
+def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Measured:
+    """Measures a session into a new file of the store.
 
     If Ctrl-C or an error ends it early, the file keeps what was measured.
     """
@@ -125,7 +134,7 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
         for record, line in records(target, plan.job(), until):
             writer.add(record, line)
             listen(record)
-    return writer.path
+    return Measured(writer.path, writer.result())
 
 
 @contextmanager

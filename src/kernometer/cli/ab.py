@@ -170,8 +170,8 @@ def command(
         tell_notes(env, by, *targets)
         rounds = blocks if by == "time" else 1  # counts do not vary: one block is enough
         with progress(env, 2 * rounds * plan.units, silence=plan.silence) as listen:
-            paths = measure_pair(plan, targets, env.store(), label, rounds, listen)
-        results = (env.store().read(paths[0]), env.store().read(paths[1]))
+            first, second = measure_pair(plan, targets, env.store(), label, rounds, listen)
+        results = (env.store().as_read(first.result), env.store().as_read(second.result))
         names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")
         floors = known_layouts(env.store()) if by == "path" else ()
         comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)

@@ -195,7 +195,6 @@ def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
     from kernometer.campaign.plan import plan_of
     from kernometer.cli.progress import measured
     from kernometer.results.rows import Row
-    from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
     with closing(target_of(spec)) as target:
@@ -203,4 +202,4 @@ def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
         plan = plan_of(
             target, by, "full", sorted(Row(row).argument for row in rows), 1, program_for(target, unit_costs=False)
         )
-        return read_file(measured(env, plan, target, "predict"))
+        return measured(env, plan, target, "predict").result

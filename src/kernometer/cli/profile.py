@@ -107,7 +107,6 @@ def _measured(
     from contextlib import closing
 
     from kernometer.cli.progress import measured
-    from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
     if not words:
@@ -118,9 +117,9 @@ def _measured(
         if dry_run:
             print_commands(env, plan, (target,))
             return None
-        path = measured(env, plan, target, label)
+        path, result = measured(env, plan, target, label)
     env.say(f"The session is stored in {path}.")
-    return read_file(path)
+    return result
 
 
 def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.session import is_step, measure
+from kernometer.campaign.session import Measured, is_step, measure
 from kernometer.cli.env import Env
 from kernometer.cli.planning import tell_notes
 from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
@@ -31,8 +30,8 @@ QUIET_SECONDS = 30.0
 TELLING_SHARE = 0.1
 
 
-def measured(env: Env, plan: Plan, target: Target, label: str) -> Path:
-    """Measures a session with progress, after the target's notes; its file in the store."""
+def measured(env: Env, plan: Plan, target: Target, label: str) -> Measured:
+    """Measures a session with progress, after the target's notes."""
     tell_notes(env, plan.by, target)
     with progress(env, plan.units, plan.effort.budget, silence=plan.silence) as listen:
         return measure(plan, target, env.store(), label, listen)

@@ -100,7 +100,6 @@ def command(
     from contextlib import closing
 
     from kernometer.cli.progress import measured
-    from kernometer.results.store import read_file
     from kernometer.targets.parse import target_of
 
     store, words = env.store(), rows_of(click.get_current_context(), words)
@@ -111,8 +110,7 @@ def command(
         if dry_run:
             print_commands(env, plan, (target,))
             return
-        path = measured(env, plan, target, label)
-    result = read_file(path)
+        path, result = measured(env, plan, target, label)
     _tell_probe(env, store, result)
     try:
         _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)

@@ -49,9 +49,9 @@ class Again:
         rounds = blocks(self.blocks, len(self.plan.rows), len(rows))
         self.env.say(f"The gate fails on {_rows(rows)}: measured again, in {rounds} new blocks.")
         with progress(self.env, 2 * rounds * plan.units, silence=plan.silence) as listen:
-            paths = measure_pair(plan, self.targets, store, self.label, rounds, listen)
+            pair = measure_pair(plan, self.targets, store, self.label, rounds, listen)
         of = first.comparison
-        a, b = (store.read(path) for path in paths)
+        a, b = (store.as_read(side.result) for side in pair)
         return in_new_blocks(ab(a, b, of.delta, name_a=of.a, name_b=of.b))
 
     def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:

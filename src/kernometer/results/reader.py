@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
@@ -126,24 +127,30 @@ def _profile_disagreement(record: Profile) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class _Gathered:
-    """A Result on its way."""
+#: The records of which a result has any number, each with the result's field.
+_MANY: dict[type[AnyRecord], str] = {
+    Calibration: "calibrations",
+    Counting: "countings",
+    Failure: "failures",
+    Unsupported: "unsupported",
+    Events: "events",
+    Tally: "tallies",
+    Profile: "profiles",
+}
 
-    limits: Limits
+
+@dataclass(slots=True)
+class Gathering:
+    """A Result on its way: from the lines of a file, or from records as they are measured."""
+
+    limits: Limits = DEFAULT
     session: Session | None = None
     header: Header | None = None
     workloads: dict[str, Workload] = field(default_factory=dict)
     runs: dict[tuple[str, int, int], Run] = field(default_factory=dict)
-    calibrations: list[Calibration] = field(default_factory=list)
-    countings: list[Counting] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    unsupported: dict[Unsupported, None] = field(default_factory=dict)
-    events: list[Events] = field(default_factory=list)
-    tallies: list[Tally] = field(default_factory=list)
-    profiles: list[Profile] = field(default_factory=list)
+    many: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _MANY.values()})
     end: End | None = None
-    whole_damage: list[str] = field(default_factory=list)  #: sentences about the whole file: a handful at most
+    file_damage: list[str] = field(default_factory=list)  #: sentences about the file itself: a handful at most
     damage: list[str] = field(default_factory=list)
     more_damage: int = 0
     samples: int = 0
@@ -154,7 +161,12 @@ class _Gathered:
         else:
             self.more_damage += 1
 
-    def take(self, record: AnyRecord) -> str:
+    def add(self, number: int, record: AnyRecord) -> None:
+        """Keeps the record of line `number`, or says why it is left out."""
+        if reason := self._take(record):
+            self.hurt(f"Line {number} was left out: {reason}.")
+
+    def _take(self, record: AnyRecord) -> str:
         """Keeps a record; returns "", or why it was not kept."""
         if self.end is not None:
             return "it stands after the last record"
@@ -165,26 +177,16 @@ class _Gathered:
                 return self._take_header(record)
             case Workload():
                 return self._take_workload(record)
-            case Calibration():
-                self.calibrations.append(record)
-            case Counting():
-                return self._take_counting(record)
             case Run():
                 return self._take_run(record)
-            case Failure():
-                self.failures.append(record)
-            case Unsupported():
-                self.unsupported[record] = None
-            case Events():
-                self.events.append(record)
-            case Tally():
-                self.tallies.append(record)
-            case Profile():
-                self.profiles.append(record)
             case End():
                 self.end = record
             case Paper() | Published() | Stated():
                 return "it belongs to a published table, and this is a session"
+            case _:
+                if isinstance(record, Counting) and (full := self._hold(len(record.samples))):
+                    return full
+                self.many[_MANY[type(record)]].append(record)
         return ""
 
     def _take_header(self, record: Header) -> str:
@@ -195,9 +197,8 @@ class _Gathered:
         return "" if same else "a header that differs from the first one"
 
     def _take_workload(self, record: Workload) -> str:
-        known = self.workloads.get(record.name)
-        if known is None:
-            self.workloads[record.name] = record
+        known = self.workloads.setdefault(record.name, record)
+        if known is record:
             return ""
         if msgspec.structs.replace(record, rows=()) != msgspec.structs.replace(known, rows=()):
             return f"a second, different definition of {printable(record.name, 60)}"
@@ -210,16 +211,9 @@ class _Gathered:
         if key in self.runs:
             return f"run {record.run} of {printable(record.row, 60)} for the second time"
         held = len(record.samples) + len(record.baseline.samples if record.baseline else ())
-        held += len(record.clock_cost) + len(record.loop_cost)
-        full = self._hold(held)
+        full = self._hold(held + len(record.clock_cost) + len(record.loop_cost))
         if not full:
             self.runs[key] = record
-        return full
-
-    def _take_counting(self, record: Counting) -> str:
-        full = self._hold(len(record.samples))
-        if not full:
-            self.countings.append(record)
         return full
 
     def _hold(self, samples: int) -> str:
@@ -236,23 +230,20 @@ class _Gathered:
         for row in dict.fromkeys(key[0] for key in undefined):
             self.hurt(f"The runs of {printable(row, 60)} were left out: its workload is not defined in the file.")
         if self.end is None:
-            self.whole_damage.append("The last line is missing: the session was cut off, or is still being measured.")
+            self.file_damage.append("The last line is missing: the session was cut off, or is still being measured.")
         if self.more_damage:
             self.damage.append(f"And {self.more_damage:,} more of this kind.")
+        many = {name: tuple(records) for name, records in self.many.items()}
+        many["countings"] = tuple(one for one in many["countings"] if one.workload in self.workloads)
+        many["unsupported"] = tuple(dict.fromkeys(many["unsupported"]))
         return Result(
             session=self.session,
             header=self.header,
             workloads=self.workloads,
             runs=tuple(run for key, run in self.runs.items() if key not in undefined),
-            calibrations=tuple(self.calibrations),
-            countings=tuple(one for one in self.countings if one.workload in self.workloads),
-            failures=tuple(self.failures),
-            unsupported=tuple(self.unsupported),
-            events=tuple(self.events),
-            tallies=tuple(self.tallies),
-            profiles=tuple(self.profiles),
             end=self.end,
-            damage=(*self.whole_damage, *self.damage),
+            damage=(*self.file_damage, *self.damage),
+            **many,
         )
 
 
@@ -270,25 +261,23 @@ def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
 
     Raises ResultError if it is not a result or is in a newer format.
     """
-    gathered = _Gathered(limits)
+    gathered = Gathering(limits)
     lines = _lines(chunks, gathered)
     first = next(lines, None)
     if first is None:
-        why = next(iter((*gathered.whole_damage, *gathered.damage)), "It is empty.")
+        why = next(iter((*gathered.file_damage, *gathered.damage)), "It is empty.")
         raise not_ours(f"{why[0].lower()}{why[1:-1]}")
     gathered.session = _first(first[1])
     count = 1
     for number, line in lines:
         count += 1
         if count > limits.records:
-            gathered.whole_damage.append(f"It has more than {limits.records:,} lines: the rest was not read.")
+            gathered.file_damage.append(f"It has more than {limits.records:,} lines: the rest was not read.")
             break
         try:
-            reason = gathered.take(parse_record(line))
+            gathered.add(number, parse_record(line))
         except DamagedError as error:
-            reason = str(error)
-        if reason:
-            gathered.hurt(f"Line {number} was left out: {reason}.")
+            gathered.hurt(f"Line {number} was left out: {error}.")
     return gathered.result()
 
 
@@ -307,7 +296,7 @@ def _first(line: bytes) -> Session:
     return record
 
 
-def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, bytes]]:
+def _lines(chunks: Iterable[bytes], gathered: Gathering) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank, without their newline; has at most one line and one chunk in memory."""
     limits = gathered.limits
     number, pending, skipping = 1, bytearray(), False
@@ -334,12 +323,12 @@ def _lines(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[tuple[int, 
         yield number, bytes(pending)
 
 
-def _first_bytes(chunks: Iterable[bytes], gathered: _Gathered) -> Iterator[bytes]:
+def _first_bytes(chunks: Iterable[bytes], gathered: Gathering) -> Iterator[bytes]:
     """The chunks, up to the limit of a file's bytes."""
     left = gathered.limits.file_bytes
     for chunk in chunks:
         if len(chunk) > left:
-            gathered.whole_damage.append(f"It is over {gathered.limits.file_bytes:,} bytes: the end was not read.")
+            gathered.file_damage.append(f"It is over {gathered.limits.file_bytes:,} bytes: the end was not read.")
             yield chunk[:left]
             return
         left -= len(chunk)

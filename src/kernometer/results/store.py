@@ -183,7 +183,11 @@ class Store:
 
     def read(self, path: Path) -> Result:
         """As `read_file`, and `raw` if the store is."""
-        return raw(read_file(path)) if self.raw else read_file(path)
+        return self.as_read(read_file(path))
+
+    def as_read(self, result: Result) -> Result:
+        """The same of a result that was just measured."""
+        return raw(result) if self.raw else result
 
     def load(self, name: str) -> Result:
         return self.read(self.resolve(name))

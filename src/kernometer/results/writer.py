@@ -17,14 +17,14 @@ import time
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar, cast
 
 import msgspec
 
 from kernometer.errors import ResultError
 from kernometer.results.compressed import SUFFIXES
-from kernometer.results.model import AnyRecord, End, Failure, Publication, Run, Session, Unsupported
-from kernometer.results.reader import DamagedError, parse_record
+from kernometer.results.model import AnyRecord, End, Failure, Publication, Result, Run, Session, Unsupported
+from kernometer.results.reader import DamagedError, Gathering, parse_record
 
 SUFFIX = ".ndjson"
 #: The least free bytes to begin measuring: a quick session on one machine takes about one MB.
@@ -32,6 +32,7 @@ MIN_FREE = 4 << 20
 
 _ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6,32}")
 _ENCODER = msgspec.json.Encoder()
+_Kind = TypeVar("_Kind", bound=AnyRecord)
 _CAUSES = {
     errno.ENOSPC: ("is full", "Free some space there, or give another folder with --store DIR."),
     errno.EDQUOT: ("is over its quota", "Free some space there, or give another folder with --store DIR."),
@@ -67,7 +68,8 @@ class ResultWriter:
         self.path = folder / (session.id + SUFFIX)
         self.kept = 0  #: runs, failures and unsupported rows in the file
         self._ended = False
-        self._size = 0
+        self._gathering = Gathering()
+        self._lines = self._size = 0
         self._started = time.monotonic()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,8 @@ class ResultWriter:
         try:
             with contextlib.suppress(OSError):  # some network file systems have no locks: then "growing" is not shown
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._append(_encoded(session))
+            line, self._gathering.session = _encoded(session)
+            self._append(line)
             os.fsync(self._file)
             _sync_folder(folder)
         except BaseException as error:
@@ -109,10 +112,13 @@ class ResultWriter:
         """
         if self._ended:
             raise ValueError("the result has ended")
+        if not line:
+            line, record = _encoded(record)
         try:
-            self._append(line or _encoded(record))
+            self._append(line)
         except OSError as error:
             raise store_error(self.folder, error, self._what_is_safe()) from error
+        self._gathering.add(self._lines, record)
         self.kept += isinstance(record, Run | Failure | Unsupported)
 
     def end(self, *, complete: bool, reason: str = "") -> None:
@@ -123,13 +129,19 @@ class ResultWriter:
         if not self.kept and not complete:
             self._discard()
             return
+        line, end = _encoded(End(complete=complete, reason=reason, seconds=time.monotonic() - self._started))
+        self._gathering.add(self._lines + 1, end)
         try:
-            self._append(_encoded(End(complete=complete, reason=reason, seconds=time.monotonic() - self._started)))
+            self._append(line)
             os.fsync(self._file)
         except OSError as error:
             raise store_error(self.folder, error, self._what_is_safe()) from error
         finally:
             os.close(self._file)
+
+    def result(self) -> Result:
+        """What a reader makes of the file once it has ended; no line is parsed again for it."""
+        return self._gathering.result()
 
     def _what_is_safe(self) -> str:
         return f"What was measured until then ({self.kept} runs) is kept in {self.path}."
@@ -146,6 +158,7 @@ class ResultWriter:
                 os.ftruncate(self._file, self._size)
             raise
         self._size += size
+        self._lines += 1
 
     def _discard(self) -> None:
         self._ended = True
@@ -157,7 +170,9 @@ class ResultWriter:
 def write_publication(folder: Path, publication: Publication) -> Path:
     """A new file for an imported result, whole or not at all. Raises ResultError if it cannot be written."""
     records: tuple[AnyRecord, ...] = (publication.paper, *publication.figures)
-    return _write_whole(folder / (publication.paper.name + SUFFIX), b"".join(_encoded(one) + b"\n" for one in records))
+    return _write_whole(
+        folder / (publication.paper.name + SUFFIX), b"".join(_encoded(record)[0] + b"\n" for record in records)
+    )
 
 
 class Kept(Enum):
@@ -204,14 +219,13 @@ def _write_whole(final: Path, content: bytes) -> Path:
     return final
 
 
-def _encoded(record: AnyRecord) -> bytes:
-    """The record as a line. Raises ValueError for a record that a reader would refuse (a NaN becomes null)."""
+def _encoded(record: _Kind) -> tuple[bytes, _Kind]:
+    """The record as a line, and as a reader has it. Raises ValueError for one that it refuses (a NaN becomes null)."""
     line = _ENCODER.encode(record)
     try:
-        parse_record(line)
+        return line, cast("_Kind", parse_record(line))
     except DamagedError as error:
         raise ValueError(f"not a valid record: {error}") from error
-    return line
 
 
 def _check_free(folder: Path) -> None:

@@ -83,7 +83,9 @@ def given(call: tuple[str, ...]) -> dict[str, str]:
 
 def measured(tmp_path: Path, a: Pretended, b: Pretended, words: tuple[str, ...] = ROWS) -> tuple[Path, Path]:
     plan = Plan("time", "quick", words, ROWS, EFFORTS["quick"], 7)
-    return measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
+    first, second = measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
+    assert [read_file(side.path) for side in (first, second)] == [first.result, second.result]
+    return first.path, second.path
 
 
 @pytest.mark.parametrize("words", [ROWS, ()], ids=["rows", "profile"])
@@ -145,5 +147,5 @@ def test_first_calls_alone_are_compared(tmp_path: Path) -> None:
     without any record is taken for a probe that could not begin."""
     plan = Plan("time", "quick", (ROWS[2],), (ROWS[2],), replace(EFFORTS["quick"], seconds=0.001), 7)
     targets = (from_spec("local"), from_spec("local"))
-    paths = measure_pair(plan, targets, Store(tmp_path), "", 2, lambda _: None)
-    assert [len(read_file(path).runs) for path in paths] == [2, 2]
+    pair = measure_pair(plan, targets, Store(tmp_path), "", 2, lambda _: None)
+    assert [len(read_file(side.path).runs) for side in pair] == [2, 2]

@@ -18,7 +18,7 @@ from kernometer.campaign.session import measure
 from kernometer.guests import store
 from kernometer.guests.emulator import kvm
 from kernometer.results.model import AnyRecord, Result, RowInfo
-from kernometer.results.store import Store, read_file
+from kernometer.results.store import Store
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare
 from kernometer.stats.history import History
@@ -96,7 +96,7 @@ def nothing(_: AnyRecord) -> None:
 def pair(guest: Callable[[str], QemuTarget], tmp_path: Path, blocks: int) -> tuple[Result, Result]:
     targets = (guest("linux-9.9+slow=0"), guest("linux-9.9+slow=1"))
     first, second = measure_pair(replace(PLAN), targets, Store(tmp_path / "results"), "", blocks, nothing)
-    return read_file(first), read_file(second)
+    return first.result, second.result
 
 
 def row_of(comparison: Comparison) -> RowComparison:
@@ -138,7 +138,7 @@ def test_each_session_is_a_boot_and_a_set_of_sessions_a_set_of_boots(
     kept = Store(tmp_path / "results")
     sides = []
     for name in ("linux-9.9+slow=0", "linux-9.9+slow=1"):
-        sides.append([read_file(measure(PLAN, guest(name), kept, name[-1], nothing)) for _ in range(3)])
+        sides.append([measure(PLAN, guest(name), kept, name[-1], nothing).result for _ in range(3)])
     assert [(phase, runs, rows) for _, phase, runs, _, rows in started(tmp_path)] == [("all", "5", "True")] * 6
     assert all(len(result.runs) == 5 for side in sides for result in side)
     row = row_of(compare(*sides, history=History(())))
@@ -149,7 +149,7 @@ def test_a_row_that_the_guest_lacks_is_said_and_no_failure(guest: Callable[[str]
     """The plan is made from this host's list, which may have more CPUs. Expected: said once. Broken: the session
     fails, or waits for the row."""
     seen: list[AnyRecord] = []
-    result = read_file(measure(PLAN, guest("linux-9.9"), Store(tmp_path / "results"), "", seen.append))
+    result = measure(PLAN, guest("linux-9.9"), Store(tmp_path / "results"), "", seen.append).result
     assert [(one.row, one.reason) for one in result.unsupported] == [(LACKING, "there is one CPU only")]
     assert result.failures == ()
     assert result.end is not None and result.end.complete
@@ -193,7 +193,7 @@ def test_this_processors_rate_is_found_and_remembered(guest_cache: Path, monkeyp
 def test_a_real_guest_is_measured_by_time(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: five runs or more of each row in one boot, a clock finer than ticks; rows for two CPUs unsupported."""
     plan = plan_of(target, "time", "quick", (ROW, "ctx/pipe-pair", "proc/fork-exit"), 1)
-    result = read_file(measure(plan, target, Store(tmp_path), "", nothing))
+    result = measure(plan, target, Store(tmp_path), "", nothing).result
     assert result.failures == ()
     rows = {run.row for run in result.runs}
     assert {ROW, "ctx/pipe-pair@same-cpu", "proc/fork-exit"} <= rows
@@ -209,6 +209,6 @@ def test_a_real_guest_is_measured_by_time(target: QemuTarget, tmp_path: Path) ->
 def test_the_quick_profile_of_a_real_guest_by_time_ends(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: every row measured or unsupported, none failed. Broken: one that runs into its limit when emulated."""
     plan = plan_of(target, "time", "quick", (), 1)
-    result = read_file(measure(plan, target, Store(tmp_path), "", nothing))
+    result = measure(plan, target, Store(tmp_path), "", nothing).result
     assert result.failures == ()
     assert {run.row for run in result.runs} | {one.row for one in result.unsupported} >= set(plan.rows)

@@ -65,7 +65,7 @@ def test_lines_are_kept_as_the_probe_printed_them(tmp_path: Path) -> None:
         *make.lines([make.header(), make.workload()]),
         make.lines([make.run()])[0].replace(b"{", b'{ "new":1e2, ', 1),
     )
-    kept = measure(PLAN, Says(*lines), Store(tmp_path), "", lambda _record: None).read_bytes()
+    kept = measure(PLAN, Says(*lines), Store(tmp_path), "", lambda _record: None).path.read_bytes()
     assert kept.splitlines()[1:-1] == list(lines)
     assert [run.row for run in parse([kept]).runs] == [ROW]
 
