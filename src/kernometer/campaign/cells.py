@@ -127,24 +127,24 @@ def _round(plan: Plan, targets: Sequence[str], machines: Sequence[str], number: 
 def finished(store: Store, label: str, plan: Plan) -> Finished:
     """The complete sessions of that label. Raises UsageError if one of them is not of this plan."""
     found: dict[tuple[str, str], tuple[Path, ...]] = {}
-    for one in reversed(store.summaries(label=label)):
-        if one.complete and not one.problem:
-            result = store.read(one.path)
+    for summary in reversed(store.summaries(label=label)):
+        if summary.complete and not summary.problem:
+            result = store.read(summary.path)
             differs = _other_plan(result, plan)
             if differs:
                 raise UsageError(
-                    f"The session {one.id} of the label {label!r} was measured {differs}.",
+                    f"The session {summary.id} of the label {label!r} was measured {differs}.",
                     "Give the same words as then, or another --label.",
                 )
             key = (result.session.target, result.session.host_id if plan.by == "time" else "")
-            found[key] = (*found.get(key, ()), one.path)
+            found[key] = (*found.get(key, ()), summary.path)
     return found
 
 
 def _other_plan(result: Result, plan: Plan) -> str:
     """In which way the session was measured unlike the plan; "" if in none."""
     session = result.session
-    there = {*result.rows, *(one.row for one in result.failures), *(one.row for one in result.unsupported)}
+    there = {*result.rows, *(failure.row for failure in result.failures), *(lack.row for lack in result.unsupported)}
     if session.experiment:
         return "as a side of an 'ab'"
     if (session.by, session.profile) != (plan.by, plan.profile):

@@ -80,10 +80,10 @@ class Workers:
 
     @property
     def machines(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.machine for one in self.workers.values()))
+        return tuple(dict.fromkeys(worker.machine for worker in self.workers.values()))
 
     def host(self, target: str, machine: str) -> str:  # noqa: ARG002  # a worker measures on its own machine
-        return next(one.host_id for one in self.workers.values() if one.machine == machine)
+        return next(worker.host_id for worker in self.workers.values() if worker.machine == machine)
 
     def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
         """As `Places.measured`: each cell once, with what its first worker to finish gave, stored, or why none did.
@@ -110,7 +110,7 @@ class Workers:
             now = time.monotonic()
             seen |= dict.fromkeys((*self.machines, *([""] if self.workers else ())), now)
             for cell in [*waiting]:
-                worker = self._place(cell.machine, [one.worker for one in running])
+                worker = self._place(cell.machine, [active.worker for active in running])
                 if worker:
                     future = self.client.submit(
                         *(measure_cell, cell.plan, cell.target, self.label, self.stop),

@@ -83,7 +83,7 @@ def _measured(plan: Plan, spec: str, label: str, store: Store, asked: Callable[[
         error = TargetError(f"{spec} was stopped after {time.monotonic() - began:.0f} s.")
     finally:
         done.set()
-    files = tuple((one.path.name, one.path.read_bytes()) for one in store.summaries())
+    files = tuple((summary.path.name, summary.path.read_bytes()) for summary in store.summaries())
     if error is None:
         return Measured(files)
     return Measured(files, error.text, error.next_step, getattr(error, "last_output", ""))

@@ -117,8 +117,8 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     `tried`: all targets, also those whose guest failed and that have no session. Other targets than Trio's, and those
     on other machines than the first of mono, are left out.
     """
-    counted = (one for one in results if one.session.by == "path")
-    known = [(found, one) for one in counted if (found := structure_of(one.session.target))]
+    counted = (result for result in results if result.session.by == "path")
+    known = [(found, result) for result in counted if (found := structure_of(result.session.target))]
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, one) for (structure, words), one in known if words == machine]
     named = (structure_of(name) for name in (*tried, *(one.session.target for _, one in same)))

@@ -118,16 +118,18 @@ def diagnose(
     said_no: list[str] = []
     for rule in rules.rule:
         answers = [_apply(rule, pair) for pair in pairs]
-        spoken += [one for one in answers if isinstance(one, Finding)]
-        if all(one is None for one in answers):
+        spoken += [answer for answer in answers if isinstance(answer, Finding)]
+        if all(answer is None for answer in answers):
             said_no.append(rule.name)
-        elif lacking := next((one for one in answers if one and not isinstance(one, Finding)), None):
+        elif lacking := next((answer for answer in answers if answer and not isinstance(answer, Finding)), None):
             unsure[rule.name] = lacking
-    replaced = {(name, one.system) for one in spoken for name in one.rule.instead_of}
-    findings = [one for one in spoken if (one.rule.name, one.system) not in replaced]
-    alike = [one.rule.name for one in findings if one.kind == "cause" and not one.other]
-    findings = [replace(one, kind="trait") if alike.count(one.rule.name) == 2 else one for one in findings]
-    findings.sort(key=lambda one: (get_args(Kind).index(one.kind), -one.confidence))
+    replaced = {(name, finding.system) for finding in spoken for name in finding.rule.instead_of}
+    findings = [finding for finding in spoken if (finding.rule.name, finding.system) not in replaced]
+    alike = [finding.rule.name for finding in findings if finding.kind == "cause" and not finding.other]
+    findings = [
+        replace(finding, kind="trait") if alike.count(finding.rule.name) == 2 else finding for finding in findings
+    ]
+    findings.sort(key=lambda finding: (get_args(Kind).index(finding.kind), -finding.confidence))
     rest = _unexplained(differing(a, b, given), findings, a.stated) if b is not None else {}
     undecided = []
     for family, rows in rest.items():
@@ -135,9 +137,9 @@ def diagnose(
         measurable = [name for name in could if name in unsure and all("/" in row for row in unsure[name])]
         excluded = tuple(name for name in could if name in said_no)
         undecided.append(Undecided(family, tuple(rows), tuple((name, unsure[name]) for name in measurable), excluded))
-    ladder = {what: tuple(value(expression(sum_), Pair(one.x)) for one in pairs) for what, sum_ in rules.ladder}
+    ladder = {what: tuple(value(expression(sum_), Pair(pair.x)) for pair in pairs) for what, sum_ in rules.ladder}
     ladder = {what: costs for what, costs in ladder.items() if any(costs)}
-    return Diagnosis(tuple(one.x for one in pairs), tuple(findings), tuple(undecided), ladder)
+    return Diagnosis(tuple(pair.x for pair in pairs), tuple(findings), tuple(undecided), ladder)
 
 
 def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
@@ -187,8 +189,8 @@ def _unexplained(
     rows: Mapping[str, float], findings: Sequence[Finding], stated: Mapping[str, float]
 ) -> dict[str, list[tuple[str, float]]]:
     """The rows that no cause accounts for, by workload's family or by table."""
-    real = [one for one in findings if one.confidence > Confidence.UNDECIDED and one.kind != "trait"]
-    told = [form for one in real for form in one.rule.explains]
+    real = [finding for finding in findings if finding.confidence > Confidence.UNDECIDED and finding.kind != "trait"]
+    told = [form for finding in real for form in finding.rule.explains]
     families: dict[str, list[tuple[str, float]]] = {}
     for row, ratio in rows.items():
         if not Row(row).is_like(*told):

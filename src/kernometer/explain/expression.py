@@ -106,7 +106,7 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
         case ast.Constant(value=int() | float() as number):
             return Interval(number, number, number)
         case ast.Subscript():
-            return next((cost for one in figures(node) for cost in pair.costs(*one).values()), None)
+            return next((cost for figure in figures(node) for cost in pair.costs(*figure).values()), None)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
             a, b = value(left, pair), value(right, pair)
             return _judged(node, pair) or (None if a is None or b is None else _arithmetic(op, a, b))
@@ -123,8 +123,8 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
                 return None
             if name == "off":
                 return Interval(*3 * (abs(first.value - max(1, round(first.value))),))
-            rates: set[float | None] = {one.value for one in rest if one} or {
-                pair.hertz(one.side) for one in figures(parts[0])
+            rates: set[float | None] = {other.value for other in rest if other} or {
+                pair.hertz(figure.side) for figure in figures(parts[0])
             }
             rate = rates.pop() if len(rates) == 1 else None
             if rate is None or first.unit != "ns":

@@ -90,9 +90,9 @@ def of_results(results: Iterable[Result]) -> Factorial | None:
     """Of sessions by path of one structure, on the machine of the first with its switches off; None without two
     settings of it. The newest session of each counts."""
     known = [
-        (*switches_of(found[0]), found[1], one)
-        for one in sorted(results, key=lambda each: each.session.started)
-        if one.session.by == "path" and (found := structure_of(one.session.target))
+        (*switches_of(found[0]), found[1], result)
+        for result in sorted(results, key=lambda each: each.session.started)
+        if result.session.by == "path" and (found := structure_of(result.session.target))
     ]
     first = next(((structure, machine) for structure, on, machine, _ in known if not on), None)
     same = [(on, one) for structure, on, machine, one in known if (structure, machine) == first]

@@ -80,7 +80,7 @@ class Breakdown:
 def breakdowns(result: Result) -> dict[str, Breakdown]:
     """By row; of the median iteration where there is one."""
     found: dict[str, Breakdown] = {}
-    for profile in sorted(result.profiles, key=lambda one: one.view == "median"):
+    for profile in sorted(result.profiles, key=lambda profile: profile.view == "median"):
         made = breakdown(result, profile)
         if made is not None:
             found[profile.row] = made
@@ -89,7 +89,7 @@ def breakdowns(result: Result) -> dict[str, Breakdown]:
 
 def breakdown(result: Result, profile: Profile) -> Breakdown | None:
     """None if the result lacks the run that it is of."""
-    run = next((one for one in result.runs_of(profile.row) if one.run == profile.run), None)
+    run = next((run for run in result.runs_of(profile.row) if run.run == profile.run), None)
     if run is None:
         return None
     functions: Counter[Function] = Counter()
@@ -116,7 +116,7 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
         spaces=_spaces(profile),
         tasks=dict(sorted(tasks.items())),
         source=profile.source,
-        stacks={tuple(profile.names[at] for at in one.frames): one.count for one in profile.stacks},
+        stacks={tuple(profile.names[at] for at in stack.frames): stack.count for stack in profile.stacks},
         without_stacks=profile.without_stacks,
     )
 
@@ -134,7 +134,7 @@ def _spaces(profile: Profile) -> dict[str, int]:
     for space, count in sorted(of.items()):
         most = programs.get(space, Counter()).most_common(1)
         name = most[0][0] if most else "no program"
-        number = sum(one.rpartition(" ")[0] == name or one == name for one in named) + 1
+        number = sum(taken.rpartition(" ")[0] == name or taken == name for taken in named) + 1
         named[f"{name} {number}" if number > 1 else name] = count
     return named
 
@@ -175,13 +175,13 @@ def difference(a: Breakdown | None, b: Breakdown | None) -> Difference | None:
         for key in dict.fromkeys((*of_a, *of_b))
         if of_a.get(key, 0) != of_b.get(key, 0)
     ]
-    changes.sort(key=lambda one: (-abs(one.more), one.name))
+    changes.sort(key=lambda change: (-abs(change.more), change.name))
     return Difference(a.row, (b.total - a.total) / a.ops, tuple(changes))
 
 
 def decided(comparison: Comparison) -> tuple[str, ...]:
     """The rows that cost more on one side."""
-    return tuple(one.row for one in comparison.rows if one.verdict in DECIDED)
+    return tuple(row.row for row in comparison.rows if row.verdict in DECIDED)
 
 
 def differences(a: Sequence[Result], b: Sequence[Result], rows: Iterable[str]) -> dict[str, Difference]:
@@ -197,6 +197,6 @@ def differences(a: Sequence[Result], b: Sequence[Result], rows: Iterable[str]) -
 def newest(results: Sequence[Result]) -> dict[str, Breakdown]:
     """By row, from the newest session that has its profile."""
     found: dict[str, Breakdown] = {}
-    for result in sorted(results, key=lambda one: one.session.started):
+    for result in sorted(results, key=lambda result: result.session.started):
         found |= breakdowns(result)
     return found

@@ -48,7 +48,7 @@ def factors(of: Result) -> tuple[str, str]:
     session = of.session
     if session.target.startswith(_GUEST):
         first, *words = session.target.removeprefix(_GUEST).split("+")
-        architecture = first.rpartition("-")[2] if first.endswith(tuple(f"-{one}" for one in ARCHITECTURES)) else ""
+        architecture = first.rpartition("-")[2] if first.endswith(tuple(f"-{name}" for name in ARCHITECTURES)) else ""
         kernel = first.removesuffix(f"-{architecture}")
         machine = [word for word in words if word.startswith(MACHINE_WORDS)]
         named = "+".join(filter(None, (architecture, *machine)))
@@ -64,16 +64,16 @@ def study(results: Iterable[Result]) -> Study | None:
 
     One machine is enough where a kernel has two sessions by time: then the rest is known beside the kernel's part.
     """
-    ordered = sorted(results, key=lambda one: one.session.started)
+    ordered = sorted(results, key=lambda result: result.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
     hosts: dict[str, str] = {}  #: by id: its first name, from wherever it was measured
-    for one in ordered:
-        kernel, machine = factors(one)
-        if one.session.host_id and not one.session.target.startswith(_GUEST):
-            machine = hosts.setdefault(one.session.host_id, machine)
-        cells.setdefault((kernel, machine), []).append(one)
+    for result in ordered:
+        kernel, machine = factors(result)
+        if result.session.host_id and not result.session.target.startswith(_GUEST):
+            machine = hosts.setdefault(result.session.host_id, machine)
+        cells.setdefault((kernel, machine), []).append(result)
     kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
-    by = {one.session.by for one in ordered}
+    by = {result.session.by for result in ordered}
     repeated = by == {"time"} and any(len(of) > 1 for of in cells.values())
     if len(kernels) < 2 or len(by) > 1 or not (len(machines) > 1 or repeated):
         return None

@@ -76,7 +76,10 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def find(self, name: str, kind: str = "") -> Price | None:
         """The first price of the call."""
-        return next((one for one in self.price if name in one.calls and (not one.kinds or kind in one.kinds)), None)
+        return next(
+            (priced for priced in self.price if name in priced.calls and (not priced.kinds or kind in priced.kinds)),
+            None,
+        )
 
     def rows(self, calls: Mapping[Call, int]) -> frozenset[str]:
         """The rows that price these calls, faults and switches."""

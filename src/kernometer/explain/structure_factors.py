@@ -100,7 +100,7 @@ def of_operations(operations: tuple[Operation, ...], costs: Explained | None) ->
 
 def _counts(results: Iterable[Result]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for result in sorted(results, key=lambda one: one.session.started):
+    for result in sorted(results, key=lambda result: result.session.started):
         found |= instructions(result)
     return found
 
@@ -120,5 +120,5 @@ def _events(costs: Explained) -> dict[str, float]:
         kind: fmean(sum(part.cost for part in each.parts if part.kind == kind) / each.difference for each in differ)
         for kind in kinds
     }
-    largest = dict(sorted(shares.items(), key=lambda one: -abs(one[1])))
+    largest = dict(sorted(shares.items(), key=lambda pair: -abs(pair[1])))
     return largest | {REST: fmean(each.rest / each.difference for each in differ)}

@@ -87,17 +87,17 @@ def printed(name: str, publication: Publication, system: str) -> System:
     costs: dict[str, Interval | None] = {}
     seen: dict[str, Shown] = {}
     primary: set[str] = set()
-    for one in publication.figures:
-        if one.system not in (system, MACHINE) or not one.better:
+    for figure in publication.figures:
+        if figure.system not in (system, MACHINE) or not figure.better:
             continue
-        cost = _printed_cost(publication.paper, one)
-        names = [name_of(one), *one.ours, *(f"{row}, its overhead" for row in one.overhead_of)]
+        cost = _printed_cost(publication.paper, figure)
+        names = [name_of(figure), *figure.ours, *(f"{row}, its overhead" for row in figure.overhead_of)]
         primary.add(names[1] if len(names) > 1 else names[0])
         for row in names:
             before = costs.get(row)
             # Two ways of taking one time: what the clock itself costs only adds, so the lower is nearer.
             if row not in costs or (cost and before and cost.value < before.value):
-                costs[row], seen[row] = cost, Shown(one.value, one.unit, shown(one))
+                costs[row], seen[row] = cost, Shown(figure.value, figure.unit, shown(figure))
     rate = _stated_rate(publication, system)
     return System(name, publication.paper.by, costs, seen, rate, frozenset(primary), _stated(publication))
 
@@ -119,7 +119,10 @@ def _stated_rate(publication: Publication, system: str) -> float | None:
     """From a fact named CPU of this column, of the machine, or of what this is a part of; else the machine's."""
     columns = (system, system.partition("-")[0], MACHINE)
     found = (
-        _rate(shown(one)) for name in columns for one in publication.figures if (one.system, one.row) == (name, "CPU")
+        _rate(shown(figure))
+        for name in columns
+        for figure in publication.figures
+        if (figure.system, figure.row) == (name, "CPU")
     )
     return next(filter(None, found), None) or _rate(publication.paper.machine)
 
@@ -131,12 +134,12 @@ def _rate(text: str) -> float | None:
 
 def _stated(publication: Publication) -> dict[str, float]:
     """Ratios that the text of a paper without rows states; which side is the slower is in their names."""
-    if any(one.better for one in publication.figures):
+    if any(figure.better for figure in publication.figures):
         return {}
     return {
-        one.what: ratio
-        for one in publication.stated
-        if one.unit == "times" and not one.form and (ratio := one.value or one.high or 1.0) >= APART
+        stated.what: ratio
+        for stated in publication.stated
+        if stated.unit == "times" and not stated.form and (ratio := stated.value or stated.high or 1.0) >= APART
     }
 
 

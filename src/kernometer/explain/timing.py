@@ -149,7 +149,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def cycles(self, row: Operation) -> tuple[float, float]:
         """The least and the most that the row's events cost, in cycles of a processor."""
         counts = dict(zip(KINDS, row.counts, strict=True))
-        each = [(counts[one.event], one) for one in self.price]
+        each = [(counts[priced.event], priced) for priced in self.price]
         return sum(n * one.low.cycles for n, one in each), sum(n * one.high.cycles for n, one in each)
 
 

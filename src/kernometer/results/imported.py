@@ -46,17 +46,19 @@ def publications(data: bytes, name: str, label: str = "", command: str = "") -> 
         raise ResultError(f"{name} is over {MAX_BYTES >> 20} MiB.", "Give a suite's results file.")
     suites = _suites()
     runs = _read(data, name, command, suites["perf bench"]["loops"])
-    whole = [one for one in runs if one.figures]
-    figures = sum(len(one.figures) for one in whole)
-    if not whole or len(whole) > MAX_RUNS or figures > MAX_FIGURES:
-        why = f"{name} contains {figures} figures of {runs[0].suite} in {len(whole)} runs"
-        unread = [printable(line, 80) for one in runs for line in one.left_out[:3]][:3]
-        step = f"What is there and is not read: {'; '.join(unread)}." if unread and not whole else "Was it cut off?"
+    with_figures = [run for run in runs if run.figures]
+    figures = sum(len(run.figures) for run in with_figures)
+    if not with_figures or len(with_figures) > MAX_RUNS or figures > MAX_FIGURES:
+        why = f"{name} contains {figures} figures of {runs[0].suite} in {len(with_figures)} runs"
+        unread = [printable(line, 80) for run in runs for line in run.left_out[:3]][:3]
+        step = (
+            f"What is there and is not read: {'; '.join(unread)}." if unread and not with_figures else "Was it cut off?"
+        )
         raise ResultError(f"{why}.", step)
-    if len(whole) < len(runs):
-        whole[0].left_out.append(f"runs in the same file that have no figure: {len(runs) - len(whole)}")
-    labels = [f"{label}-{one}" if label and len(whole) > 1 else label for one in range(1, len(whole) + 1)]
-    return tuple(_publication(one, name, of, suites[one.suite]) for one, of in zip(whole, labels, strict=True))
+    if len(with_figures) < len(runs):
+        with_figures[0].left_out.append(f"runs in the same file that have no figure: {len(runs) - len(with_figures)}")
+    labels = [f"{label}-{one}" if label and len(with_figures) > 1 else label for one in range(1, len(with_figures) + 1)]
+    return tuple(_publication(one, name, of, suites[one.suite]) for one, of in zip(with_figures, labels, strict=True))
 
 
 @cache
@@ -67,10 +69,10 @@ def _suites() -> dict[str, Any]:
 def _publication(run: Output, name: str, label: str, rules: Mapping[str, Any]) -> Publication:
     said = [*run.conditions.items()][:MAX_CONDITIONS]
     units = msgspec.convert(rules["units"], dict[str, Scale])
-    for unit in {one.unit for one in run.figures if one.unit.startswith("sec for ")}:
+    for unit in {figure.unit for figure in run.figures if figure.unit.startswith("sec for ")}:
         units[unit] = Scale(unit="ns", factor=1e9 / int(unit.split()[2]))
-    figures = [_figure(one, rules, units) for one in run.figures if abs(number(one.printed)) <= LARGEST]
-    too_large = [f"{one.row}: {one.printed}" for one in run.figures if abs(number(one.printed)) > LARGEST]
+    figures = [_figure(figure, rules, units) for figure in run.figures if abs(number(figure.printed)) <= LARGEST]
+    too_large = [f"{figure.row}: {figure.printed}" for figure in run.figures if abs(number(figure.printed)) > LARGEST]
     system, machine = (" ".join(dict(said).get(key, "") for key in rules[part]) for part in ("system", "machine"))
     paper = Paper(
         format=FORMAT,

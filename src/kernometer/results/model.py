@@ -432,8 +432,8 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
         """The records with counts of each row: its counting runs, or without them its runs."""
         countings: dict[str, list[Counting]] = {}
-        for one in self.countings:
-            countings.setdefault(one.row, []).append(one)
+        for counting in self.countings:
+            countings.setdefault(counting.row, []).append(counting)
         runs: dict[str, list[Run]] = {}
         for run in self.runs:
             if run.row not in countings:

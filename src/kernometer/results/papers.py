@@ -65,7 +65,7 @@ def load(name: str) -> Column:
         publication = parse(file.read_bytes().splitlines())
     except OSError as error:
         raise ResultError(f"{file} cannot be read: {error.strerror}.", "Install Kernometer again.") from error
-    systems = [one.system for one in publication.paper.systems]
+    systems = [system.system for system in publication.paper.systems]
     if system and system not in systems:
         raise UsageError(f"{PREFIX}{paper} has no system {printable(system, 80)!r}.", f"It has {', '.join(systems)}.")
     return Column(name, publication, system)
@@ -112,17 +112,17 @@ def told_apart(figures: Sequence[Published]) -> tuple[Published, ...]:
 
     Whoever pairs rows by their names could otherwise take one for all.
     """
-    known = Counter((one.table, one.row, one.system) for one in figures)
+    known = Counter((figure.table, figure.row, figure.system) for figure in figures)
     if len(known) == len(figures):
         return tuple(figures)
     numbers: Counter[tuple[str, str, str]] = Counter()
     found = []
-    for one in figures:
-        key = table, row, system = one.table, one.row, one.system
+    for figure in figures:
+        key = table, row, system = figure.table, figure.row, figure.system
         begin = row[: NAME_CHARACTERS - 8]
-        while known[key] > 1 or (row != one.row and key in known):
+        while known[key] > 1 or (row != figure.row and key in known):
             numbers[table, begin, system] += 1
             row = f"{begin} #{numbers[table, begin, system]}"
             key = table, row, system
-        found.append(replace(one, row=row))
+        found.append(replace(figure, row=row))
     return tuple(found)

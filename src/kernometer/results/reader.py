@@ -117,10 +117,10 @@ def _disagreement(record: AnyRecord) -> str:
 
 
 def _profile_disagreement(record: Profile) -> str:
-    named = [one.function for one in record.lines] + [frame for one in record.stacks for frame in one.frames]
+    named = [line.function for line in record.lines] + [frame for stack in record.stacks for frame in stack.frames]
     if named and max(named) >= len(record.names):
         return "a function of the profile has no name"
-    if sum(one.count for one in record.lines) != record.counted:
+    if sum(line.count for line in record.lines) != record.counted:
         return "the lines of the profile do not sum to its count"
     if record.counted - record.repeated + record.moved + record.rest != record.gross:
         return "the profile's count is not that of its iteration"
@@ -234,7 +234,7 @@ class Gathering:
         if self.more_damage:
             self.damage.append(f"And {self.more_damage:,} more of this kind.")
         many = {name: tuple(records) for name, records in self.many.items()}
-        many["countings"] = tuple(one for one in many["countings"] if one.workload in self.workloads)
+        many["countings"] = tuple(counting for counting in many["countings"] if counting.workload in self.workloads)
         many["unsupported"] = tuple(dict.fromkeys(many["unsupported"]))
         return Result(
             session=self.session,

@@ -95,5 +95,7 @@ def _pattern(text: str, star: str) -> re.Pattern[str]:
 
 def in_registry_order(results: Iterable[Result], rows: Iterable[str]) -> tuple[str, ...]:
     """Rows by their number in the registry; rows that no result defines come last, in the given order."""
-    place = {info.row: info.id for result in results for one in result.workloads.values() for info in one.rows}
+    place = {
+        info.row: info.id for result in results for workload in result.workloads.values() for info in workload.rows
+    }
     return tuple(sorted(rows, key=lambda row: place.get(row, math.inf)))

@@ -133,7 +133,11 @@ class Store:
         except OSError as error:
             raise store_error(self.folder, error) from error
         wanted = {"label": label, "target": target, "by": by}
-        kept = [one for one in found if all(getattr(one, key) == value for key, value in wanted.items() if value)]
+        kept = [
+            summary
+            for summary in found
+            if all(getattr(summary, key) == value for key, value in wanted.items() if value)
+        ]
         return kept[:newest] if newest else kept
 
     def resolve(self, name: str) -> Path:
@@ -150,15 +154,15 @@ class Store:
             )
         if "/" in name or is_result(name):
             return self._existing(Path(name))
-        found = [one for one in self.summaries() if not one.problem]
+        found = [summary for summary in self.summaries() if not summary.problem]
         if name.startswith("@"):
-            return _at(name, [one for one in found if not one.growing]).path
-        same_id = [one for one in found if one.id == name]
+            return _at(name, [summary for summary in found if not summary.growing]).path
+        same_id = [summary for summary in found if summary.id == name]
         if same_id:  # a copy of a file has the same id: prefer the file that is named after it
-            return next((one.path for one in same_id if one.path.name == name + SUFFIX), same_id[0].path)
-        for one in found:
-            if name and one.label == name:
-                return one.path
+            return next((summary.path for summary in same_id if summary.path.name == name + SUFFIX), same_id[0].path)
+        for summary in found:
+            if name and summary.label == name:
+                return summary.path
         return self._by_beginning(name, found)
 
     def resolve_set(self, name: str) -> tuple[Path, ...]:
@@ -169,11 +173,13 @@ class Store:
         if not name.startswith(LABEL):
             return (self.resolve(name),)
         label, target = name.removeprefix(LABEL), ""
-        whole = [one for one in self.summaries() if not one.problem and not one.growing]
-        found = tuple(one.path for one in whole if label and one.label == label)
+        ended = [summary for summary in self.summaries() if not summary.problem and not summary.growing]
+        found = tuple(summary.path for summary in ended if label and summary.label == label)
         if not found:  # a label may contain an @ itself
             label, _, target = label.partition("@")
-            found = tuple(one.path for one in whole if label and (one.label, one.target) == (label, target))
+            found = tuple(
+                summary.path for summary in ended if label and (summary.label, summary.target) == (label, target)
+            )
         if not found:
             on = f" on the target {printable(target, 80)!r}" if target else ""
             raise ResultError(
@@ -219,18 +225,18 @@ class Store:
         not as sessions.
         """
         judged = {like.session.id for like in likes}
-        kinds = ((*_place(one), one.build, one.session.profile) for one in likes)
+        kinds = ((*_place(like), like.build, like.session.profile) for like in likes)
         left: dict[tuple[str, ...], int] = dict.fromkeys(kinds, newest)
-        for one in self.summaries():
-            kind = (one.host, one.target, one.by, one.probe, one.profile)
-            if one.complete and not one.experiment and one.id not in judged and left.get(kind):
+        for summary in self.summaries():
+            kind = (summary.host, summary.target, summary.by, summary.probe, summary.profile)
+            if summary.complete and not summary.experiment and summary.id not in judged and left.get(kind):
                 left[kind] -= 1
-                yield self.read(one.path)
+                yield self.read(summary.path)
 
     def earlier_probe(self, like: Result) -> Summary | None:
         """The last session before `like` on its host and target, if that was measured by another build of the probe."""
-        before = [one for one in self.summaries() if one.probe and one.started < like.session.started]
-        last = next((one for one in before if (one.host, one.target, one.by) == _place(like)), None)
+        before = [summary for summary in self.summaries() if summary.probe and summary.started < like.session.started]
+        last = next((summary for summary in before if (summary.host, summary.target, summary.by) == _place(like)), None)
         return last if last is not None and last.probe != like.build else None
 
     def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
@@ -239,10 +245,10 @@ class Store:
         For each of its machines the `newest` of each size. Layout floors are computed from them.
         """
         groups: dict[tuple[str, str, str], dict[tuple[str, str, int], list[Path]]] = {}
-        for one in self.summaries(by="path"):
-            if one.complete and one.image and one.board and not one.experiment:
-                alike = groups.setdefault((one.image, one.board, one.probe), {})
-                alike.setdefault((one.machine, one.profile, one.rows), []).append(one.path)
+        for summary in self.summaries(by="path"):
+            if summary.complete and summary.image and summary.board and not summary.experiment:
+                alike = groups.setdefault((summary.image, summary.board, summary.probe), {})
+                alike.setdefault((summary.machine, summary.profile, summary.rows), []).append(summary.path)
         for group in groups.values():
             if len({machine for machine, _profile, _rows in group}) >= machines:
                 yield from (self.read(path) for paths in group.values() for path in paths[:newest])
@@ -275,7 +281,7 @@ class Store:
         raise ResultError(f"There is no file {printable(str(path))}.", "'kernometer list' shows what is stored.")
 
     def _by_beginning(self, name: str, found: list[Summary]) -> Path:
-        matching = [one for one in found if name and one.id.startswith(name)]
+        matching = [summary for summary in found if name and summary.id.startswith(name)]
         if len(matching) == 1:
             return matching[0].path
         shown = printable(name, 80)
@@ -287,7 +293,7 @@ class Store:
                 f"No result in {self.folder} has the id or the label {shown!r}.",
                 f"'kernometer list' shows what is stored; 'kernometer run{on}' measures.",
             )
-        some = ", ".join(printable(one.id, 60) for one in matching[:5]) + (", …" if len(matching) > 5 else "")
+        some = ", ".join(printable(summary.id, 60) for summary in matching[:5]) + (", …" if len(matching) > 5 else "")
         raise ResultError(f"{len(matching)} results begin with {shown!r}: {some}.", "Give more of the id.")
 
 
@@ -350,7 +356,7 @@ def results_in(source: Path) -> list[Path]:
     if not source.is_dir():
         return [source]
     try:
-        return sorted(one for one in source.iterdir() if is_result(one.name) and one.is_file())
+        return sorted(path for path in source.iterdir() if is_result(path.name) and path.is_file())
     except OSError as error:
         raise ResultError(f"{source} cannot be read: {error.strerror}.", "Give the directory of a store.") from error
 

@@ -109,7 +109,7 @@ def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
         for result, one in having:
             units.setdefault((key(one), one.kernel), []).append((result, one))
         points = [_point(row, unit) for unit in units.values()]
-        cuts = change_points([_log(one) for one in points])
+        cuts = change_points([_log(point) for point in points])
     bounds = [0, *cuts, len(points)]
     changes = []
     for before, at, after in zip(bounds, bounds[1:], bounds[2:], strict=False):

@@ -81,7 +81,7 @@ def machine_differences(machines: Collection[str]) -> dict[str, str]:
     """Each machine's text (results/model.Session.machine) to those of its parts that differ between the machines; to
     the whole text if the texts are of different kinds (for example a virtual machine and this host itself)."""
     parts = {machine: machine.split("; ") for machine in machines}
-    if len({len(one) for one in parts.values()}) > 1:
+    if len({len(part) for part in parts.values()}) > 1:
         return {machine: machine or "this host itself" for machine in machines}
     differing = [len(set(column)) > 1 for column in zip(*parts.values(), strict=True)]
     return {machine: ", ".join(compress(one, differing)) or "this host itself" for machine, one in parts.items()}
@@ -96,7 +96,7 @@ def _asked(a: Sequence[Result], b: Sequence[Result]) -> frozenset[str]:
     found = CHOSEN
     if all(target.startswith(("local", "probe:")) for target in named[0] | named[1]):
         found |= BUILT
-    if all(not machine or machine.startswith("host ") for machine in (one.session.machine for one in (*a, *b))):
+    if all(not machine or machine.startswith("host ") for machine in (result.session.machine for result in (*a, *b))):
         found |= {"machine"}  # ssh's, which its target names
     return found
 

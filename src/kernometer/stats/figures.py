@@ -117,7 +117,7 @@ def _settled(
     below = [cost.below for cost in costs]
     if by == "time" and 0 < sum(below) <= len(runs) / UNRESOLVED:
         told.append(Flag(FlagCode.OUTLIERS, f"{sum(below)} of {len(runs)} runs resolved nothing and are left out"))
-        resolved = [not one for one in below]
+        resolved = [not is_below for is_below in below]
         runs, costs = list(compress(runs, resolved)), list(compress(costs, resolved))
     return runs, costs, told
 
@@ -134,7 +134,7 @@ def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) 
 
 def _times_as_long(counted: Sequence[Counting] | Sequence[Run], runs: Sequence[Run]) -> float | None:
     """How many times as long a sample takes in the counting run; None without one."""
-    slow = [median_low(one.samples) / one.batch for one in counted if isinstance(one, Counting)]
+    slow = [median_low(counting.samples) / counting.batch for counting in counted if isinstance(counting, Counting)]
     fast = [median_low(run.samples) / run.batch for run in runs]
     return median_low(slow) / median_low(fast) if slow and fast and median_low(fast) > 0 else None
 

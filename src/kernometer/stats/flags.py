@@ -132,22 +132,22 @@ def waits_for_its_own(runs: Sequence[Run], counted: Sequence[Counting] | Sequenc
     if any(run.peer_cpu >= 0 for run in runs):
         return True
     return any(
-        one.happened.get("switches", 0) > WAITS * max(one.iterations, 1)
-        or any(one.claimed.get(what, 0) > WAITS for what in ("children", "switches", "any_switches"))
-        for one in counted
+        counting.happened.get("switches", 0) > WAITS * max(counting.iterations, 1)
+        or any(counting.claimed.get(what, 0) > WAITS for what in ("children", "switches", "any_switches"))
+        for counting in counted
     )
 
 
 def counts_disagree(counted: Sequence[Counting] | Sequence[Run]) -> Flag | None:
     wrong: dict[str, tuple[float, float]] = {}
-    for one in counted:
-        for what, claim in one.claimed.items():
-            happened = one.happened.get(what, -1.0)
-            preempted = one.happened.get("involuntary", 0.0) if what == "any_switches" else 0.0
+    for counting in counted:
+        for what, claim in counting.claimed.items():
+            happened = counting.happened.get(what, -1.0)
+            preempted = counting.happened.get("involuntary", 0.0) if what == "any_switches" else 0.0
             # Another process may have caused any number of the involuntary switches, from none to all.
-            likely = min(max(claim * one.iterations, happened - preempted), happened)
-            if claim >= 0 and happened >= 0 and not counts_agree(claim * one.iterations, likely):
-                wrong.setdefault(what, (happened / max(one.iterations, 1), claim))
+            likely = min(max(claim * counting.iterations, happened - preempted), happened)
+            if claim >= 0 and happened >= 0 and not counts_agree(claim * counting.iterations, likely):
+                wrong.setdefault(what, (happened / max(counting.iterations, 1), claim))
     if not wrong:
         return None
     return Flag(

@@ -113,19 +113,19 @@ def occasions(entries: Iterable[Entry]) -> dict[str, int]:
     """Session id to the number of its occasion: a new one begins after `OCCASION_GAP_SECONDS` without a session."""
     numbers: dict[str, int] = {}
     number, busy_until = 0, -math.inf
-    for one in sorted(entries, key=lambda one: one.start):
-        if numbers and one.start - busy_until > OCCASION_GAP_SECONDS:
+    for entry in sorted(entries, key=lambda entry: entry.start):
+        if numbers and entry.start - busy_until > OCCASION_GAP_SECONDS:
             number += 1
-        busy_until = max(busy_until, one.end)
-        numbers[one.session] = number
+        busy_until = max(busy_until, entry.end)
+        numbers[entry.session] = number
     return numbers
 
 
 def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
     """The unit, chosen so that whatever differs between two units of a side also differs between the sides."""
-    boots_a, boots_b = {one.boot for one in a}, {one.boot for one in b}
+    boots_a, boots_b = {entry.boot for entry in a}, {entry.boot for entry in b}
     together = occasions((*a, *b))
-    met_a, met_b = (Counter(together[one.session] for one in side) for side in (a, b))
+    met_a, met_b = (Counter(together[entry.session] for entry in side) for side in (a, b))
     # Several occasions cancel if each affected both sides alike; otherwise they are units themselves.
     if len(met_a | met_b) > 1 and met_a != met_b:
         return Grain.OCCASION
@@ -138,20 +138,20 @@ def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
     """The function that names the unit of a session."""
     if of is Grain.OCCASION:
         numbers = occasions(among)
-        return lambda one: str(numbers[one.session])
+        return lambda entry: str(numbers[entry.session])
     if of is Grain.BOOT:
-        return lambda one: one.boot or one.session
-    return lambda one: one.session
+        return lambda entry: entry.boot or entry.session
+    return lambda entry: entry.session
 
 
 def unit_logs(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
     """One log figure per unit: the mean of its sessions'."""
-    return [math.fsum(logs) / len(logs) for logs in _by_unit(entries, row, key, lambda one: one.log(row))]
+    return [math.fsum(logs) / len(logs) for logs in _by_unit(entries, row, key, lambda entry: entry.log(row))]
 
 
 def unit_starts(entries: Iterable[Entry], row: str, key: Callable[[Entry], str]) -> list[float]:
     """The start of each of these units, in the same order."""
-    return [min(starts) for starts in _by_unit(entries, row, key, lambda one: one.start)]
+    return [min(starts) for starts in _by_unit(entries, row, key, lambda entry: entry.start)]
 
 
 def _by_unit(
@@ -159,10 +159,10 @@ def _by_unit(
 ) -> Collection[list[float]]:
     """By unit, the values of the sessions that have the row's cost."""
     units: dict[str, list[float]] = {}
-    for one in entries:
-        found = value(one)
-        if found is not None and one.log(row) is not None:
-            units.setdefault(key(one), []).append(found)
+    for entry in entries:
+        found = value(entry)
+        if found is not None and entry.log(row) is not None:
+            units.setdefault(key(entry), []).append(found)
     return units.values()
 
 
@@ -171,15 +171,15 @@ def spread(history: History, row: str, like: Entry, of: Grain, without: Collecti
 
     None if fewer than three units of this row, or of enough others, are known. Revisions of a row are different rows.
     """
-    known = [one for one in history.entries if one.kind == like.kind and one.session not in without]
+    known = [entry for entry in history.entries if entry.kind == like.kind and entry.session not in without]
 
     def of_row(name: str) -> Spread | None:
-        return _of_row([one for one in known if like.revision(name) in (0, one.revision(name))], name, of)
+        return _of_row([entry for entry in known if like.revision(name) in (0, entry.revision(name))], name, of)
 
     own = of_row(row)
     if own is not None:
         return own
-    rows = dict.fromkeys(name for one in (like, *known) for name in one.figures)
+    rows = dict.fromkeys(name for entry in (like, *known) for name in entry.figures)
     others = [found for name in rows if (found := of_row(name)) is not None]
     if len(others) < POOL_ROWS:
         return None
@@ -192,13 +192,13 @@ def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
     """Pooled within groups of one kernel; for sessions also within one occasion, if there are enough of them."""
     key = unit_key(of, known)
     numbers = occasions(known)
-    groupings: list[Callable[[Entry], str]] = [lambda one: one.kernel]
+    groupings: list[Callable[[Entry], str]] = [lambda entry: entry.kernel]
     if of is Grain.SESSION:
-        groupings.insert(0, lambda one: f"{numbers[one.session]} {one.kernel}")
+        groupings.insert(0, lambda entry: f"{numbers[entry.session]} {entry.kernel}")
     for grouping in groupings:
         groups: dict[str, list[Entry]] = {}
-        for one in known:
-            groups.setdefault(grouping(one), []).append(one)
+        for entry in known:
+            groups.setdefault(grouping(entry), []).append(entry)
         squares, df = 0.0, 0
         for group in groups.values():
             logs = unit_logs(group, row, key)

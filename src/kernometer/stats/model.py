@@ -100,7 +100,6 @@ class RowFigure:
     unit: str
     per: str
     better: str
-    runs: tuple[RunFigure, ...]
     cost: float | None = None
     low: float | None = None
     high: float | None = None
@@ -109,6 +108,7 @@ class RowFigure:
     value_high: float | None = None
     gross: float | None = None
     baseline: float | None = None
+    runs: tuple[RunFigure, ...] = ()
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
     floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known
@@ -209,8 +209,8 @@ class Comparison:
     def probes(self) -> str:
         """How the builds of the two sides' probes differ, with values that are short; "" in an `ab`, whose targets name
         the compilers to compare, and where they are equal."""
-        differ = [one for one in self.differs if one.what in _BUILD and self.method != "ab"]
-        words = [f"{one.what.removeprefix(_PROBE)}: {one.a} | {one.b}" for one in differ]
+        differ = [difference for difference in self.differs if difference.what in _BUILD and self.method != "ab"]
+        words = [f"{difference.what.removeprefix(_PROBE)}: {difference.a} | {difference.b}" for difference in differ]
         return "; ".join(word if len(word) <= SHORT else word.partition(":")[0] for word in words)
 
     @property

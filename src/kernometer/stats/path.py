@@ -79,7 +79,7 @@ def conditions(a: Side, b: Side) -> tuple[str, ...]:
 
 
 def _processors(a: Side, b: Side) -> tuple[str, ...]:
-    of = {side.name: " and ".join(sorted({processor(one) for one in side.results} - {""})) for side in (a, b)}
+    of = {side.name: " and ".join(sorted({processor(result) for result in side.results} - {""})) for side in (a, b)}
     one, *others = dict.fromkeys(of.values())
     if not all(of.values()):  # not known, or nothing was measured
         return ()
@@ -88,10 +88,10 @@ def _processors(a: Side, b: Side) -> tuple[str, ...]:
 
 def _mitigations(a: Side, b: Side) -> tuple[str, ...]:
     """A condition if the kernels' command lines switch mitigations differently."""
-    sides = [sorted({_switches(one.session.command_line) for one in side.results}) for side in (a, b)]
+    sides = [sorted({_switches(result.session.command_line) for result in side.results}) for side in (a, b)]
     if sides[0] == sides[1] or not all(sides):
         return ()
-    models = sorted({cpu for one in (*a.results, *b.results) if (cpu := processor(one)).startswith("max")})
+    models = sorted({cpu for result in (*a.results, *b.results) if (cpu := processor(result)).startswith("max")})
     hardly = NOT_AFFECTED.format(" and ".join(models)) if models else ""
     return (MITIGATIONS.format(" | ".join(", ".join(one or "default" for one in of) for of in sides), hardly),)
 
@@ -102,7 +102,7 @@ def _switches(command_line: str) -> str:
 
 def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
     """A remark on images that use other kernels' layout floors."""
-    names = [side.name for side in (a, b) if any(one.session.image in floors.lacking for one in side.results)]
+    names = [side.name for side in (a, b) if any(result.session.image in floors.lacking for result in side.results)]
     if not names:
         return ()
     others = (
@@ -115,10 +115,10 @@ def _told_apart(a: Side, b: Side) -> str:
     """The differences between two sides, besides the kernel, that can move counts; "" if none are known."""
     sessions = [result.session for result in (*a.results, *b.results)]
     parts = (
-        ("rows shared a guest, and began from what others had left", any(not one.state for one in sessions)),
-        ("some were restored and some booted", len({one.state for one in sessions if one.state}) > 1),
-        ("memory, seed or history differ", len({one.machine for one in sessions}) > 1),
-        ("the probe's seeds differ", len({one.seed for one in sessions}) > 1),
+        ("rows shared a guest, and began from what others had left", any(not session.state for session in sessions)),
+        ("some were restored and some booted", len({session.state for session in sessions if session.state}) > 1),
+        ("memory, seed or history differ", len({session.machine for session in sessions}) > 1),
+        ("the probe's seeds differ", len({session.seed for session in sessions}) > 1),
     )
     return ", ".join(words for words, so in parts if so)
 

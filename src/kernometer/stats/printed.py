@@ -97,11 +97,11 @@ def _from_rows(figures: Sequence[Published], stated: Stated) -> list[float]:
 
 def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
     return {
-        one.row: one.value
-        for one in figures
-        if one.value is not None
-        and (one.table, one.system) == (cell.table, cell.system)
-        and Row(one.row).is_like(cell.row)
+        figure.row: figure.value
+        for figure in figures
+        if figure.value is not None
+        and (figure.table, figure.system) == (cell.table, cell.system)
+        and Row(figure.row).is_like(cell.row)
     }
 
 
@@ -117,12 +117,12 @@ def name_of(figure: Published) -> str:
 
 def columns(of_a: Publication, a: str, of_b: Publication, b: str) -> tuple[Pair, ...]:
     """System `b` against system `a`, of one paper or one suite, in every row of both that has a direction."""
-    theirs = {(one.table, one.row): one for one in of_b.figures if one.system == b}
+    theirs = {(figure.table, figure.row): figure for figure in of_b.figures if figure.system == b}
     return tuple(
-        Pair(name_of(one), one.better, shown(one), shown(other), ratio, _note(one, other))
-        for one in of_a.figures
-        if one.system == a and one.better and (other := theirs.get((one.table, one.row))) is not None
-        for ratio in (_ratio(one.better, _scaled(of_a.paper, one), _scaled(of_b.paper, other)),)
+        Pair(name_of(figure), figure.better, shown(figure), shown(other), ratio, _note(figure, other))
+        for figure in of_a.figures
+        if figure.system == a and figure.better and (other := theirs.get((figure.table, figure.row))) is not None
+        for ratio in (_ratio(figure.better, _scaled(of_a.paper, figure), _scaled(of_b.paper, other)),)
     )
 
 
@@ -138,7 +138,7 @@ def _ratio(better: str, a: tuple[str, float], b: tuple[str, float]) -> float | N
 
 
 def _note(*figures: Published) -> str:
-    return "; ".join(dict.fromkeys(one.note for one in figures if one.note))
+    return "; ".join(dict.fromkeys(figure.note for figure in figures if figure.note))
 
 
 def in_our_unit(paper: Paper, figure: Published, unit: str) -> float | None:

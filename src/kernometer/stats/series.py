@@ -78,7 +78,7 @@ class Series:
         """A row of one system against the baseline; None if it was not measured on both, and for the baseline."""
         comparison = self.comparisons.get(system)
         found = next((one for one in comparison.rows if one.row == row), None) if comparison else None
-        column = next(one for one in self.columns if one.name == system)
+        column = next(column for column in self.columns if column.name == system)
         if found is not None or not column.failure or system == self.baseline:
             return found
         return RowComparison(row, Row(row).workload, Verdict.FAILED, notes=(column.failure,))
@@ -150,7 +150,9 @@ def _figures(column: Column) -> dict[str, RowFigure]:
 
 def _rows(results: Sequence[Result]) -> tuple[str, ...]:
     """Every row that was tried, in the registry's order; rows that are not in it come last."""
-    tried = dict.fromkeys(row for result in results for row in (*result.rows, *(one.row for one in result.failures)))
+    tried = dict.fromkeys(
+        row for result in results for row in (*result.rows, *(failure.row for failure in result.failures))
+    )
     return in_registry_order(results, tried)
 
 
@@ -170,7 +172,9 @@ def _changes(
         )
         judged = {name: one for name, comparison in against_first.items() for one in comparison.rows if one.row == row}
         total = judged.get(columns[-1].name)
-        since = next((one.name for one in columns if one.name in judged and judged[one.name].verdict in DECIDED), "")
+        since = next(
+            (column.name for column in columns if column.name in judged and judged[column.name].verdict in DECIDED), ""
+        )
         slowly = not steps and total is not None and total.verdict in DECIDED
         if steps or slowly:
             found.append(Change(row, steps, total, since if slowly else ""))

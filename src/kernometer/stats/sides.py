@@ -29,7 +29,7 @@ class Side:
 
     def figures_of(self, row: str) -> list[RowFigure]:
         """The row's figures in the sessions that have one."""
-        return [one.figures[row] for one in self.entries if row in one.figures]
+        return [entry.figures[row] for entry in self.entries if row in entry.figures]
 
     @property
     def tried(self) -> dict[str, None]:
@@ -137,21 +137,21 @@ def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[
 
 def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
     """Verdict and notes of a row without a cost on a side, or with different definitions; None if its costs compare."""
-    missing = [one.missing(row) for one in (a, b) if not one.figures_of(row)]
+    missing = [side.missing(row) for side in (a, b) if not side.figures_of(row)]
     if missing:
         failed = any(verdict is Verdict.FAILED for verdict, _ in missing)
         return Verdict.FAILED if failed else Verdict.NOT_THERE, tuple(why for _, why in missing)
-    revisions = [sorted({figure.revision for figure in one.figures_of(row)}) for one in (a, b)]
+    revisions = [sorted({figure.revision for figure in side.figures_of(row)}) for side in (a, b)]
     if revisions[0] != revisions[1] or len(revisions[0]) > 1:
         shown = [f"{' and '.join(map(str, of))} on {one.name}" for of, one in zip(revisions, (a, b), strict=True)]
         return Verdict.UNDECIDED, (f"the row's definition or protocol changed: revision {', '.join(shown)}",)
-    silent = [one for one in (a, b) if all(figure.cost is None for figure in one.figures_of(row))]
+    silent = [side for side in (a, b) if all(figure.cost is None for figure in side.figures_of(row))]
     if not silent:
         return None
-    broken = [one.name for one in silent if not any(_below(figure) for figure in one.figures_of(row))]
+    broken = [side.name for side in silent if not any(_below(figure) for figure in side.figures_of(row))]
     if broken:
         return Verdict.FAILED, (f"no run could be used on {' and '.join(broken)}",)
-    return Verdict.UNDECIDED, (f"below the clock's resolution on {' and '.join(one.name for one in silent)}",)
+    return Verdict.UNDECIDED, (f"below the clock's resolution on {' and '.join(side.name for side in silent)}",)
 
 
 def _below(figure: RowFigure) -> bool:

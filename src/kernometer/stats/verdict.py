@@ -68,7 +68,7 @@ def _adjusted(p: Sequence[float]) -> Sequence[float]:
         return p  # importing scipy.stats takes most of a second
     from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
 
-    return [float(one) for one in stats.false_discovery_control(p)]
+    return [float(adjusted) for adjusted in stats.false_discovery_control(p)]
 
 
 def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: float) -> RowComparison:

@@ -14,7 +14,7 @@ SLOWER, FASTER, EQUAL, OPEN = Verdict.SLOWER, Verdict.FASTER, Verdict.EQUIVALENT
 
 def figure(row: str, value: float | None, half: float | None, better: str) -> RowFigure:
     low, high = (None, None) if value is None or half is None else (value - half, value + half)
-    return RowFigure(row, "load/many", {}, "1/s", "job", better, (), value=value, value_low=low, value_high=high)
+    return RowFigure(row, "load/many", {}, "1/s", "job", better, value=value, value_low=low, value_high=high)
 
 
 def load(*values: float | None, half: float | None = 1.0, better: str = "higher") -> Curve[RowFigure]:

@@ -117,7 +117,7 @@ def read(data: bytes, name: str) -> Output:
         why = f"{name} is not the JSON of {known}, or was cut off: {printable(str(error), 300)}."
         step = "Write it again: hyperfine --export-json, pyperf -o, pytest --benchmark-json, or --benchmark_out FILE."
         raise ResultError(why, step) from None
-    failed = len({one.row for one in output.figures if "runs failed" in one.note and one.samples})
+    failed = len({figure.row for figure in output.figures if "runs failed" in figure.note and figure.samples})
     output.notes += [f"{failed} of {len(said.results)} commands failed: see their notes."] if failed else []
     return output
 
@@ -217,9 +217,9 @@ def _google_benchmark(said: _Json) -> _Rows:
 
 def _repeated(row: str, key: str, entries: list[_Entry]) -> list[Figure]:
     words, unit = _MEASURED[key]
-    alone = [one for one in entries if not one.aggregate_name]
-    readings = tuple(value for one in alone if (value := getattr(one, key)) is not None)
-    aggregates = {one.aggregate_name: getattr(one, key) for one in entries if one.aggregate_name}
+    alone = [entry for entry in entries if not entry.aggregate_name]
+    readings = tuple(value for entry in alone if (value := getattr(entry, key)) is not None)
+    aggregates = {entry.aggregate_name: getattr(entry, key) for entry in entries if entry.aggregate_name}
     summary = msgspec.convert(aggregates, _Summary)
     note = f"{len(alone)} repetitions" if len(alone) > 1 else ""
     return _figure(row + words, unit or entries[0].time_unit, summary, (readings,) if readings else (), note)
