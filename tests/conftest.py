@@ -20,8 +20,9 @@ import pytest
 
 from tests.support.checkout import day_of_commit
 
-#: What tests of several folders share.
+#: Where fixtures are that tests of several folders share.
 pytest_plugins = (
+    "tests.support.guests.boots",
     "tests.support.guests.fixtures",
     "tests.support.probe.fixtures",
     "tests.support.targets.console_fixtures",

@@ -285,6 +285,14 @@ def test_a_wing_imports_no_other_that_stands_on_it(folders: tuple[str, ...], nev
         assert not {name.partition(".")[0] for name in imports(path)} & never, path
 
 
+def test_no_test_module_is_imported_by_another() -> None:
+    """Expected: what tests share is in tests/support/. Broken: a test that cannot be read, or moved, alone."""
+    paths = written_in("tests/")
+    assert len(paths) > 200
+    for path in paths:
+        assert not [name for name in imports(path) if re.search(r"^tests\..*\btest_", name)], path
+
+
 def test_the_top_level_has_twelve_entries_that_a_person_opens() -> None:
     """What programs look for there (`pyproject.toml`, `CITATION.cff`, hidden files) is none of them."""
     entries = {name.partition("/")[0] for name in names()} - {"pyproject.toml", "CITATION.cff"}

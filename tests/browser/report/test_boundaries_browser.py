@@ -11,10 +11,10 @@ import pytest
 from kernometer.explain.partitions import cut_of, plan, target
 from kernometer.report.matrix.page import render
 from kernometer.stats.series import Column, series
-from tests.browser.report.test_browser import browser, no_violations, pytestmark, visit
+from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
 from tests.support.stats.simulate import path_result
 
-__all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
+pytestmark = NEEDS_BROWSER
 
 SERVICES = ("pm", "vm", "vfs", "fs", "ram_block", "virtio_blk", "serial", "clock", "framebuffer", "bus")
 ROWS = ("syscall/getppid", "ctx/ring@procs=8,token=0,ws=0,same-cpu", "mem/mmap-munmap@bytes=65536")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +9,10 @@ import pytest
 
 from kernometer.report.write.html import render
 from tests.support.report import factory
+from tests.support.report.browser import NEEDS_BROWSER, axe, no_violations, visit
 
-sync_api = pytest.importorskip("playwright.sync_api")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (Debian: apt-get install chromium; Ubuntu has none)"),
-]
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+pytestmark = NEEDS_BROWSER
 PHONE, DESKTOP = {"width": 400, "height": 800}, {"width": 1280, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=60_000)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -52,22 +35,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in made}
 
 
-def visit(browser: Any, path: Path, **context: Any) -> Any:
-    page = browser.new_context(**context).new_page()
-    page.set_default_timeout(60_000)
-    page.goto(path.as_uri())
-    return page
-
-
 def open_all(page: Any) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-
-
-def no_violations(page: Any) -> None:
-    """None of any rule that axe knows, in a page that may be evaluated; else axe's report. The page is closed."""
-    found = axe.Axe().run(page)
-    page.context.close()
-    assert found.violations_count == 0, found.generate_report()
 
 
 LOOKS = [("light", DESKTOP), ("dark", PHONE)]

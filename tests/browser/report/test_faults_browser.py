@@ -9,9 +9,9 @@ import pytest
 
 from kernometer.faults.records import read
 from kernometer.report.faults import page as written
-from tests.browser.report.test_browser import browser, no_violations, pytestmark, visit
+from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
 
-__all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
+pytestmark = NEEDS_BROWSER
 
 CAMPAIGN = Path(__file__).parents[3] / "studies/reliability/trio.ndjson.xz"
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kernometer.report.matrix.page import render
-from tests.browser.report.test_browser import browser, no_violations, pytestmark, visit
-from tests.plain.report.test_matrix import made
+from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
+from tests.support.report.matrices import made
 
-__all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from kernometer.explain.structure_factors import ROWS, Operation, of_operations
 from kernometer.report.explanation.structures import print_structures, view
 from kernometer.report.explanation.structures_view import StructuresView
 from kernometer.report.write.html import render
-from tests.browser.report.test_browser import browser, no_violations, pytestmark, visit
-from tests.plain.explain.test_costs import found
+from tests.support.explain.structures import found
 from tests.support.report import factory
+from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
 
-__all__ = ["browser", "pytestmark"]  # a fixture and marks, found by their names
+pytestmark = NEEDS_BROWSER
 
 LEFT_OUT = {"linux": MissingError("No package source has <b>it</b>.", "Mend the network.")}
 

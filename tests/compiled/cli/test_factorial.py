@@ -1,4 +1,4 @@
-"""ab --factorial as a user calls it, with the Trio and the QEMU of test_boundaries.py, so that each effect is known."""
+"""ab --factorial as a user calls it, with the Trio and the QEMU of conftest.py, so that each effect is known."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from kernometer.errors import KernometerError, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.kernels import trio
 from kernometer.results.store import Store
-from tests.compiled.cli.test_boundaries import sources, store  # noqa: F401  # fixtures: pytest finds them by name here
-from tests.plain.cli.test_matrix import ONLY, ROW, call
+from tests.support.cli.matrices import ONLY, ROW, call
 
 AB = ("ab", "--by", "path", "--factorial")
 SETTINGS = ("micro", "micro+with=dear", "micro+with=cheap", "micro+with=dear,cheap")
@@ -20,12 +19,12 @@ MICRO = 627  #: instructions, without switches
 
 
 @pytest.fixture(autouse=True)
-def switches(sources: Path) -> None:  # noqa: F811  # the fixture imported above
+def switches(sources: Path) -> None:
     (sources / "config" / "switches.toml").write_text('dear = "all"\ncheap = "messages"\n')
 
 
 def test_all_settings_are_compiled_and_measured_and_each_switch_has_its_effect(
-    store: Store,  # noqa: F811  # the fixture imported above
+    store: Store,
 ) -> None:
     """Expected: the effects that the scripts have, in one command, and again from the store. Broken: an interaction
     that is counted in neither."""
@@ -45,7 +44,7 @@ def test_all_settings_are_compiled_and_measured_and_each_switch_has_its_effect(
     assert "dear and cheap +3" in shown or "cheap and dear +3" in shown
 
 
-def test_a_setting_that_is_missing_is_named(store: Store) -> None:  # noqa: F811  # the fixture imported above
+def test_a_setting_that_is_missing_is_named(store: Store) -> None:
     call(store, *AB, "qemu:trio-micro+memory=64", ONLY, "--label", "f")
     call(store, "rm", "label:f@qemu:trio-micro+with=dear+memory=64")
     done = call(store, "matrix", "label:f", "--factorial")
@@ -54,12 +53,12 @@ def test_a_setting_that_is_missing_is_named(store: Store) -> None:  # noqa: F811
 
 
 def test_a_switch_without_effect_in_mono_is_not_turned_there(
-    store: Store,  # noqa: F811  # the fixture imported above
+    store: Store,
 ) -> None:
     assert call(store, *AB, "qemu:trio-mono", ONLY, "--dry-run").stdout.split()[4:] == ["mono", "mono+with=dear"]
 
 
-def test_named_switches_alone_are_turned(store: Store) -> None:  # noqa: F811  # the fixture imported above
+def test_named_switches_alone_are_turned(store: Store) -> None:
     done = call(store, *AB, "qemu:trio-micro+with=cheap", ONLY, "--dry-run")
     assert done.stdout.split()[4:] == ["micro", "micro+with=cheap"]
 
@@ -76,7 +75,7 @@ def test_named_switches_alone_are_turned(store: Store) -> None:  # noqa: F811  #
     ],
 )
 def test_what_has_no_switch_is_refused_before_anything_is_compiled(
-    store: Store,  # noqa: F811  # the fixture imported above
+    store: Store,
     words: tuple[str, ...],
     said: str,
 ) -> None:
@@ -85,7 +84,7 @@ def test_what_has_no_switch_is_refused_before_anything_is_compiled(
     assert guests.listed() == ()
 
 
-def test_sessions_without_switches_have_none_to_show(store: Store) -> None:  # noqa: F811  # the fixture imported above
+def test_sessions_without_switches_have_none_to_show(store: Store) -> None:
     for each in ("mono", "micro"):
         trio.add(each)
     call(store, "ab", "--by", "path", "qemu:trio-mono", "qemu:trio-micro", ONLY)

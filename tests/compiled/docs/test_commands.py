@@ -3,54 +3,22 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.checkout import ROOT, copy_to
+from tests.support.checkout import ROOT
 from tests.support.docs.pages import Block, blocks, is_shown
+from tests.support.docs.running import copy_of_checkout, environment, run
 from tests.support.turns import in_turn
 
 PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.md") for page in ROOT.glob(of))
 #: Pages whose commands compile and measure much: in their turn.
 LONG = {"docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"}
-#: Seconds for one block.
-LIMIT = 900
 #: What is measured on a core that is never quiet is told in other columns.
 DISTURBED = "no quiet core"
 #: What both streams say before each command.
 NEXT = "\N{SYMBOL FOR RECORD SEPARATOR}"
-
-
-def copy_of_checkout(folder: Path) -> None:
-    """The files that git has or would take: a page may change them."""
-    copy_to(folder)
-    (folder / ".venv").symlink_to(Path(sys.prefix))
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """A reader's: this environment's commands, the copy's sources, a home with nothing in it."""
-    home = folder.parent / "home"
-    home.mkdir()
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "KERNOMETER_"))}
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**inherited, "PATH": path, "HOME": str(home), "PYTHONPATH": str(folder / "src")}
-
-
-def run(script: str, folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """A block's commands in the page's folder."""
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
 
 
 def do(block: Block, folder: Path, env: dict[str, str]) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled.docs.test_commands import copy_of_checkout, environment, run
 from tests.support.checkout import ROOT
 from tests.support.docs.pages import blocks
+from tests.support.docs.running import copy_of_checkout, environment, run
 
 PAGES = sorted(page for page in (ROOT / "studies/sources").glob("*.md") if page.stem != "README")
 

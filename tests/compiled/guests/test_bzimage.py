@@ -15,21 +15,7 @@ import pytest
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests.kernels import bzimage
 from kernometer.guests.kernels.bzimage import pvh_entry, unpack
-
-
-def elf(notes: bytes = b"", kind: int = 4) -> bytes:
-    """An ELF64 header with one program header (PT_NOTE unless said) and the notes, and something to compress."""
-    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
-    segment = struct.pack("<IIQQQQQQ", kind, 4, 120, 0, 0, len(notes), len(notes), 4)
-    return head + segment + notes + b"kernel " * 5000
-
-
-def note(name: bytes, kind: int, description: bytes) -> bytes:
-    padded = [part + bytes(-len(part) % 4) for part in (name, description)]
-    return struct.pack("<III", len(name), len(description), kind) + b"".join(padded)
-
-
-KERNEL = elf(note(b"GNU\0", 3, b"build-id") + note(b"Xen\0", 18, struct.pack("<Q", 0x1000850)))
+from tests.support.guests.images import KERNEL, elf, image, note
 
 
 def with_size(pack: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
@@ -55,16 +41,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "lz4": with_size(program("lz4", "-lc")),
     "zstd": with_size(program("zstd", "-qc")),
 }
-
-
-def image(payload: bytes, setup_sectors: int = 4, offset: int = 0x2C4, version: int = 0x020F) -> bytes:
-    """A bzImage of the boot protocol: boot sector, setup code, then protected-mode code with the payload inside."""
-    setup = bytearray(((setup_sectors or 4) + 1) * 512)
-    setup[0x1F1] = setup_sectors
-    setup[0x202:0x206] = b"HdrS"
-    struct.pack_into("<H", setup, 0x206, version)
-    struct.pack_into("<II", setup, 0x248, offset, len(payload))
-    return bytes(setup) + bytes(offset) + payload + b"what follows the payload, such as a signature"
 
 
 @pytest.mark.parametrize("packer", PACKERS)

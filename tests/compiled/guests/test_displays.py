@@ -16,7 +16,7 @@ from kernometer.guests.images.disks import Provided
 from kernometer.guests.kernels import drivers
 from kernometer.targets.base import Job
 from kernometer.targets.qemu import QemuTarget
-from tests.plain.guests.test_qemu import BOOT
+from tests.support.guests.boots import BOOT
 from tests.support.guests.fixtures import Compile
 
 BOCHS, VESA = Machine(type="pc", display="bochs-drm"), Machine(type="pc", display="vesafb")

@@ -12,8 +12,8 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.kernels import drivers
 from kernometer.guests.kernels.drivers import Modinfo, modinfo, name_of, resolved, uncompressed
-from tests.plain.guests.test_store import made
 from tests.support.guests.fixtures import Compile
+from tests.support.guests.stored import made
 
 
 def test_a_module_says_what_it_needs(module: Compile) -> None:

@@ -17,17 +17,7 @@ from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
 from kernometer.targets import qemu
 from tests.support.cli.real import kernometer
-
-#: As the real one is called; its kernel holds the time in nanoseconds, so that each build makes another.
-MAKEFILE = """\
-comma := ,
-NAME := $(subst $(comma),-,$(subst =,-,$(subst +,-,$(STRUCTURE))))
-$(BUILD)/trio-$(NAME).elf: kernel/word
-\tmkdir -p $(BUILD)
-\tcat kernel/word > $@
-\tdate +%N >> $@
-\tprintf 'Trio 0.7 structure=$(STRUCTURE) COUNTERS=0\\0' >> $@
-"""
+from tests.support.guests.trio_sources import MAKEFILE
 
 
 @pytest.fixture(autouse=True)

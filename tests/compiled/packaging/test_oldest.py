@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.guest.packaging.test_wheel import run
 from tests.support.checkout import ROOT
+from tests.support.packaging.running import run
 
 #: What reckons, reads, draws and prints; the rest of the program is the standard library's.
 TESTS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled.probe.test_fs_disks import BY_PATH, Outcome, listed, start
+from tests.support.probe.outcomes import BY_PATH, Outcome, listed, start
 from tests.support.probe.running import TINY
 
 #: screen.c's: bytes of the screen's memory.

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-BY_PATH = ("--by", "path")
+from tests.support.probe.outcomes import BY_PATH, listed, start
+
 ROW = "fs/create-read@files=10,reads=10"
-Record = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -25,29 +22,6 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = Path(__file__).with_name("pretend.c")
     subprocess.run(("cc", "-shared", "-fPIC", "-o", str(made), str(source)), check=True, timeout=60)
     return made
-
-
-@dataclass
-class Outcome:
-    status: int
-    records: list[Record]
-    said: str
-
-    def of(self, kind: str) -> list[Record]:
-        return [record for record in self.records if record["type"] == kind]
-
-
-def start(probe: Path, *words: str, env: dict[str, str] | None = None) -> Outcome:
-    done = subprocess.run(
-        (str(probe), *words),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
-    records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return Outcome(done.returncode, records, done.stderr)
 
 
 @pytest.fixture
@@ -62,11 +36,6 @@ def folders(tmp_path: Path) -> dict[str, Path]:
 def given(folders: dict[str, Path]) -> tuple[str, ...]:
     disks = (word for kind in ("ext4", "minix") for word in ("--disk", f"{kind}={folders[kind]}"))
     return (*BY_PATH, "--dir", str(folders["usual"]), *disks)
-
-
-def listed(probe: Path, *words: str) -> dict[str, Record]:
-    found = start(probe, "--list", "--json", *words).of("workload")
-    return {row["row"]: row for workload in found for row in workload["rows"]}
 
 
 def test_the_list_by_path_says_what_each_row_needs(probe: Path) -> None:

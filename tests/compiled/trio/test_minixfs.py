@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import errno
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from kernometer.faults.minixfs import ROOT, Image
-from tests.support.trio.host_programs import HOST, TRIO, built
-from tests.support.trio.minixfs import FSCK, MKFS, Driver, fsck, make
+from tests.support.trio.host_programs import NEEDS_GCC
+from tests.support.trio.minixfs import FSCK, MKFS, Driver, make, sound
 from tests.support.trio.minixfs_model import Model
 
 SEEDS = range(12)
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
+pytestmark = NEEDS_GCC
 needs_mkfs = pytest.mark.skipif(MKFS is None or FSCK is None, reason="mkfs.minix and fsck.minix are not installed")
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sources = [*sorted((TRIO / "services/fs").glob("*.c")), HOST / "seam.c", HOST / "fs_driver.c"]
-    return built(tmp_path_factory.mktemp("minixfs") / "driver", sources)
 
 
 @pytest.fixture
@@ -31,17 +24,6 @@ def image(tmp_path: Path) -> Path:
     path = tmp_path / "image"
     make(path, 2048)
     return path
-
-
-def sound(path: Path) -> Image:
-    """The image as a sound file system: by the reader here, and by fsck.minix where it can."""
-    image = Image(path.read_bytes())
-    assert image.wrong + image.loose + [*image.twice] == []
-    if FSCK is not None and image.size == 1024:
-        checked = fsck(path)
-        assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
-        assert "?" not in checked.stdout and len(checked.stdout.splitlines()) <= 2, checked.stdout
-    return image
 
 
 def left(driver: Driver, path: Path) -> Image:

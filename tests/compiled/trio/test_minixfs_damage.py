@@ -10,9 +10,11 @@ from random import Random
 import pytest
 
 from kernometer.faults.minixfs import INODE, MAGIC, SUPER, Image
-from tests.compiled.trio.test_minixfs import program, pytestmark, sound  # noqa: F401  # a fixture, and when to skip
-from tests.support.trio.minixfs import Driver, make, pattern
+from tests.support.trio.host_programs import NEEDS_GCC
+from tests.support.trio.minixfs import Driver, make, pattern, sound
 from tests.support.trio.minixfs_model import Model, Node
+
+pytestmark = NEEDS_GCC
 
 SYNCS = 3
 
@@ -39,7 +41,7 @@ class Synced:
         }
 
 
-def cut(program: Path, path: Path, seed: int) -> tuple[list[Synced], Model, Path]:  # noqa: F811  # the fixture's value
+def cut(program: Path, path: Path, seed: int) -> tuple[list[Synced], Model, Path]:
     """Operations with syncs between them; the power fails somewhere, and the image of that is saved."""
     random = Random(seed)
     after = path.with_suffix(".cut")
@@ -63,7 +65,7 @@ def cut(program: Path, path: Path, seed: int) -> tuple[list[Synced], Model, Path
 
 @pytest.mark.parametrize("seed", range(40))
 def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
-    program: Path,  # noqa: F811  # the fixture
+    program: Path,
     tmp_path: Path,
     seed: int,
 ) -> None:
@@ -93,7 +95,7 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
     assert sound(after).tree() == image.tree()
 
 
-def test_each_superblock_that_cannot_be_is_refused(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
+def test_each_superblock_that_cannot_be_is_refused(program: Path, tmp_path: Path) -> None:
     """Expected: EINVAL for each field that is out of range, and no page kept."""
     path = tmp_path / "image"
     make(path, 1024)
@@ -130,7 +132,7 @@ def explore(driver: Driver, random: Random) -> None:
         driver.say(random.choice(asked))
 
 
-def filled(program: Path, path: Path) -> bytes:  # noqa: F811  # the fixture
+def filled(program: Path, path: Path) -> bytes:
     make(path, 1024)
     with Driver(program, path) as driver:
         model = Model(driver, 1)
@@ -169,7 +171,7 @@ def damage(image: bytearray, random: Random, first: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path: Path, seed: int) -> None:  # noqa: F811  # the fixture
+def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path: Path, seed: int) -> None:
     """Expected: answers, whatever they are, of a program that the sanitizers find nothing in, and in time."""
     path = tmp_path / "image"
     good = filled(program, path)
@@ -185,7 +187,7 @@ def test_a_damaged_disk_gives_errors_and_no_wild_access(program: Path, tmp_path:
             explore(driver, random)
 
 
-def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
+def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_path: Path) -> None:
     """Expected: EIO for what needs it; where a write fails nothing is changed any more; unmounting gives all back."""
     path = tmp_path / "image"
     filled(program, path)
@@ -206,7 +208,7 @@ def test_a_sector_that_cannot_be_read_or_written_is_an_error(program: Path, tmp_
 
 
 @pytest.mark.parametrize("waits", [0, 1])
-def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits: int) -> None:  # noqa: F811  # the fixture
+def test_a_bad_sector_spoils_no_other_block(program: Path, tmp_path: Path, waits: int) -> None:
     """Expected: EIO for the block that it is in; those before and after, which one request reads with it, have their
     content. Broken: all that was read with it is an error."""
     path = tmp_path / "image"

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from kernometer.faults.minixfs import ROOT, Image
-from tests.compiled.trio.test_minixfs import program, pytestmark, sound  # noqa: F401  # a fixture, and when to skip
-from tests.support.trio.minixfs import Driver, make, pattern
+from tests.support.trio.host_programs import NEEDS_GCC
+from tests.support.trio.minixfs import Driver, make, pattern, sound
+
+pytestmark = NEEDS_GCC
 
 #: Of writes that no flush has followed, which are lost: one seed each.
 CUTS = 2
@@ -51,7 +53,7 @@ BATCHES = {
 }  # fmt: skip  # as a table
 
 
-def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Image]:  # noqa: F811  # the fixture
+def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Image]:
     """What the disk holds where the power failed after the first, the second ... of the batch's writes."""
     after, writes, all_of_them = path.with_suffix(".cut"), 0, 1
     while writes < all_of_them:
@@ -72,7 +74,7 @@ def after_each_write(program: Path, path: Path, batch: list[str]) -> Iterator[Im
 
 
 @pytest.mark.parametrize("rule", BATCHES)
-def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: str) -> None:  # noqa: F811  # the fixture
+def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: str) -> None:
     """Expected: the file that was synced has a name and its content, no name is there twice, and what is left to mend
     are marks and counts. Broken: without the rule, a name is gone, there twice, of a file that is not there or of
     another one, after some of the writes."""
@@ -84,7 +86,7 @@ def test_a_batch_may_be_cut_short_anywhere(program: Path, tmp_path: Path, rule: 
     assert count > 3 * CUTS
 
 
-def test_a_file_has_no_more_links_than_its_field_can_tell(program: Path, tmp_path: Path) -> None:  # noqa: F811  # the fixture
+def test_a_file_has_no_more_links_than_its_field_can_tell(program: Path, tmp_path: Path) -> None:
     """Expected: EMLINK of the link, of the directory made, and of the one moved there, and nothing has changed."""
     path = tmp_path / "image"
     make(path, 256)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.support.trio.host_programs import HOST, TRIO, built
+from tests.support.trio.host_programs import HOST, NEEDS_GCC, TRIO, built
 
 PARTS = (
     *("alloc", "files/descriptors", "files/tasks", "files/io", "files/locks"),
@@ -16,7 +13,7 @@ PARTS = (
     *("tmpfs/tmpfs", "tmpfs/directory", "tmpfs/data", "tmpfs/mount"),
 )
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
+pytestmark = NEEDS_GCC
 
 
 def program(folder: Path) -> Path:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.support.trio.host_programs import HOST, TRIO, built
+from tests.support.trio.host_programs import HOST, NEEDS_GCC, TRIO, built
 
 PARTS = (
     *("files/descriptors", "pipes/ring", "pipes/pipe", "polling/poll", "polling/eventfd", "polling/epoll"),
     *("sockets/socket", "sockets/options", "sockets/address", "sockets/message", "sockets/rights", "sockets/inet"),
 )
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
+pytestmark = NEEDS_GCC
 
 
 def program(folder: Path, name: str) -> Path:

@@ -16,19 +16,14 @@ from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
 from kernometer.guests.kernels import drivers, linux
 from kernometer.guests.packages import suites
-from tests.compiled.guests.test_bzimage import KERNEL, elf, image
 from tests.support.guests.fixtures import Compile
+from tests.support.guests.images import KERNEL, bzimage, elf
 from tests.support.guests.repository import Repository
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 #: Of a build with just enough functions.
 SYSTEM_MAP = "".join(f"{0xFFFFFFFF81000000 + 16 * n:x} t cpu.{n}\n" for n in range(linux.LEAST_FUNCTIONS))
 LIB = "lib/modules/6.1.0-9-amd64"
-
-
-def bzimage(kernel: bytes = KERNEL) -> bytes:
-    packed = lzma.compress(kernel, check=lzma.CHECK_CRC32)
-    return image(packed + struct.pack("<I", len(kernel)))
 
 
 def offered(mirror: Repository, files: dict[str, bytes], name: str = "linux-image-6.1.0-9-amd64") -> None:

@@ -20,9 +20,9 @@ from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.guest.guests.test_xen import HYPERVISOR
 from tests.support.checkout import alone
 from tests.support.cli.real import kernometer
+from tests.support.guests.images import HYPERVISOR
 from tests.support.guests.repeated import repeated
 from tests.support.guests.repository import Repository
 

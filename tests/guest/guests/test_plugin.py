@@ -15,6 +15,7 @@ from kernometer.guests.emulator.qemu import Boot, Machine, QemuVersion, argv, de
 from kernometer.guests.kernels import elf
 from kernometer.guests.plugins import events
 from tests.support.checkout import ROOT
+from tests.support.guests.assembled import assembled
 
 HERE = Path(__file__).parent
 UNIT = HERE / "units" / "classify.c"
@@ -87,26 +88,6 @@ INSTRUCTIONS = (
     ("nopl 0x4b4d0123(%rcx)", "nothing"),
     ("movabs $0xfafbcff4050f310f,%rax", "nothing"),
 )
-
-
-def assembled(folder: Path) -> list[str]:
-    """The bytes of each instruction, in hexadecimal, in order; by the assembler's own listing."""
-    source = folder / "all.s"
-    source.write_text("".join(f"{instruction}\n" for instruction, _ in INSTRUCTIONS))
-    listing = subprocess.run(
-        ["as", "-al", "--listing-lhs-width=4", "-o", str(folder / "all.o"), str(source)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    ).stdout
-    found: dict[int, str] = {}
-    for line in listing.splitlines():
-        words = line.split()
-        if len(words) >= 3 and words[0].isdecimal() and len(words[1]) == 4:
-            code = "".join(word for word in line[: line.index("\t")].split()[2:])
-            found[int(words[0])] = found.get(int(words[0]), "") + code.lower()
-    return [found[number] for number in range(1, len(INSTRUCTIONS) + 1)]
 
 
 #: The same for other processors, in their assemblers' own words.
@@ -207,7 +188,7 @@ def test_every_class_of_instructions_is_known_by_its_bytes(target: str, tmp_path
         check=True,
         timeout=120,
     )
-    codes = assembled_by_zig(tmp_path, target) if target in OTHERS else assembled(tmp_path)
+    codes = assembled_by_zig(tmp_path, target) if target in OTHERS else assembled(tmp_path, INSTRUCTIONS)
     lines = "".join(f"{name} {code}\n" for (_, name), code in zip(OTHERS.get(target, INSTRUCTIONS), codes, strict=True))
     done = subprocess.run([program, target], input=lines, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == f"{len(codes)} read\n"

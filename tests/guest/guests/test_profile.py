@@ -23,8 +23,8 @@ from kernometer.results.reader import parse_record
 from kernometer.stats.cost import run_cost
 from kernometer.targets.base import Deadline, Profiled
 from kernometer.targets.qemu import QemuTarget
-from tests.guest.guests.test_plugin import assembled
 from tests.support.checkout import alone
+from tests.support.guests.assembled import assembled
 
 HERE = Path(__file__).parent
 
@@ -66,15 +66,12 @@ FLOWS = (
 )
 
 
-def test_what_an_instruction_does_to_the_flow_is_known_by_its_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_instruction_does_to_the_flow_is_known_by_its_bytes(tmp_path: Path) -> None:
     """Expected: no other flow. Broken: the end of a frame (mov %rbp,%rsp) is a switch of tasks."""
-    monkeypatch.setattr("tests.guest.guests.test_plugin.INSTRUCTIONS", FLOWS)
     program = tmp_path / "flow"
     words = ("gcc", "-std=gnu99", "-fsanitize=address,undefined", "-o", str(program), str(HERE / "units" / "flow.c"))
     subprocess.run(words, check=True, timeout=120)
-    lines = "".join(f"{int(flow)} {code}\n" for (_, flow), code in zip(FLOWS, assembled(tmp_path), strict=True))
+    lines = "".join(f"{int(flow)} {code}\n" for (_, flow), code in zip(FLOWS, assembled(tmp_path, FLOWS), strict=True))
     done = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == (f"{len(FLOWS)} read\n", "")
 

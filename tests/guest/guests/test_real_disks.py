@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from statistics import median
 from typing import Any
 
 import pytest
@@ -12,16 +10,14 @@ from kernometer.campaign.plan import plan_of
 from kernometer.guests import store
 from kernometer.guests.images import disks
 from kernometer.guests.kernels import drivers
-from kernometer.targets.base import Deadline, Job
+from kernometer.targets.base import Job
 from kernometer.targets.qemu import QemuTarget
+from tests.support.guests.booted import boot, figure, of
 from tests.support.guests.repeated import repeated
 
 GUEST = "linux-6.1"
-#: Beyond any machine: a boot takes six seconds on an idle one.
-BOOT_SECONDS = 500
 #: Instructions that the quick profile may execute by path, the processes between its rows apart.
 QUICK_INSTRUCTIONS = 1.5e9
-Record = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +30,9 @@ def job(*words: str, profile: str = "quick") -> Job:
     return plan_of(None, "path", profile, words, 1).job()
 
 
-def boot(target: QemuTarget, what: Job) -> list[bytes]:
-    return list(target.run(what, Deadline.after(BOOT_SECONDS)))
-
-
 @pytest.fixture(scope="module")
 def two_boots(guest: QemuTarget) -> tuple[list[bytes], list[bytes]]:
     return boot(guest, job("fs/*")), boot(guest, job("fs/*"))
-
-
-def of(lines: list[bytes], kind: str) -> dict[str, Record]:
-    return {record["row"]: record for record in map(json.loads, lines) if record["type"] == kind}
-
-
-def figure(run: Record) -> float:
-    return float(median(run["samples"]) - median(run["loop_cost"]))
 
 
 @pytest.mark.guest

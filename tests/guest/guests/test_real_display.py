@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -21,7 +19,8 @@ from kernometer.guests.emulator.qemu import argv
 from kernometer.targets import guest_runs
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.guest.guests.test_real_disks import BOOT_SECONDS, boot, figure, of
+from tests.support.guests.booted import BOOT_SECONDS, boot, figure, of
+from tests.support.guests.monitor import Monitor
 from tests.support.guests.repeated import repeated
 
 GUEST = "linux-6.1"
@@ -91,34 +90,6 @@ def is_shown(screen: np.ndarray, row: str) -> bool:
     height, width = one.shape[:2]
     part = screen[:height, :width]
     return bool(np.all((part == one).all(axis=-1) | (part == other).all(axis=-1)))
-
-
-def ppm(path: Path) -> np.ndarray:
-    kind, size, most, pixels = path.read_bytes().split(b"\n", 3)
-    width, height = map(int, size.split())
-    assert (kind, most) == (b"P6", b"255")
-    return np.frombuffer(pixels, np.uint8).reshape(height, width, 3)
-
-
-class Monitor:
-    """QEMU's machine protocol, as far as screenshots and commands without an answer."""
-
-    def __init__(self, path: Path) -> None:
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(60)
-        self.socket.connect(str(path))
-        self.lines = self.socket.makefile("rb")
-        self.lines.readline()
-        self.ask("qmp_capabilities")
-
-    def ask(self, command: str, **arguments: str | int) -> None:
-        self.socket.sendall(json.dumps({"execute": command, "arguments": arguments}).encode() + b"\n")
-        while "return" not in (answer := json.loads(self.lines.readline())):
-            assert "error" not in answer, answer
-
-    def screen(self, folder: Path) -> np.ndarray:
-        self.ask("screendump", filename=str(folder / "screen.ppm"))
-        return ppm(folder / "screen.ppm")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from kernometer.stats.history import History
 from kernometer.stats.model import Comparison, RowComparison
 from kernometer.targets import tsc
 from kernometer.targets.qemu import QemuTarget
-from tests.plain.guests.test_qemu_target import Boots, boots  # noqa: F401  # a fixture
+from tests.support.guests.boots import Boots
 from tests.support.results import make
 
 ROW, LACKING = "syscall/getppid", "ctx/pipe-pair@other-cpu"
@@ -65,7 +65,7 @@ def run_text() -> str:
 
 
 @pytest.fixture
-def guest(boots: Boots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], QemuTarget]:  # noqa: F811  # the fixture
+def guest(boots: Boots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], QemuTarget]:
     """Gives a variant whose kernel answers, and takes twice as long with `slow=1` on its command line."""
     monkeypatch.setattr(kvm, "DEVICE", tmp_path / "no kvm")
     monkeypatch.setattr(tsc, "host_khz", lambda: 2_500_000)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
@@ -14,26 +13,18 @@ from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
-from kernometer.guests.kernels import multiboot, xen
+from kernometer.guests.kernels import xen
 from kernometer.results.store import Store
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.guest.guests.test_linux import bzimage
 from tests.support.cli.real import judged
+from tests.support.guests.images import HYPERVISOR, bzimage
 from tests.support.guests.repeated import repeated
 from tests.support.guests.repository import Repository
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 
-#: An ELF file of 32 bits with a multiboot header.
-HYPERVISOR = (
-    b"\x7fELF\x01\x01\x01"
-    + bytes(9)
-    + struct.pack("<HH", 2, 3)
-    + bytes(44)
-    + struct.pack("<III", multiboot.MAGIC, 3, -(multiboot.MAGIC + 3) & 0xFFFFFFFF)
-)
 ABLE = b"CONFIG_XEN=y\nCONFIG_XEN_DOM0=y\n"
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from kernometer import __version__
-from tests.guest.packaging.test_wheel import run
 from tests.support.checkout import ROOT, copy_to
+from tests.support.packaging.running import run
 from tests.support.targets import debian
 
 FILE = ROOT / "packaging/Containerfile"

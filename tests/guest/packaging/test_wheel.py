@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import zipfile
@@ -13,21 +12,7 @@ import pytest
 from kernometer import __version__
 from kernometer.errors import Status
 from tests.support.checkout import ROOT, copy_to, names
-
-
-def run(words: list[str], folder: Path, env: dict[str, str] | None = None, seconds: float = 300) -> str:
-    """A program's output; fails with all that it printed."""
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-        env={**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **(env or {})},
-    )
-    assert done.returncode == 0, f"{words} left with {done.returncode}\n{done.stdout}{done.stderr}"
-    return done.stdout
+from tests.support.packaging.running import run
 
 
 @pytest.fixture(scope="module")

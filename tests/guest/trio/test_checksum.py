@@ -8,10 +8,9 @@ import pytest
 
 from kernometer.faults.promises import Promises, events, judge
 from kernometer.faults.worker import program
-from tests.compiled.trio.test_minixfs import sound
 from tests.support.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.support.trio.live import live
-from tests.support.trio.minixfs import make
+from tests.support.trio.minixfs import make, sound
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]

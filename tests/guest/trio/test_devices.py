@@ -10,18 +10,14 @@ import numpy as np
 import pytest
 
 from kernometer.guests.architecture import MachineType
-from tests.guest.guests.test_real_display import Monitor
+from tests.support.guests.monitor import Monitor
 from tests.support.trio.boot import Kernel, Machine, boot, initramfs
+from tests.support.trio.devices import DISK, SECONDS, SECTOR, TYPES, numbered
 from tests.support.trio.fixtures import Program
 from tests.support.trio.live import MONITOR, live
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
-
-SECONDS = 120.0
-SECTOR = 512
-TYPES: tuple[MachineType, ...] = ("microvm", "pc", "q35")
-DISK = ("-drive", "file=disk,if=none,id=d,format=raw", "-device", "virtio-blk-pci,drive=d,disable-legacy=on")
 
 
 @pytest.mark.parametrize("board", TYPES)
@@ -89,11 +85,6 @@ def test_a_line_that_nobody_reads_for_a_while_loses_nothing(kernel: Kernel, tmp_
         lines = machine.hear(b"over").split()
         assert machine.ended() == 0
     assert [int(line) for line in lines if line.isdigit()] == list(range(1, 10001))
-
-
-def numbered(sectors: int) -> bytearray:
-    """A disk each of whose sectors holds its number."""
-    return bytearray(b"".join(number.to_bytes(4, "little") * (SECTOR // 4) for number in range(sectors)))
 
 
 @pytest.mark.parametrize("board", TYPES)

@@ -16,10 +16,9 @@ from random import Random
 import pytest
 
 from kernometer.faults.minixfs import Image
-from tests.compiled.trio.test_minixfs import sound
 from tests.support.trio.boot import Kernel, Machine, initramfs
 from tests.support.trio.live import live
-from tests.support.trio.minixfs import make
+from tests.support.trio.minixfs import make, sound
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]

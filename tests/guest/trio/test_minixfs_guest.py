@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 
 from kernometer.guests.architecture import MachineType
-from tests.compiled.trio.test_minixfs import sound
-from tests.guest.guests.test_real_display import Monitor
-from tests.guest.trio.test_devices import TYPES
+from tests.support.guests.monitor import Monitor
 from tests.support.trio.boot import Kernel, Machine, boot, initramfs, virtio_disk
+from tests.support.trio.devices import TYPES
 from tests.support.trio.fixtures import Program
 from tests.support.trio.live import MONITOR, live
-from tests.support.trio.minixfs import make
+from tests.support.trio.minixfs import make, sound
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.faults.minixfs import Image
-from tests.compiled.trio.test_minixfs import sound
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs, virtio_disk
 from tests.support.trio.fixtures import Program
-from tests.support.trio.minixfs import make
+from tests.support.trio.minixfs import make, sound
 
 pytestmark = pytest.mark.guest
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernometer.guests.kernels import trio
-from tests.guest.trio.test_devices import DISK, SECONDS, numbered
 from tests.support.trio.boot import Kernel, Machine, boot, initramfs
+from tests.support.trio.devices import DISK, SECONDS, numbered
 from tests.support.trio.fixtures import Program
 
 pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.19)]

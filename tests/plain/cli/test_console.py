@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.table import Table
@@ -11,9 +12,13 @@ from rich.text import Text
 from kernometer.cli.console import on
 from kernometer.results.store import Store
 from kernometer.text import wrapped
-from tests.plain.cli.test_look import call, fill, store
+from tests.support.cli.looking import call, fill
 
-__all__ = ["store"]  # a fixture, found by its name
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
 
 SENTENCE = (
     "b against a: 50 slower, 12 faster, 36 equivalent (±2 %), half of the figures are known to ±27 % within 105 µs"

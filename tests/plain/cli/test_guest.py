@@ -10,9 +10,9 @@ import pytest
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Device, Machine
 from kernometer.guests.kernels import linux
-from tests.compiled.guests.test_bzimage import KERNEL
-from tests.plain.guests.test_store import made
 from tests.support.cli.real import kernometer
+from tests.support.guests.images import KERNEL
+from tests.support.guests.stored import made
 
 
 @pytest.fixture(autouse=True)

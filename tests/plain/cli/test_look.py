@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 
 from kernometer.__main__ import main
-from kernometer.cli import kernometer
 from kernometer.cli.list import state
 from kernometer.errors import MissingError, ResultError, Status, UsageError
 from kernometer.report.session.terminal import broken
@@ -22,12 +20,12 @@ from kernometer.report.store.export import COLUMNS
 from kernometer.results.index import Summary
 from kernometer.results.model import Baseline, Failure, RowInfo
 from kernometer.results.store import Store
+from tests.support.cli.looking import call, fill
 from tests.support.results import make
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernometer.results.model import Run
 
 HOSTILE = "\x1b]0;gone\x07\x1b[2J\u202e[red]=cmd|' /C calc'!A0"
 
@@ -35,23 +33,6 @@ HOSTILE = "\x1b]0;gone\x07\x1b[2J\u202e[red]=cmd|' /C calc'!A0"
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path)
-
-
-def fill(store: Store, *runs: Run, **given: Any) -> str:
-    """One complete session; its id."""
-    with store.create(make.session(**given)) as file:
-        for record in make.records(0)[1:-1]:
-            file.add(record)
-        for run in runs or [make.run(number) for number in range(3)]:
-            file.add(run)
-    return file.path.stem
-
-
-def call(store: Store, *words: str, width: int = 80) -> Result:
-    done = CliRunner().invoke(kernometer, ["--store", str(store.folder), *words], env={"COLUMNS": str(width)})
-    if done.exception and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return done
 
 
 def test_names_are_listed_whole_on_one_line_each(store: Store) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from click.testing import CliRunner, Result
 
 from kernometer.cache import sha256
 from kernometer.campaign.cells import Outcome
-from kernometer.cli import arguments, kernometer
+from kernometer.cli import arguments
 from kernometer.cli.columns import measured, stored
 from kernometer.errors import KernometerError, ResultError, Status, TargetError, UsageError
 from kernometer.guests import store as guests
@@ -24,13 +23,14 @@ from kernometer.results.model import FORMAT, AnyRecord, End, Session
 from kernometer.results.store import Store
 from kernometer.stats.floors import REACH
 from kernometer.targets import booting
+from tests.support.cli.matrices import ONLY, ROW, call
 from tests.support.cli.real import kernometer as called
 from tests.support.results import make
 from tests.support.stats.simulate import of_costs
 
-ROW = "syscall/getppid"
-#: That row and no other of its workload.
-ONLY = f"{ROW}@"
+MATRIX = ("matrix", "--by", "path", "--workloads", ONLY)
+
+
 #: The kernel 9.9 takes 10 % more than 9.8, and memory moves every count by its last digits.
 QEMU = f"""#!{sys.executable}
 import sys
@@ -86,17 +86,6 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
 
     monkeypatch.setattr("kernometer.guests.plugins.build", no_plugin)
     return Store(tmp_path / "store")
-
-
-def call(store: Store, *words: str) -> Result:
-    """`kernometer WORDS…`; an error of ours is raised."""
-    done = CliRunner().invoke(kernometer, ["--store", str(store.folder), *words])
-    if isinstance(done.exception, KernometerError) or (done.exception and not isinstance(done.exception, SystemExit)):
-        raise done.exception
-    return done
-
-
-MATRIX = ("matrix", "--by", "path", "--workloads", ONLY)
 
 
 def test_a_matrix_measures_each_guest_and_judges_them(store: Store, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from kernometer.__main__ import main
 from kernometer.errors import Status
 from kernometer.results.model import Profile, RowInfo
 from kernometer.results.store import Store
-from tests.plain.explain.test_functions import ROW, A, B, profiled
 from tests.support.cli.storing import call
+from tests.support.explain.profiles import ROW, A, B, profiled
 from tests.support.results import make
 
 

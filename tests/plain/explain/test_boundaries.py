@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kernometer.explain.boundary_prices import Boundaries, boundaries, of_results
-from kernometer.explain.partitions import Pair, cut, cut_of, merged, plan, structure_of, target
-from kernometer.results.model import Result
+from kernometer.explain.partitions import Pair, cut, cut_of, merged, structure_of, target
+from tests.support.explain.boundaries import CALLS, PLAN, ROW, interactions, once, prices, session, systems
 from tests.support.stats.simulate import path_result
 
-ROW = "a/b"
-#: a calls b and c, b calls c and d.
-CALLS: tuple[Pair, ...] = (("a", "b"), ("a", "c"), ("b", "c"), ("b", "d"))
-PLAN = plan("abcd", CALLS)
 PRICES = {"a": 100.0, "b": 200.0, "c": 30.0, "d": 0.0}
-
-
-def costs(out: Iterable[str], prices: Mapping[str, float], interactions: Mapping[Pair, float], once: float) -> float:
-    """A model: what an operation costs with these services out of the kernel; `once` if there is any."""
-    gone = set(out)
-    pairs = sum(more for pair, more in interactions.items() if gone >= set(pair))
-    return 1000 + sum(prices[each] for each in gone) + pairs + once * bool(gone)
-
-
-def systems(
-    prices: Mapping[str, float], interactions: Mapping[Pair, float], beyond: float = 0.0, once: float = 0.0
-) -> dict[str, dict[str, float]]:
-    """Figures of that model, whose micro costs `beyond` more than all its pairs together."""
-    everything = costs(prices, prices, interactions, once) + beyond
-    found = {"mono": 1000.0, "micro": everything, "hybrid": 1.0, "one-server": 2.0}
-    found |= {cut(*each): costs(each, prices, interactions, once) for each in (*PLAN.pairs, *PLAN.services)}
-    found |= {name: everything - 5 for name in PLAN.structures if name not in found}
-    return {name: {ROW: figure} for name, figure in found.items()}
 
 
 def priced(of: dict[str, dict[str, float]]) -> Boundaries:
@@ -68,10 +44,6 @@ def test_what_no_pair_explains_is_the_rest() -> None:
     assert row.rest == 7 - 30
 
 
-prices = st.fixed_dictionaries({each: st.integers(-50, 5000).map(float) for each in "abcd"})
-interactions = st.dictionaries(st.sampled_from(CALLS), st.integers(-999, 999).map(float))
-
-
 @given(prices, interactions, st.integers(-999, 999))
 def test_whatever_was_put_in_is_found(one: dict[str, float], more: dict[Pair, float], beyond: int) -> None:
     (row,) = priced(systems(one, more, beyond)).rows
@@ -80,7 +52,6 @@ def test_whatever_was_put_in_is_found(one: dict[str, float], more: dict[Pair, fl
     assert row.rest == beyond
 
 
-once = st.integers(0, 500)
 positive = st.fixed_dictionaries({each: st.integers(0, 5000) for each in "ab"} | dict.fromkeys("cd", st.just(0)))
 
 
@@ -149,10 +120,6 @@ def test_structures_without_a_cut_have_no_boundary() -> None:
 
 
 # Stored sessions -----------------------------------------------------------------------------------------------------
-
-
-def session(structure: str, count: int, machine: str = "", **changes: object) -> Result:
-    return path_result(structure, {ROW: count}, target=target(structure, machine), **changes)
 
 
 def test_sessions_are_told_apart_by_their_targets() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kernometer.explain.costs import REST
 from kernometer.explain.structure_factors import Operation, answer, of_operations
-from tests.plain.explain.test_costs import found
+from tests.support.explain.structures import found
 from tests.support.stats.simulate import path_result
 
 #: Structure 2 and 8 times, writing 4 and 2 times.

@@ -16,7 +16,7 @@ from kernometer.guests.emulator import kvm, remembered
 from kernometer.targets import booting, tsc
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.plain.guests.test_qemu_target import RUN, WORKLOAD, Boots, boots, left_behind, lines  # noqa: F401  # a fixture
+from tests.support.guests.boots import RUN, WORKLOAD, Boots, left_behind, lines
 
 LISTED = f"#kernometer begin 1\n{lines(WORKLOAD)}#kernometer end 1\n"
 MEASURED = f"#kernometer begin 1\n{lines(WORKLOAD, RUN)}#kernometer end 2\n"
@@ -25,7 +25,7 @@ Kvm = Callable[..., QemuTarget]
 
 
 @pytest.fixture
-def with_kvm(boots: Boots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kvm:  # noqa: F811  # the fixture
+def with_kvm(boots: Boots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kvm:
     """A target whose QEMU writes down how it was started, then runs these lines under KVM; emulated it measures."""
     device = tmp_path / "kvm"
     device.touch()

@@ -11,25 +11,14 @@ import pytest
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests.emulator.qemu import (
-    COMMAND_LINE,
     Accelerator,
-    Boot,
     Machine,
     QemuVersion,
     argv,
     detect,
     parse_version,
 )
-
-BOOT = Boot(
-    machine=Machine(),
-    accelerator="icount",
-    kernel=Path("/k/vmlinux"),
-    initrd="initrd",
-    command_line=COMMAND_LINE,
-    console=Path("console"),
-    bulk=Path("bulk"),
-)
+from tests.support.guests.boots import BOOT
 
 RECIPE = """\
 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine microvm,pcie=on

@@ -8,31 +8,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kernometer.cache import sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.kernels import linux
+from tests.support.guests.stored import made
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path
-
-
-def made(name: str, kernel: bytes = b"kernel") -> store.Guest:
-    with store.new_folder() as folder:
-        (folder / store.KERNEL).write_bytes(kernel)
-        manifest = store.Manifest(
-            name=name,
-            package="linux-image-6.1.0-9-amd64",
-            version="6.1.27-1",
-            release="6.1.0-9-amd64",
-            package_sha256="0",
-            kernel_sha256=sha256(kernel),
-            kernel_bytes=len(kernel),
-        )
-        return store.keep(folder, manifest)
 
 
 def test_guests_are_listed_by_number_found_and_removed() -> None:

@@ -16,8 +16,7 @@ from kernometer.guests.kernels import linux
 from kernometer.guests.packages import apt, suites
 from kernometer.guests.packages.apt import Origin
 from kernometer.guests.packages.sourcelist import Source
-from tests.plain.guests.test_apt import source_package
-from tests.support.guests.repository import Repository
+from tests.support.guests.repository import Repository, source_package
 
 pytestmark = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
 

@@ -15,9 +15,9 @@ from kernometer.report.explanation.boundaries_table import print_boundaries
 from kernometer.report.explanation.boundaries_view import BoundariesView, PriceTable
 from kernometer.report.matrix.page import render
 from kernometer.stats.series import Column, series
-from tests.plain.explain.test_boundaries import CALLS, session, systems
-from tests.plain.report.test_html import ACTIVE, Elements
+from tests.support.explain.boundaries import CALLS, session, systems
 from tests.support.report.factory import HOSTILE
+from tests.support.report.html import ACTIVE, Elements
 
 ROW = "a/b"
 PRICES = {"a": 100.0, "b": 200.0, "c": 0.0, "d": 0.0}

@@ -16,7 +16,7 @@ from kernometer.report.chart import flames
 from kernometer.report.profile import files as profile_files
 from kernometer.report.profile import functions
 from kernometer.results.model import ProfileStack
-from tests.plain.explain.test_functions import ROW, A, profiled
+from tests.support.explain.profiles import ROW, A, profiled
 from tests.support.report.factory import HOSTILE
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -15,26 +14,8 @@ from kernometer.results.model import Result
 from kernometer.stats.model import Difference
 from tests.support.report import factory
 from tests.support.report.factory import HOSTILE
+from tests.support.report.html import ACTIVE, Elements
 from tests.support.results import make
-
-#: Elements that could run or load something.
-ACTIVE = {"script", "iframe", "object", "embed", "img", "form", "base", "audio", "video", "foreignobject", "image"}
-
-
-class Elements(HTMLParser):
-    """Every element with its attributes, and the visible text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.text: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
 
 
 def pair() -> str:

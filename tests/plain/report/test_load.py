@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from kernometer.report.words.curves import comparison_document, crossing_lines, figures_document
 from kernometer.stats.model import Comparison
-from tests.plain.stats.test_load import FASTER, OPEN, SLOWER, WORKLOADS, compared, load
+from tests.support.stats.load import FASTER, OPEN, SLOWER, WORKLOADS, compared, load
 
 CROSSED = compared((FASTER, 0.8), (OPEN, 1.0), (SLOWER, 1.25))
 

@@ -9,8 +9,8 @@ import pytest
 
 from kernometer.errors import ResultError
 from kernometer.results.store import Store
-from tests.plain.results.test_store import fill
 from tests.support.results import make
+from tests.support.results.stored import fill
 
 
 @pytest.fixture

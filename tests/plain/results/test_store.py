@@ -23,9 +23,7 @@ from kernometer.results.model import Failure, Result
 from kernometer.results.reader import parse
 from kernometer.results.store import Store, default_folder, read_file
 from tests.support.results import make
-
-if TYPE_CHECKING:
-    from kernometer.results.model import Session
+from tests.support.results.stored import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +34,6 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
-
-
-def fill(store: Store, session: Session | None = None, runs: int = 2) -> Path:
-    """One complete result in the store."""
-    records = make.records(runs)
-    with store.create(session or make.session()) as file:
-        for record in records[1:-1]:
-            file.add(record)
-    return file.path
 
 
 def ids(store: Store) -> list[str]:

@@ -2,64 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 import pytest
 
 from kernometer.errors import ResultError
-from kernometer.results.model import Result
 from kernometer.stats.alternate import ab
 from kernometer.stats.model import Comparison, RowComparison, Verdict
+from tests.support.stats.rates import Noise, normal, rate, sides
 from tests.support.stats.simulate import ROW, exact_run, heavy, of_costs, result, run, session, upper_bound
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 ROWS = [f"w/{i}" for i in range(500)]
-Noise = Callable[[np.random.Generator, tuple[int, ...]], "NDArray[np.float64]"]
-
-
-def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    return rng.standard_normal(shape)
-
-
-def sides(
-    rng: np.random.Generator,
-    blocks: int,
-    *,
-    ratio: float = 1.0,
-    noise: float = 0.01,
-    drift: float = 0.0,
-    of: Noise = normal,
-    rows: list[str] | None = None,
-) -> tuple[Result, Result]:
-    """Both sides of an `ab`: blocks in random order, `drift` from one run to the next, a step half way."""
-    made: tuple[dict[str, list[float]], ...] = ({}, {})
-    for row in rows or [ROW]:
-        order = rng.integers(0, 2, blocks)
-        step = np.where(np.arange(blocks) >= blocks // 2, 0.2 if drift else 0.0, 0.0)
-        for which, costs in enumerate(made):
-            slot = 2 * np.arange(blocks) + (order if which == 0 else 1 - order)
-            logs = drift * slot + step + noise * of(rng, (blocks,)) + which * math.log(ratio)
-            costs[row] = list(100 * np.exp(logs))
-    a, b = (of_costs(name, costs, experiment="ab-1", side=name) for name, costs in zip("AB", made, strict=True))
-    return a, b
 
 
 def only(comparison: Comparison) -> RowComparison:
     (row,) = comparison.rows
     return row
-
-
-def rate(comparison: Comparison, truth: float) -> tuple[float, float]:
-    """(share of rows that reject equality, share of intervals that miss the truth), both unadjusted."""
-    rejected = [row.p is not None and row.p < 0.05 for row in comparison.rows]
-    missed = [not row.low <= truth <= row.high for row in comparison.rows if row.low is not None and row.high]
-    return float(np.mean(rejected)), float(np.mean(missed))
 
 
 @pytest.mark.parametrize("blocks", [3, 10])

@@ -15,6 +15,7 @@ from kernometer.results.model import Failure, Result, Unsupported
 from kernometer.stats.compare import UNITS, compare, compare_many
 from kernometer.stats.history import Grain, history_of
 from kernometer.stats.model import Comparison, RowComparison, Verdict
+from tests.support.stats.rates import false_alarms, misses
 from tests.support.stats.simulate import ROW, header, of_costs, path_result, run, sessions, upper_bound
 
 DAY = 86_400.0
@@ -24,16 +25,6 @@ ROWS = [f"w/{i}" for i in range(1000)]
 def only(comparison: Comparison) -> RowComparison:
     (row,) = comparison.rows
     return row
-
-
-def false_alarms(comparison: Comparison) -> float:
-    """Share of rows whose own, unadjusted test rejects: the rows of one simulated comparison are its replicates."""
-    return float(np.mean([row.p is not None and row.p < 0.05 for row in comparison.rows]))
-
-
-def misses(comparison: Comparison, truth: float) -> float:
-    """Share of rows whose interval does not hold the true ratio."""
-    return float(np.mean([not row.low <= truth <= row.high for row in comparison.rows if row.low and row.high]))
 
 
 def pair(first: float, second: float, runs: int = 20) -> tuple[list[Result], list[Result]]:

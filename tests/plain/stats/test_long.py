@@ -13,8 +13,7 @@ from kernometer.stats.compare import compare
 from kernometer.stats.history import history_of
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, bootstrap_difference, paired, welch
 from kernometer.stats.warmup import warmup
-from tests.plain.stats.test_alternate import rate, sides
-from tests.plain.stats.test_compare import false_alarms, misses
+from tests.support.stats.rates import false_alarms, misses, rate, sides
 from tests.support.stats.simulate import heavy, sessions, upper_bound
 
 ROWS = [f"w/{i}" for i in range(4000)]

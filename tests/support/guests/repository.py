@@ -164,3 +164,50 @@ def served(folder: Path) -> Iterator[Repository]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def tarball(kind: str, members: Mapping[str, bytes | str]) -> bytes:
+    """Files, by their content, and symbolic links, by the path to which they lead."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode=f"w:{kind}") as archive:  # type: ignore[call-overload]  # a mode made of two parts
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            if isinstance(content, str):
+                member.type, member.linkname = tarfile.SYMTYPE, content
+                archive.addfile(member)
+            else:
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+PATCH = b"--- a/hello.c\n+++ b/hello.c\n@@ -1 +1 @@\n-int one;\n+int two;\n"
+CHANGELOG = b"hello (1-1) unstable; urgency=low\n\n  * x\n\n -- A <a@b>  Sat, 01 Jan 2022 00:00:00 +0000\n"
+
+
+def source_package(pool: Path, **changed: bytes) -> str:
+    """hello 1-1 in format 3.0 (quilt), with a patch; its paragraph for the list of sources."""
+    files = {
+        "hello_1.orig.tar.gz": tarball("gz", {"hello-1/hello.c": b"int one;\n"}),
+        "hello_1-1.debian.tar.xz": tarball(
+            "xz",
+            {
+                "debian/patches/series": b"# in order\nfirst.patch\n",
+                "debian/patches/first.patch": PATCH,
+                "debian/source/format": b"3.0 (quilt)\n",
+                "debian/changelog": CHANGELOG,
+            },
+        ),
+    }
+    sums = "".join(f" {hashlib.sha256(content).hexdigest()} {len(content)} {name}\n" for name, content in files.items())
+    head = "Format: 3.0 (quilt)\nSource: hello\nBinary: hello\nArchitecture: any\nVersion: 1-1\nMaintainer: A <a@b>\n"
+    head += "Files:\n" + "".join(
+        f" {hashlib.md5(content, usedforsecurity=False).hexdigest()} {len(content)} {name}\n"
+        for name, content in files.items()
+    )
+    description = f"{head}Checksums-Sha256:\n{sums}".encode()
+    pool.mkdir(parents=True, exist_ok=True)
+    for name, content in {**files, "hello_1-1.dsc": description, **changed}.items():
+        (pool / name).write_bytes(content)
+    sums += f" {hashlib.sha256(description).hexdigest()} {len(description)} hello_1-1.dsc\n"
+    return f"{head.replace('Source:', 'Package:')}Directory: pool\nChecksums-Sha256:\n{sums}\n"

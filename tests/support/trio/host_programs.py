@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 TRIO = Path(__file__).parents[3] / "trio"
 HOST = Path(__file__).parent / "host"
+NEEDS_GCC = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
 #: TRIO_CHECKED: the services look after their lists.
 OPTIONS = (
     *("-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror"),

@@ -10,7 +10,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from kernometer.faults.minixfs import ENTRY, INODE, MAGIC, SUPER
+from kernometer.faults.minixfs import ENTRY, INODE, MAGIC, SUPER, Image
 
 SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin"
 MKFS = shutil.which("mkfs.minix", path=SYSTEM_PATH)
@@ -102,3 +102,14 @@ def pattern(seed: int, offset: int, length: int) -> bytes:
         x = ((at >> 2) * 2654435761 + (seed * 40503 & 0xFFFFFFFF) + (at & 3) * 97) & 0xFFFFFFFFFFFFFFFF
         out[at - offset] = (x >> 29 ^ x >> 13 ^ x) & 0xFF
     return bytes(out)
+
+
+def sound(path: Path) -> Image:
+    """The image as a sound file system: by the reader here, and by fsck.minix where it can."""
+    image = Image(path.read_bytes())
+    assert image.wrong + image.loose + [*image.twice] == []
+    if FSCK is not None and image.size == 1024:
+        checked = fsck(path)
+        assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
+        assert "?" not in checked.stdout and len(checked.stdout.splitlines()) <= 2, checked.stdout
+    return image
