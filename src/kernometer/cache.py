@@ -29,15 +29,6 @@ def cache_folder() -> Path:
         raise MissingError("There is no home directory for the cache.", "Set HOME or XDG_CACHE_HOME.") from error
 
 
-def source_folder(name: str) -> Path:
-    """The files of `name` (probe, trio, docs): inside the installed package, or next to it in a checkout."""
-    here = Path(__file__).resolve()
-    for folder in (here.parent / f"_{name}", here.parents[2] / name):
-        if folder.is_dir():
-            return folder
-    raise MissingError(f"The {name}'s sources are not part of this installation.", "Install Kernometer again.")
-
-
 def sha256(data: bytes) -> str:
     """In hexadecimal."""
     return hashlib.sha256(data).hexdigest()

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from tests.support.trio import hostility
 from tests.support.trio.boot import Kernel
 from tests.support.trio.hostility import RANDOM, Orders

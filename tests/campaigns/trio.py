@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.errors import KernometerError
 from kernometer.guests.kernels import trio
 from studies.section import commit, here, written

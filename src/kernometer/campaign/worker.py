@@ -17,6 +17,7 @@ from kernometer.campaign.session import new_session
 from kernometer.errors import KernometerError, TargetError
 from kernometer.results.store import Store
 from kernometer.targets.identity import host_id
+from kernometer.targets.parse import target_of
 
 #: Seconds between two questions to the scheduler whether to stop.
 ASK_SECONDS = 1.0
@@ -60,8 +61,6 @@ def measure_cell(plan: Plan, target: str, label: str, stop: str) -> Measured:
 
 
 def _measured(plan: Plan, spec: str, label: str, store: Store, asked: Callable[[], bool]) -> Measured:
-    from kernometer.targets.parse import target_of
-
     stop, done = Event(), Event()
 
     def watch() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from kernometer.campaign.alternate import measure_pair
 from kernometer.cli import completion, many, options
 from kernometer.cli import gate as gates
 from kernometer.cli.arguments import TakesCommand, is_target
@@ -22,9 +24,15 @@ from kernometer.cli.planning import (
     tell_notes,
     with_profiles,
 )
+from kernometer.cli.progress import progress
+from kernometer.cli.second import Again
+from kernometer.cli.show_comparisons import known_layouts, show_comparisons
+from kernometer.cli.trio_kernels import partitions, settings
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
+from kernometer.stats.alternate import ab
 from kernometer.targets.base import Profiled
+from kernometer.targets.parse import target_of
 
 EPILOG = (
     """\b
@@ -103,21 +111,9 @@ def command(
     between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower. By path there
     may be more targets, each judged against A.
     """
-    from contextlib import ExitStack, closing
-
-    from kernometer.campaign.alternate import measure_pair
-    from kernometer.cli.floors import known_layouts
-    from kernometer.cli.progress import progress
-    from kernometer.cli.second import Again
-    from kernometer.cli.show_comparisons import show_comparisons
-    from kernometer.stats.alternate import ab
-    from kernometer.targets.parse import target_of
-
     kernels = boundaries or factorial
     many.check_shown(boundaries=boundaries, factorial=factorial)
     if kernels:
-        from kernometer.cli.trio_kernels import partitions, settings
-
         given = [word for word in (a, b, *words) if word is not None]
         specs, rows = (partitions if boundaries else settings)(env, given, by, dry_run=dry_run)
         if not specs:

@@ -8,10 +8,12 @@ from dataclasses import fields
 
 import click
 
+from kernometer.campaign.plan import Effort
 from kernometer.cli.completion import results
 from kernometer.cli.env import Env
 from kernometer.cli.options import BriefHelp
 from kernometer.errors import UsageError
+from kernometer.results.rows import Row
 from kernometer.targets.parse import FORMS
 
 _KEY, _AGAIN = "kernometer.command", "kernometer.again"
@@ -82,8 +84,6 @@ def _each(words: Iterable[str], comma: re.Pattern[str]) -> tuple[str, ...]:
 
 def _repeated(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
-    from kernometer.campaign.plan import Effort
-    from kernometer.results.rows import Row
 
     env = context.find_object(Env)
     if name is None or env is None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli.env import WIDTH, Env, json_option, pass_env
-
-if TYPE_CHECKING:
-    from kernometer.host.finding import Finding, HostReport, Severity
+from kernometer.host.check import check
+from kernometer.host.finding import Finding, HostReport, Severity
 
 #: In the order shown. The last line of the output names all other findings.
 TITLES: dict[Severity, str] = {
@@ -33,8 +31,6 @@ def command(env: Env) -> None:
     It takes a third of a second and changes nothing. Every result that is measured here records the same findings.
     The suggested commands take effect until the next boot.
     """
-    from kernometer.host.check import check
-
     report = check()
     if env.json:
         click.echo(json.dumps(report.as_record(), indent=2, ensure_ascii=False), file=env.out)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import completion, options
+from kernometer.cli import completion, options, published
 from kernometer.cli import gate as gates
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
 from kernometer.cli.planning import check_machines
+from kernometer.cli.show_comparisons import known_layouts, show_comparisons
 from kernometer.errors import UsageError
 from kernometer.results.model import Result
-
-if TYPE_CHECKING:
-    from kernometer.results.store import Store
-    from kernometer.stats.history import History
-    from kernometer.stats.model import Comparison
+from kernometer.results.store import Store
+from kernometer.stats.compare import compare_many
+from kernometer.stats.history import History, history_of
+from kernometer.stats.model import Comparison
 
 EPILOG = """\b
 Examples:
@@ -61,9 +60,6 @@ def command(
     probe). A published table (published/NAME:SYSTEM) or an imported result has no samples: the output gives ratios
     without a verdict.
     """
-    from kernometer.cli import published
-    from kernometer.cli.show_comparisons import show_comparisons
-
     first, others = _sides(names, baseline)
     store = env.store()
     sides = {name: store.column(name) for name in (first, *others)}
@@ -86,9 +82,6 @@ def judged(
     store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
 ) -> tuple[Sequence[Comparison], History]:
     """The other sets against the first; and the history that was used."""
-    from kernometer.cli.floors import known_layouts
-    from kernometer.stats.compare import compare_many
-
     results = [one for of in sets.values() for one in of]
     ways = {one.session.by for one in results}
     if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
@@ -112,6 +105,4 @@ def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str
 
 def history_of_hosts(store: Store, results: Sequence[Result]) -> History:
     """Earlier sessions of the hosts of `results`, without `results` themselves."""
-    from kernometer.stats.history import history_of
-
     return history_of(store.history(*results))

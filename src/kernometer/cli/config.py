@@ -6,7 +6,6 @@ The command line overrides the environment, the environment this file, and this 
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,10 @@ def path() -> Path:
 def read() -> dict[str, Any]:
     """The file as it is; {} without one. Raises UsageError if it cannot be read."""
     try:
-        return tomllib.loads(path().read_text("utf-8"))
+        text = path().read_text("utf-8")
+        import tomllib
+
+        return tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError, RecursionError) as error:  # ValueError: TOML's errors and UTF-8's

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from kernometer.cli import many
 from kernometer.cli.env import Env
+from kernometer.cli.planning import plan_for
 from kernometer.errors import UsageError
+from kernometer.explain.costs import Explained, explained, side
 from kernometer.explain.partitions import MONO, structure_of, switches_of
+from kernometer.explain.topics import Topical, of_results
+from kernometer.report.explanation.costs import page, print_costs
+from kernometer.report.explanation.topics import print_topics
+from kernometer.report.write.html import write
+from kernometer.results.model import Result
 from kernometer.results.rows import Row
-
-if TYPE_CHECKING:
-    from kernometer.explain.costs import Explained
-    from kernometer.explain.topics import Topical
-    from kernometer.results.model import Result
 
 #: Of one target, in search of its units.
 LOOKED_AT = 50
@@ -36,9 +38,6 @@ def are_of_trio(specs: Sequence[str]) -> bool:
 def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
     """Of each target a session of the rows, stored under one label: if all are Trio with one of Trio's units, else with
     profiles. Raises UsageError if one is no guest, or has no profile; and as are_of_trio does."""
-    from kernometer.cli import many
-    from kernometer.cli.planning import plan_for
-
     of_trio = are_of_trio(specs)
     how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
     found: dict[str, list[Result]] = {spec: [] for spec in specs}
@@ -77,33 +76,24 @@ def _units_of(env: Env, like: Result) -> Iterator[Result]:
 
 def costs_of(sides: Mapping[str, Sequence[Result]]) -> Explained | None:
     """None if not exactly one of the two has servers, or one lacks the units."""
-    from kernometer.explain.costs import explained, side
-
     (name_a, a), (name_b, b) = sides.items()
     return explained(side(name_a, a), side(name_b, b), [*a, *b])
 
 
 def topics_of(sides: Mapping[str, Sequence[Result]]) -> tuple[Topical, ...]:
     """Of the operations that both have profiles of; none without two systems."""
-    from kernometer.explain.topics import of_results
-
     a, b = sides.values()
     return of_results(a, b)
 
 
 def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
     """On the terminal."""
-    from kernometer.report.explanation.topics import print_topics
-
     a, b = names
     print_topics(env.console(), rows, (a, b), with_trio=any(map(structure_of, names)))
 
 
 def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
     """On the terminal, and as a page."""
-    from kernometer.report.explanation.costs import page, print_costs
-    from kernometer.report.write.html import write
-
     if not env.json:
         print_costs(env.console(), costs)
     if report_file is not None:

@@ -11,15 +11,29 @@ import click
 
 from kernometer.cli import completion, options
 from kernometer.cli.arguments import is_target
+from kernometer.cli.compare import judged
+from kernometer.cli.costs import are_of_trio, costs_of, kept, measured, tell, tell_topics, topics_of
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli.published import of_one_system
 from kernometer.errors import Status, UsageError
+from kernometer.explain import timing
+from kernometer.explain.diagnosis import diagnose
+from kernometer.explain.systems import System, of_session, printed
+from kernometer.report.comparison.causes import rules
+from kernometer.report.explanation import costs as costs_report
+from kernometer.report.explanation import diagnosis as diagnosis_report
+from kernometer.report.explanation import timing as timing_report
+from kernometer.report.explanation import topics as topics_report
+from kernometer.report.literature.published import different
 from kernometer.results.model import Paper
+from kernometer.stats.figures import figures
+from kernometer.stats.model import Comparison
+from kernometer.stats.path import conditions
+from kernometer.stats.sides import side
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernometer.explain.systems import System
-    from kernometer.stats.model import Comparison
 
 #: Differences that are named in one line.
 NAMED = 6
@@ -76,16 +90,6 @@ def command(
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.
     """
-    from kernometer.cli.compare import judged
-    from kernometer.cli.costs import kept, tell, tell_topics, topics_of
-    from kernometer.cli.published import of_one_system
-    from kernometer.explain.diagnosis import diagnose
-    from kernometer.explain.systems import of_session, printed
-    from kernometer.report.comparison.causes import rules
-    from kernometer.report.explanation import costs as costs_report
-    from kernometer.report.explanation import topics as topics_report
-    from kernometer.report.explanation.diagnosis import document, print_diagnosis
-    from kernometer.stats.figures import figures
 
     store = env.store()
     names = [name for name in (name_a, name_b) if name]
@@ -122,13 +126,13 @@ def command(
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
-        told = document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
+        told = diagnosis_report.document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
         told |= {"topics": topics_report.document(topics)} if topics else {}
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         if topics:
             tell_topics(env, topics, [of[0].session.target for of in sets.values()])
-        print_diagnosis(env.console(), found, remarks)
+        diagnosis_report.print_diagnosis(env.console(), found, remarks)
 
 
 def _no_report() -> UsageError:
@@ -138,11 +142,6 @@ def _no_report() -> UsageError:
 
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
     """Two guests, now."""
-    from kernometer.cli.costs import are_of_trio, costs_of, measured, tell, tell_topics, topics_of
-    from kernometer.report.explanation import topics as topics_report
-    from kernometer.report.explanation.costs import document
-    from kernometer.stats.path import conditions
-    from kernometer.stats.sides import side
 
     if len(specs) == 1:
         raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
@@ -156,7 +155,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
     if costs is not None:
         tell(env, costs, report_file)
     if env.json:
-        told: dict[str, object] = {"costs": document(costs) if costs else None, "conditions": told_under}
+        told: dict[str, object] = {"costs": costs_report.document(costs) if costs else None, "conditions": told_under}
         told |= {"topics": topics_report.document(topics)}
         click.echo(json.dumps(told, indent=1), file=env.out)
     elif topics:
@@ -167,8 +166,6 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:
     """What limits the findings, before they are read."""
-    from kernometer.report.literature.published import different
-
     found: list[str] = []
     if comparison is not None:
         found += comparison.conditions
@@ -188,8 +185,6 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
 
 def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
     """Judges the model on two sets of sessions of one kernel, and tells of each other result what it may."""
-    from kernometer.explain import timing
-    from kernometer.report.explanation.timing import Side, View, document, print_timing
 
     store = env.store()
     if by_path is None:
@@ -214,8 +209,9 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         name: tuple(row for row in timing.operations(result) if row.family in timing.FAMILIES)
         for name, result in results.items()
     }
-    view = View(Side.of(by_time, timed), Side.of(by_path, [counted]), found, hardware, rows)
+    one, other = timing_report.Side.of(by_time, timed), timing_report.Side.of(by_path, [counted])
+    view = timing_report.View(one, other, found, hardware, rows)
     if env.json:
-        click.echo(json.dumps(document(view), indent=1), file=env.out)
+        click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:
-        print_timing(env.console(), view)
+        timing_report.print_timing(env.console(), view)

@@ -7,17 +7,18 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 import click
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
+from kernometer.report.store.export import COLUMNS, Line, Per, guarded, lines
+from kernometer.report.store.parquet import write_parquet
 from kernometer.report.write.file import whole_file
-
-if TYPE_CHECKING:
-    from kernometer.report.store.export import Line, Per
+from kernometer.results.store import read_file
+from kernometer.stats.figures import figures
 
 
 @click.command()
@@ -67,8 +68,6 @@ def command(
         return
     with whole_file(output, "table") as file:
         if as_parquet:
-            from kernometer.report.store.parquet import write_parquet
-
             write_parquet(file, lines, per)
             return
         out = io.TextIOWrapper(file, "utf-8", newline="")
@@ -78,18 +77,12 @@ def command(
 
 def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
     """One result after the other, so that only one is in memory."""
-    from kernometer.report.store.export import lines
-    from kernometer.results.store import read_file
-    from kernometer.stats.figures import figures
-
     for path in paths:
         result = read_file(path)
         yield from lines(result, figures(result) if per != "sample" else {}, per)
 
 
 def _write_csv(out: TextIO, lines: Iterator[Line], per: Per) -> None:
-    from kernometer.report.store.export import COLUMNS, guarded
-
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS[per])
     for line in lines:

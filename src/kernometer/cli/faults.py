@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -16,12 +18,17 @@ from kernometer.cli import options
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.errors import ResultError, UsageError
-
-if TYPE_CHECKING:
-    from kernometer.faults.campaign import Wanted
-    from kernometer.faults.records import Header, Record
-    from kernometer.guests.packages.suites import Say
-    from kernometer.targets.qemu import QemuTarget
+from kernometer.faults import campaign, linux_campaign
+from kernometer.faults.campaign import Wanted
+from kernometer.faults.kinds import KINDS
+from kernometer.faults.linux import SUBJECTS
+from kernometer.faults.records import Header, Record, line, read
+from kernometer.guests.kernels.trio import calls, is_trio
+from kernometer.guests.packages.suites import Say
+from kernometer.report import faults as report
+from kernometer.report.write.html import write
+from kernometer.targets.parse import target_of
+from kernometer.targets.qemu import QemuTarget
 
 EPILOG = """\b
 Examples:
@@ -95,14 +102,6 @@ def command(
     hung, dead. In Linux a kernel module makes the fault, in the task or interrupt that enters a drawn function of
     virtio_blk, brd, 8250, ext4 or minix.
     """
-    from kernometer.faults.campaign import Wanted
-    from kernometer.faults.kinds import KINDS
-    from kernometer.faults.linux import SUBJECTS
-    from kernometer.faults.records import read
-    from kernometer.guests.kernels.trio import calls
-    from kernometer.report import faults as report
-    from kernometer.report.write.html import write
-
     found = list(paths)
     with ExitStack() as stack:
         targets = _targets(stack, split_targets(specs), checked=checked)
@@ -134,10 +133,6 @@ def command(
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], *, checked: bool) -> list[QemuTarget]:
-    from kernometer.guests.kernels.trio import is_trio
-    from kernometer.targets.parse import target_of
-    from kernometer.targets.qemu import QemuTarget
-
     found = []
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
@@ -159,10 +154,6 @@ def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
 
 def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     """Trio's structures together, as they have the same faults; then each Linux."""
-    from kernometer.faults import campaign, linux_campaign
-    from kernometer.faults.linux import SUBJECTS
-    from kernometer.guests.kernels.trio import calls, is_trio
-
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
         targets = [one for one in wanted.targets if is_trio(one.guest) is ours]
         if targets:
@@ -172,11 +163,6 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
 def _kept(env: Env, wanted: Wanted) -> Path:
     """Runs the campaign; its file in the store, which grows with each fault. One that cannot begin leaves none."""
-    from datetime import UTC, datetime
-    from itertools import chain
-
-    from kernometer.faults.records import Record, line
-
     folder = env.store().writable() / "faults"
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
     runs = _runs(wanted, env.say)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from rich.table import Table
+from rich.text import Text
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
+from kernometer.cli.report import name_systems
 from kernometer.errors import UsageError
+from kernometer.report.literature import definition
+from kernometer.report.literature.definition import Figure, find
+from kernometer.report.literature.draw import FORMATS, picture
+from kernometer.report.literature.points import Source, draw, source_of, source_of_published
+from kernometer.report.literature.text import as_csv, print_drawing
+from kernometer.report.write.html import write
 from kernometer.results.model import Result
-
-if TYPE_CHECKING:
-    from kernometer.report.literature.definition import Figure
-    from kernometer.report.literature.points import Source
-    from kernometer.results.papers import Column
+from kernometer.results.papers import Column
+from kernometer.stats.figures import figures
 
 EPILOG = """\b
 Examples:
@@ -47,12 +52,6 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
     In bars the first RESULT is 100, and the others are relative to it. If a result lacks rows, the error names the
     command that measures them.
     """
-    from kernometer.report.literature.definition import find
-    from kernometer.report.literature.draw import FORMATS, picture
-    from kernometer.report.literature.points import draw
-    from kernometer.report.literature.text import as_csv, print_drawing
-    from kernometer.report.write.html import write
-
     if listed or name is None:
         if not listed:
             raise UsageError("Which figure?", "'kernometer figure --list' names them.")
@@ -73,16 +72,11 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
 
 
 def _list(env: Env) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from kernometer.report.literature.definition import figures
-
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
     for head in ("", "the original"):
         table.add_column(head, overflow="fold")
-    for one in figures().values():
+    for one in definition.figures().values():
         table.add_row(*(Text(cell) for cell in (one.name, one.title, one.shows)))
     env.console().print(table)
 
@@ -100,9 +94,6 @@ def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
 
 def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     """Argument to its session, under a name that differs from the others'."""
-    from kernometer.cli.report import name_systems
-    from kernometer.report.literature.points import source_of
-    from kernometer.stats.figures import figures
 
     results = {word: _one(env, word) for word in words}
     systems = name_systems([(one,) for one in results.values()])
@@ -112,8 +103,6 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
 
 def _published(figure: Figure, column: Column) -> list[Source]:
     """The named system; of a whole table every system that has the figure's rows, its reference first."""
-    from kernometer.report.literature.points import source_of_published
-
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)
     suite = column.publication.paper.suite  # one machine's results of several years have the same name

@@ -7,25 +7,24 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.campaign.cells import Outcome, measure_cells
+from kernometer.campaign.here import Here
+from kernometer.campaign.plan import Plan
 from kernometer.cli import completion, options
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.many import tell_errors
 from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes
+from kernometer.cli.progress import progress, tell_errors
+from kernometer.cli.show_comparisons import known_layouts
 from kernometer.errors import Status, UsageError
-
-if TYPE_CHECKING:
-    from kernometer.campaign.cells import Outcome
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.model import Result
-    from kernometer.results.store import Store
-    from kernometer.stats.floors import Layout
-    from kernometer.stats.model import RowFigure
-    from kernometer.targets.qemu import QemuTarget
+from kernometer.report.store.floors import document, print_layout
+from kernometer.results.store import read_file
+from kernometer.stats.floors import Layout
+from kernometer.targets.parse import target_of
+from kernometer.targets.qemu import QemuTarget
 
 EPILOG = """\b
 Examples:
@@ -95,9 +94,6 @@ def command(
 
 
 def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
-    from kernometer.targets.parse import target_of
-    from kernometer.targets.qemu import QemuTarget
-
     found = []
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
@@ -111,10 +107,6 @@ def measured(
     env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str = LABEL, jobs: int | None = None
 ) -> list[Outcome]:
     """A session of each, after what failed was printed."""
-    from kernometer.campaign.cells import measure_cells
-    from kernometer.campaign.here import Here
-    from kernometer.cli.progress import progress
-
     with progress(env, len(targets) * plan.units, silence=plan.silence) as listen:
         here = Here(targets, env.store(), label, listen, jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, [target.name for target in targets], here, label)
@@ -123,14 +115,10 @@ def measured(
 
 
 def _rows_failed(outcome: Outcome) -> bool:
-    from kernometer.results.store import read_file
-
     return any(read_file(path).failures for path in outcome.paths)
 
 
 def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
-    from kernometer.report.store.floors import document, print_layout
-
     if env.json:
         click.echo(json.dumps([document(layout) for layout in found], ensure_ascii=False, indent=1), file=env.out)
         return
@@ -141,19 +129,3 @@ def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
         if number:
             console.print()
         print_layout(console, layout, most)
-
-
-def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
-    """The figures of a result; by path with the floors from the store."""
-    from kernometer.stats.figures import figures
-    from kernometer.stats.floors import with_floors
-
-    found = figures(result)
-    return with_floors(found, result, known_layouts(store)) if result.session.by == "path" else found
-
-
-def known_layouts(store: Store) -> tuple[Layout, ...]:
-    """Every kernel of the store that was counted on rotated machines. Raises ResultError if it cannot be read."""
-    from kernometer.stats.floors import MIN_MACHINES, layouts
-
-    return layouts(store.rotated(MIN_MACHINES))

@@ -7,20 +7,23 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+from rich.text import Text
 
 from kernometer.cli.env import Env
 from kernometer.cli.options import writable
+from kernometer.cli.second import Again
 from kernometer.errors import Status, UsageError
-
-if TYPE_CHECKING:
-    from kernometer.cli.second import Again
-    from kernometer.results.model import Result
-    from kernometer.stats.gate import Allowance, Gate
-    from kernometer.stats.model import Comparison
-
+from kernometer.explain.functions import differences
+from kernometer.report.comparison import gate as report
+from kernometer.report.profile.functions import sentence_of
+from kernometer.report.write.file import whole_file
+from kernometer.results.model import Result
+from kernometer.results.rows import Row
+from kernometer.stats.gate import Allowance, Gate, gate, looked_again
+from kernometer.stats.model import Comparison
 
 #: How many rows an error names.
 SHOWN = 5
@@ -37,7 +40,6 @@ class Wanted:
 
     def check_allowed(self, rows: Iterable[str]) -> None:
         """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
-        from kernometer.results.rows import Row
 
         known = tuple(rows)
         for one in self.allowed:
@@ -91,8 +93,6 @@ def gated(command: Callable[..., None]) -> Callable[..., None]:
 
 def _allowance(word: str) -> Allowance:
     """`fs/*=1.5%`. A row's name may have an = and a number at its end, and no %."""
-    from kernometer.stats.gate import Allowance
-
     if not word.endswith("%"):
         return Allowance(word)
     rows, _, percent = word[:-1].rpartition("=")
@@ -115,10 +115,6 @@ def judged(
 
     `systems`: the results by name, as for show_comparisons. Raises UsageError for an allowance that allows nothing.
     """
-    from kernometer.explain.functions import differences
-    from kernometer.report.profile.functions import sentence_of
-    from kernometer.stats.gate import gate, looked_again
-
     if wanted is None:
         return []
     found = []
@@ -138,11 +134,6 @@ def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
 
     Raises ResultError if a summary cannot be written.
     """
-    from rich.text import Text
-
-    from kernometer.report.comparison import gate as report
-    from kernometer.report.write.file import whole_file
-
     for line in (line for one in gates for line in report.lines(one)):
         if env.json:
             env.say(line)

@@ -7,18 +7,23 @@ import os
 import shlex
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import msgspec
 
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.guest_add import add
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.interactive import attended
+from kernometer.guests.emulator.qemu import standard
+from kernometer.guests.kernels import linux
+from kernometer.guests.store import Guest
 from kernometer.results.model import By
+from kernometer.targets.attended import DEBUGGER, Console
+from kernometer.targets.qemu import QemuTarget
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from kernometer.guests.store import Guest
 
 
 @click.group()
@@ -42,8 +47,6 @@ def command() -> None:
 @pass_env
 def list_(env: Env) -> None:
     """List the guests on this host, with the package that each was made from."""
-    from kernometer.guests import store
-
     found = store.listed()
     if env.json:
         click.echo(json.dumps([_document(guest) for guest in found], indent=1), file=env.out)
@@ -60,9 +63,6 @@ def list_(env: Env) -> None:
 @pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
     """Remove guests, or variants from the list. Their results stay."""
-    from kernometer.guests import store, variant
-    from kernometer.guests.kernels import linux
-
     for name in names:
         if variant.parse(name).words:
             linux.forget(name)
@@ -72,8 +72,6 @@ def rm(env: Env, names: tuple[str, ...]) -> None:
 
 
 def _document(guest: Guest) -> dict[str, Any]:
-    import msgspec
-
     return {**msgspec.to_builtins(guest.manifest), "kernel": str(guest.kernel)}
 
 
@@ -113,8 +111,6 @@ def _folded(env: Env, text: str) -> None:
 
 def _machine(guest: Guest) -> str:
     """The options of a guest's machine and command line that differ from the defaults."""
-    from kernometer.guests.emulator.qemu import standard
-
     made, (usual, words) = guest.manifest, standard(guest.architecture)
     parts = [
         made.machine.type if made.machine.type != usual.type else "",
@@ -139,10 +135,6 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
     once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
     a probe that you call yourself counts instructions.
     """
-    from kernometer.guests.emulator.interactive import attended
-    from kernometer.targets.attended import DEBUGGER, Console
-    from kernometer.targets.qemu import QemuTarget
-
     console = Console(QemuTarget.from_spec(spec.removeprefix("qemu:")), by, debugger=gdb)
     argv = console.argv
     if dry_run:

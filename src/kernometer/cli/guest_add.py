@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import click
 
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
-
-if TYPE_CHECKING:
-    from kernometer.guests.store import Guest
-    from kernometer.guests.variant import Variant
+from kernometer.guests import store, variant
+from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.kernels import linux, mach, multiboot, trio, xen
+from kernometer.guests.store import Guest
+from kernometer.guests.variant import Variant
+from kernometer.targets.qemu import QemuTarget
 
 #: The systems that --kernel makes a guest from, and the guest's name without --name.
 OWN = ("linux", "trio", "multiboot")
@@ -67,8 +69,6 @@ class Wanted:
 
     def variant(self, guest: str) -> Variant:
         """The variant of these options. Raises UsageError for an argument that is no option."""
-        from kernometer.guests import variant
-
         for word in self.words:
             if "+" in word:
                 raise UsageError(f"{word!r} cannot be an option: a variant's name joins its options by +.")
@@ -171,9 +171,6 @@ def add(env: Env, /, **given: Any) -> None:
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests import store
-    from kernometer.guests.kernels import linux
-
     for each in wanted.versions:
         linux.check_version(each)
     for version in wanted.versions or (None,):
@@ -186,9 +183,6 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
 
 
 def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
-    from kernometer.guests.emulator.qemu import Machine
-    from kernometer.guests.kernels import linux, multiboot, trio
-
     if wanted.versions:
         raise UsageError("A kernel from a file has a name and no version.", "guest add linux --kernel FILE --name NAME")
     name = wanted.name or MINE
@@ -222,25 +216,18 @@ def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
 
 
 def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
-    from kernometer.guests import variant
-    from kernometer.targets.qemu import QemuTarget
-
     env.say(f"{guest.name}: booting it, to check its System.map against what the kernel lists itself …")
     why = QemuTarget.of(guest, variant.parse(guest.name)).unchecked_map()
     return (f"Its System.map could not be checked: {why}.",) if why else ()
 
 
 def _xen(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests.kernels import xen
-
     if wanted.versions:
         raise UsageError("xen takes no version: it is the one of this release.", "kernometer guest add xen")
     _say_added(env, xen.add(wanted.dom0 or xen.DOM0, env.say))
 
 
 def _trio(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests.kernels import trio
-
     for structure in wanted.versions:
         trio.check(structure)
     for structure in wanted.versions or trio.STRUCTURES:
@@ -250,8 +237,6 @@ def _trio(env: Env, wanted: Wanted) -> None:
 
 
 def _gnumach(env: Env, wanted: Wanted) -> None:
-    from kernometer.guests.kernels import mach
-
     for each in wanted.versions:
         if each != mach.DEBUG:
             raise UsageError(f"There is no gnumach {each!r}.", f"Without a word, or {mach.DEBUG}: with symbols.")
@@ -262,8 +247,6 @@ def _gnumach(env: Env, wanted: Wanted) -> None:
 
 
 def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
-    from kernometer.guests.kernels import linux
-
     if wanted.words:
         found = wanted.variant(guest)
         linux.record(found)

@@ -9,7 +9,11 @@ import click
 
 from kernometer.cli import options
 from kernometer.cli.env import Env, pass_env
+from kernometer.cli.progress import counted
 from kernometer.errors import ResultError, UsageError
+from kernometer.results.compressed import chunks
+from kernometer.results.imported import MAX_BYTES, publications
+from kernometer.results.store import merge, results_in
 from kernometer.results.writer import SUFFIX, Kept, is_result
 from kernometer.text import printable
 
@@ -57,9 +61,6 @@ def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None
 
 def _merge(env: Env, source: Path) -> int:
     """How many of its results were not taken."""
-    from kernometer.cli.progress import counted
-    from kernometer.results.store import merge, results_in
-
     store = env.store()
     files = results_in(source)
     if not files:
@@ -80,9 +81,6 @@ def _merge(env: Env, source: Path) -> int:
 
 
 def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
-    from kernometer.results.compressed import chunks
-    from kernometer.results.imported import MAX_BYTES, publications
-
     store = env.store()
     try:
         data = b"".join(chunks(path, MAX_BYTES + 1))

@@ -7,15 +7,22 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.published import show_all
 from kernometer.errors import UsageError
+from kernometer.report.store.changes import document, print_courses
+from kernometer.results.index import Summary
+from kernometer.results.rows import Row
+from kernometer.stats.changes import courses
+from kernometer.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from kernometer.results.index import Summary
 
 
 @click.command()
@@ -51,8 +58,6 @@ def command(
     if rows and not history:
         raise UsageError("Without --history sessions are listed, not rows.", "kernometer list --history ROW")
     if published:
-        from kernometer.cli.published import show_all
-
         show_all(env)
         return
     store = env.store()
@@ -73,10 +78,6 @@ def command(
 
 
 def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
-    from kernometer.report.store.changes import document, print_courses
-    from kernometer.results.rows import Row
-    from kernometer.stats.changes import courses
-
     store = env.store()
     sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))
     shown = [one for one in courses(sessions) if not rows or any(Row(one.row).is_named(word) for word in rows)]
@@ -103,12 +104,6 @@ def _document(one: Summary) -> dict[str, Any]:
 
 
 def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
-    from rich.measure import Measurement
-    from rich.table import Table
-    from rich.text import Text
-
-    from kernometer.text import printable
-
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("", no_wrap=True)
     table.add_column("id", no_wrap=True)

@@ -7,29 +7,42 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.campaign.cells import Finished, Outcome, finished, measure_cells
+from kernometer.campaign.here import Here
+from kernometer.campaign.plan import Plan
+from kernometer.campaign.scheduler import workers_of
+from kernometer.cli.columns import measured
+from kernometer.cli.compare import history_of_hosts
 from kernometer.cli.env import Env
 from kernometer.cli.planning import check_by, check_targets, print_commands, program_for, tell_notes, with_profiles
-from kernometer.errors import Status, TargetError, UsageError
+from kernometer.cli.progress import progress, tell_errors
+from kernometer.cli.show_comparisons import known_layouts
+from kernometer.cli.trio_kernels import tell_lacking
+from kernometer.errors import Status, UsageError
+from kernometer.guests import variant
+from kernometer.report.explanation.boundaries import of_series
+from kernometer.report.explanation.boundaries_table import print_boundaries
+from kernometer.report.explanation.machines import of_columns as study_of
+from kernometer.report.explanation.machines import print_study
+from kernometer.report.explanation.switches import of_columns, print_factorial
+from kernometer.report.matrix.document import document
+from kernometer.report.matrix.page import render
+from kernometer.report.matrix.terminal import print_matrix
+from kernometer.report.matrix.view import view
+from kernometer.report.session.counters import print_counters
+from kernometer.report.write.html import write
 from kernometer.results.model import By
+from kernometer.results.store import Store
+from kernometer.results.writer import new_session_id
+from kernometer.stats.series import Column, Series, series
 from kernometer.targets.base import Profiled, Target
-from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from kernometer.campaign.cells import Finished, Outcome
-    from kernometer.campaign.plan import Plan
-    from kernometer.results.store import Store
-    from kernometer.stats.series import Column, Series
+from kernometer.targets.parse import target_of
 
 #: The machine that a guest has without a word.
 STANDARD_WORD = "standard"
-#: How many lines of a dead target's output are shown: the last ones, which tell most.
-LAST_LINES = 5
-#: Characters of one line.
-LINE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +83,6 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
 
     Raises UsageError for a target that is no guest, and for words that are no machine's.
     """
-    from kernometer.guests import variant
-
     if not machines:
         return list(specs)
     for spec in specs:
@@ -85,8 +96,6 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
 
 
 def fresh_label(kind: str) -> str:
-    from kernometer.results.writer import new_session_id
-
     return f"{kind}-{new_session_id().partition('-')[0]}"
 
 
@@ -127,10 +136,6 @@ def _by_scheduler(
     unit_costs: bool,
 ) -> list[Column]:
     """As `measure`, by workers. Guests and targets need exist with them only."""
-    from kernometer.campaign.cells import measure_cells
-    from kernometer.campaign.scheduler import workers_of
-    from kernometer.cli.progress import progress
-
     if of.jobs is not None:
         raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
     if of.dry_run:
@@ -146,8 +151,6 @@ def _by_scheduler(
 
 
 def _finished(store: Store, plan: Plan, of: Rounds) -> Finished:
-    from kernometer.campaign.cells import finished
-
     return finished(store, of.label, plan) if of.resume else {}
 
 
@@ -161,8 +164,6 @@ def _left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) ->
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
     """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
-    from kernometer.targets.parse import target_of
-
     found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
     if len(found) < 2:
         raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
@@ -171,10 +172,6 @@ def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
 
 
 def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], of: Rounds) -> list[Column]:
-    from kernometer.campaign.cells import measure_cells
-    from kernometer.campaign.here import Here
-    from kernometer.cli.progress import progress
-
     store = env.store()
     names = [target.name for target in targets]
     finished = _finished(store, plan, of)
@@ -186,8 +183,6 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
 
 def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: str) -> list[Column]:
     """The columns, after what failed and where the sessions are."""
-    from kernometer.cli.columns import measured
-
     tell_errors(env, outcomes)
     if any(outcome.paths for outcome in outcomes):
         env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")
@@ -196,10 +191,6 @@ def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: s
 
 def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     """Judges all against one, prints that, and writes the report. Raises UsageError if there is no boundary to show."""
-    from kernometer.cli.compare import history_of_hosts
-    from kernometer.cli.floors import known_layouts
-    from kernometer.stats.series import series
-
     store: Store = env.store()
     results = [one for column in columns for one in column.results]
     counted = bool(results) and all(one.session.by == "path" for one in results)
@@ -211,15 +202,10 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
         floors=known_layouts(store) if counted else (),
     )
     if env.json:
-        from kernometer.report.matrix.document import document
-
         click.echo(document(judged), file=env.out)
     else:
         _print(env, judged, shown)
     if shown.report_file is not None:
-        from kernometer.report.matrix.page import render
-        from kernometer.report.write.html import write
-
         write(shown.report_file, render(judged))
         env.say(f"The report is in {shown.report_file}.")
     failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
@@ -227,15 +213,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
 
 def _print(env: Env, judged: Series, shown: Shown) -> None:
-    from kernometer.report.explanation.machines import of_columns as study_of
-    from kernometer.report.explanation.machines import print_study
-    from kernometer.report.matrix.terminal import print_matrix
-    from kernometer.report.matrix.view import view
-    from kernometer.report.session.counters import print_counters
-
     if shown.factorial:
-        from kernometer.report.explanation.switches import of_columns, print_factorial
-
         found = of_columns(judged)
         if found is None:
             raise UsageError(
@@ -244,10 +222,6 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
             )
         print_factorial(env.console(), found)
     elif shown.boundaries:
-        from kernometer.cli.trio_kernels import tell_lacking
-        from kernometer.report.explanation.boundaries import of_series
-        from kernometer.report.explanation.boundaries_table import print_boundaries
-
         priced = of_series(judged)
         if priced is None:
             raise UsageError(
@@ -263,17 +237,3 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
             print_study(env.console(), of_machines)
     if shown.counters:
         print_counters(env.console(), {column.name: column.results for column in judged.columns if column.results})
-
-
-def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
-    """Prints each target that failed: why, what to do, its last output."""
-    for outcome in outcomes:
-        error = outcome.error
-        if error is None:
-            continue
-        env.say(printable(f"{outcome.name}: {outcome.why}", 2 * LINE))
-        if error.next_step:
-            env.say(f"  next: {printable(error.next_step, LINE)}")
-        if isinstance(error, TargetError):
-            for line in error.last_output.splitlines()[-LAST_LINES:]:
-                env.say(f"  | {printable(line, LINE)}")

@@ -10,6 +10,7 @@ import click
 from kernometer.cli import completion, many, options
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.arguments import workloads as split_workloads
+from kernometer.cli.columns import stored
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_machines, plan_for
 from kernometer.errors import UsageError
@@ -116,8 +117,6 @@ def command(
     session per target and round. A target that fails becomes a column with the reason, and the others continue. With
     RESULTs it reads stored sessions instead.
     """
-    from kernometer.cli.columns import stored
-
     many.check_shown(boundaries=boundaries, factorial=factorial)
     beside = split_targets(aside)
     if bool(names) == bool(specs):

@@ -6,18 +6,16 @@ import secrets
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
+from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 from kernometer.cli.arguments import command_of
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.results.model import By
+from kernometer.stats.differences import machine_differences
 from kernometer.targets.base import Profiled, Program, Target
-
-if TYPE_CHECKING:
-    from kernometer.campaign.plan import Plan
 
 #: Default seconds of one run of a user's command. A run has at least five executions, however long they take.
 COMMAND_SECONDS = 1.0
@@ -36,8 +34,6 @@ def plan_for(
 
     Without a target (a dry run) it opens no connection and asks no target for its rows.
     """
-    from kernometer.campaign.plan import EFFORTS, Plan, plan_of
-
     if seed is None:
         seed = 1 if by == "path" else secrets.randbits(32)  # equal counts need an equal seed
     timed = command_of(click.get_current_context())
@@ -96,8 +92,6 @@ def tell_notes(env: Env, by: By, *targets: Target) -> None:
 
 def check_machines(sides: Mapping[str, Collection[str]]) -> None:
     """Raises UsageError, naming the difference, if the sides (name to machines) ran on different virtual machines."""
-    from kernometer.stats.differences import machine_differences
-
     machines = {machine for found in sides.values() for machine in found}
     if len(machines) > 1:
         words = machine_differences(machines)

@@ -8,19 +8,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
+from kernometer.campaign.plan import plan_of
 from kernometer.cli import options
 from kernometer.cli.arguments import TakesCommand, command_of, is_target
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, check_machines, program_for
+from kernometer.cli.progress import measured
 from kernometer.errors import TargetError, UsageError
+from kernometer.explain import prediction
+from kernometer.explain.prediction import Asked
+from kernometer.guests.emulator.qemu import emulated
+from kernometer.host import recorder
+from kernometer.report.explanation.prediction import View, document, print_prediction
 from kernometer.results.model import By, Result
-
-if TYPE_CHECKING:
-    from kernometer.explain.prediction import Asked
+from kernometer.results.rows import Row
+from kernometer.targets import execution
+from kernometer.targets.base import Deadline
+from kernometer.targets.identity import host_id
+from kernometer.targets.parse import target_of
+from kernometer.targets.qemu import QemuTarget
 
 EPILOG = (
     """\b
@@ -70,9 +80,6 @@ def command(
     Records what the COMMAND after -- asks of the kernel (strace or perf; its cost is left out), multiplies by measured
     costs, and shows the kernel's share of its cost on A and B, with an interval, and the calls without a price.
     """
-    from kernometer.explain import prediction
-    from kernometer.host.recorder import recorder
-    from kernometer.report.explanation.prediction import View, document, print_prediction
 
     words = command_of(click.get_current_context())
     if len(names) != 2 or not words:
@@ -99,7 +106,7 @@ def command(
     scaled &= by == "path" or of_a.target.partition(":")[0] in ("local", "probe")  # a wrapper may be a kernel
     found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
     missing = sorted(rows - (sheets[0].keys() & sheets[1]))
-    by_name = Path(recorder("")[0]).name
+    by_name = Path(recorder.recorder("")[0]).name
     view = View(a, b, by, words, asked.status, by_name, asked.witness, tuple(missing))
     if env.json:
         click.echo(document(found, view), file=env.out)
@@ -109,9 +116,6 @@ def command(
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
     """Raises UsageError, before anything runs, if the two cannot be held against each other or against the command."""
-    from kernometer.guests.emulator.qemu import emulated
-    from kernometer.targets.parse import target_of
-
     with ExitStack() as stack:
         targets = {name: stack.enter_context(closing(target_of(name))) for name in names if name not in held}
         check_by(by, *targets.values())
@@ -137,9 +141,6 @@ class _Ran(NamedTuple):
 
 def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:
     """On this host: once to warm up, then without a recorder, then with one."""
-    from kernometer.explain.prediction import Asked
-    from kernometer.host import recorder
-    from kernometer.targets.identity import host_id
 
     with _copy(folder) as work:
         recorder.timed(words, work, limit)
@@ -166,13 +167,6 @@ def _copy(folder: Path | None) -> Iterator[Path]:
 
 
 def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
-    from kernometer.explain.prediction import Asked
-    from kernometer.host.recorder import parse, recorder
-    from kernometer.targets import execution
-    from kernometer.targets.base import Deadline
-    from kernometer.targets.parse import target_of
-    from kernometer.targets.qemu import QemuTarget
-
     with closing(target_of(spec)) as target:
         if not isinstance(target, QemuTarget):
             raise UsageError(f"{spec} is no guest, and a command is counted in a guest.", "For example qemu:linux-6.1.")
@@ -180,10 +174,10 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         words = (f"/{next(iter(brought))}", *words[1:])
         brought |= execution.folder_files(folder) if folder else {}
         one = execution.count(target, words, brought, Deadline.after(limit))
-        by = recorder(execution.TRACE)
+        by = recorder.recorder(execution.TRACE)
         brought |= execution.program_files(by[0])
         traced = execution.count(target, (*by, *words), brought, Deadline.after(limit), execution.TRACE)
-        calls = parse(traced.trace).calls
+        calls = recorder.parse(traced.trace).calls
         if not calls:
             raise TargetError(f"{by[0]} recorded no system call in {spec}.", "It needs ptrace there.")
         asked = Asked(calls, one.faults, one.switches, one.user, one.kernel, one.resident)
@@ -192,10 +186,6 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
     """A session of the rows that the price list needs, stored like any other."""
-    from kernometer.campaign.plan import plan_of
-    from kernometer.cli.progress import measured
-    from kernometer.results.rows import Row
-    from kernometer.targets.parse import target_of
 
     with closing(target_of(spec)) as target:
         check_by(by, target)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import plan_for, print_commands, program_for, with_profiles
+from kernometer.cli.progress import measured
+from kernometer.cli.show_comparisons import write_report
 from kernometer.errors import Status, UsageError
+from kernometer.explain.functions import Breakdown, breakdowns
+from kernometer.report.profile import functions
+from kernometer.report.profile.files import FORMS
+from kernometer.report.write.file import whole_file
+from kernometer.results.model import Result
+from kernometer.results.rows import Row
+from kernometer.stats.path import processor
 from kernometer.targets.base import Profiled
-
-if TYPE_CHECKING:
-    from kernometer.explain.functions import Breakdown
-    from kernometer.results.model import Result
+from kernometer.targets.parse import target_of
 
 EPILOG = """\b
 Examples:
@@ -71,9 +78,6 @@ def command(
     (interrupts, what faulted and was repeated, the empty bracket) sum to the figure. The session is stored, so that
     'compare' shows differences by function.
     """
-    from kernometer.explain.functions import breakdowns
-    from kernometer.stats.path import processor
-
     if (spec is None) == (name is None):
         raise UsageError("Give a guest with --on, or a stored session with --of.", "For example: --on qemu:linux-6.1")
     if name is not None:
@@ -88,8 +92,6 @@ def command(
         env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
     _show(env, [*found.values()], whole=whole, form=form, output=output)
     if report_file is not None:
-        from kernometer.cli.show_comparisons import write_report
-
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
 
@@ -104,11 +106,6 @@ def _measured(
     seed: int | None,
     dry_run: bool,
 ) -> Result | None:
-    from contextlib import closing
-
-    from kernometer.cli.progress import measured
-    from kernometer.targets.parse import target_of
-
     if not words:
         raise UsageError("Which rows?", "For example proc/fork-exit; '*' is the quick profile.")
     with closing(target_of(spec)) as target:
@@ -124,7 +121,6 @@ def _measured(
 
 def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
     """The rows that a word names. Raises UsageError without a profile."""
-    from kernometer.results.rows import Row
 
     chosen = {row: one for row, one in found.items() if not words or any(Row(row).is_named(word) for word in words)}
     if not chosen:
@@ -136,12 +132,6 @@ def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Br
 
 
 def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
-    import json
-
-    from kernometer.report.profile import functions
-    from kernometer.report.profile.files import FORMS
-    from kernometer.report.write.file import whole_file
-
     if form == "pprof" and output is None:
         raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")
     if form != "table":

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
-from typing import TYPE_CHECKING
 
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from kernometer.campaign.cells import Outcome
+from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import Measured, is_step, measure
 from kernometer.cli.env import Env
 from kernometer.cli.planning import tell_notes
+from kernometer.errors import TargetError
 from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
 from kernometer.results.rows import Row
+from kernometer.targets.base import Target
 from kernometer.text import printable
 
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
-    from kernometer.campaign.plan import Plan
-    from kernometer.targets.base import Target
-
-Listener = Callable[["AnyRecord"], None]
+Listener = Callable[[AnyRecord], None]
+#: How many lines of a dead target's output are shown, the last ones, which tell most; characters of one.
+LAST_LINES, LINE = 5, 300
 #: Seconds between two lines without a terminal.
 LINE_SECONDS = 10.0
 #: Seconds without a record after which a message is printed.
@@ -35,6 +36,20 @@ def measured(env: Env, plan: Plan, target: Target, label: str) -> Measured:
     tell_notes(env, plan.by, target)
     with progress(env, plan.units, plan.effort.budget, silence=plan.silence) as listen:
         return measure(plan, target, env.store(), label, listen)
+
+
+def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
+    """Prints each target that failed: why, what to do, its last output."""
+    for outcome in outcomes:
+        error = outcome.error
+        if error is None:
+            continue
+        env.say(printable(f"{outcome.name}: {outcome.why}", 2 * LINE))
+        if error.next_step:
+            env.say(f"  next: {printable(error.next_step, LINE)}")
+        if isinstance(error, TargetError):
+            for line in error.last_output.splitlines()[-LAST_LINES:]:
+                env.say(f"  | {printable(line, LINE)}")
 
 
 @contextmanager
@@ -105,8 +120,6 @@ def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None
 
 
 def _bar(env: Env, *, timed: bool) -> Progress:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     return Progress(
         TextColumn("{task.description:<40}", markup=False),
         BarColumn(bar_width=None),

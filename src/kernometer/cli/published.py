@@ -5,25 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
+from kernometer.report.literature import published as report
 from kernometer.results.model import Published
 from kernometer.results.papers import PREFIX, Column, load, names
 from kernometer.results.rows import Row
+from kernometer.stats.figures import figures
+from kernometer.stats.printed import Pair, beside, columns
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from kernometer.stats.printed import Pair
 
 
 def show_all(env: Env) -> None:
     """`show published` and `list --published`: every table."""
-    from kernometer.report.literature import published as report
-
     papers = [load(PREFIX + one).publication for one in names()]
     if env.json:
         _print_json(env, [report.document(one, one.figures)["paper"] for one in papers])
@@ -33,8 +31,6 @@ def show_all(env: Env) -> None:
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
     """`show published/NAME[:SYSTEM] [ROW]…`, and the same for an imported result."""
-    from kernometer.report.literature import published as report
-
     figures = [one for one in column.publication.figures if column.system in ("", one.system)]
     chosen = _choose(figures, rows)
     if env.json:
@@ -76,8 +72,6 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
 
 def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
     """Prints one comparison, except with --json; returns it as a document."""
-    from kernometer.report.literature import published as report
-
     columns = [of_one_system(one) for one in sides if one is not None]
     first = sides[0] is not None
     pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
@@ -89,8 +83,6 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
 
 
 def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
-    from kernometer.stats.printed import columns
-
     papers = a.publication.paper, b.publication.paper
     if papers[0].name != papers[1].name and (not papers[0].suite or papers[0].suite != papers[1].suite):
         raise UsageError(
@@ -104,9 +96,6 @@ def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
 
 
 def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence[Pair]:
-    from kernometer.stats.figures import figures
-    from kernometer.stats.printed import beside
-
     results = env.store().load_set(measured)
     if len(results) > 1:
         raise UsageError(

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, pass_env, raw_option
+from kernometer.cli.show_comparisons import known_layouts
+from kernometer.report.write.html import render, write
 from kernometer.results.model import Result
+from kernometer.stats.alternate import ab
+from kernometer.stats.compare import compare_many
+from kernometer.stats.floors import Layout
+from kernometer.stats.history import History, history_of
 from kernometer.stats.model import Comparison
-
-if TYPE_CHECKING:
-    from kernometer.stats.floors import Layout
-    from kernometer.stats.history import History
 
 DEFAULT = Path("kernometer-report.html")
 
@@ -50,10 +51,6 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
 
     The file needs no network and contains no script.
     """
-    from kernometer.cli.floors import known_layouts
-    from kernometer.report.write.html import render, write
-    from kernometer.stats.history import History, history_of
-
     store = env.store()
     systems = name_systems([each for name in dict.fromkeys(names) for each in by_target(store.load_set(name))])
     results = [result for members in systems.values() for result in members]
@@ -103,9 +100,6 @@ def _compare(
     systems: Mapping[str, Sequence[Result]], history: History, delta: float, floors: Sequence[Layout]
 ) -> Sequence[Comparison]:
     """All against the first; the two sides of one `ab` by their blocks. Empty for a single system."""
-    from kernometer.stats.alternate import ab
-    from kernometer.stats.compare import compare_many
-
     (first, baseline), *others = systems.items()
     if not others:
         return ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,12 +13,18 @@ from kernometer.cli import arguments, completion, options
 from kernometer.cli.arguments import TakesCommand, rows_of
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for
+from kernometer.cli.progress import measured
+from kernometer.cli.show_comparisons import alone, compared_with_last, figures_of, show_comparisons, write_report
 from kernometer.errors import Status
+from kernometer.report.session.spread import spread_view
+from kernometer.report.session.terminal import document, print_result
 from kernometer.results.model import By, Result
+from kernometer.results.store import Store
+from kernometer.stats.differences import machine_differences
 from kernometer.stats.model import RowFigure
-
-if TYPE_CHECKING:
-    from kernometer.results.store import Store
+from kernometer.stats.noise import spread_between_sessions
+from kernometer.targets.parse import target_of
+from kernometer.text import printable
 
 EPILOG = (
     """\b
@@ -97,10 +103,6 @@ def command(
     95 % interval within this session, its unit, and what disturbed it. WORKLOAD is a workload (ctx/pipe-pair), a row of
     one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). A command after -- is timed instead.
     """
-    from contextlib import closing
-
-    from kernometer.cli.progress import measured
-    from kernometer.targets.parse import target_of
 
     store, words = env.store(), rows_of(click.get_current_context(), words)
     with closing(target_of(spec)) as target:
@@ -134,10 +136,6 @@ def _show(
 
     `named`: rows given by name, all of which are shown.
     """
-    from kernometer.cli.floors import figures_of
-    from kernometer.cli.show_comparisons import alone, compared_with_last, show_comparisons, write_report
-    from kernometer.report.session.terminal import document, print_result
-
     found = figures_of(store, result)
     if env.json:
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
@@ -153,9 +151,6 @@ def _show(
 
 def _tell_probe(env: Env, store: Store, result: Result) -> None:
     """Says that the probe is another one than the last session's here, and how."""
-    from kernometer.stats.differences import machine_differences
-    from kernometer.text import printable
-
     last = store.earlier_probe(result)
     if last is not None:
         words = machine_differences((last.probe, result.build))
@@ -164,9 +159,6 @@ def _tell_probe(env: Env, store: Store, result: Result) -> None:
 
 
 def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:
-    from kernometer.report.session.spread import spread_view
-    from kernometer.stats.noise import spread_between_sessions
-
     spread = spread_view(spread_between_sessions(sessions), "of this host")
     if spread is not None:
         env.console().print(spread.summary)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from kernometer.campaign.alternate import measure_pair
+from kernometer.campaign.plan import Plan
 from kernometer.cli.env import Env
-
-if TYPE_CHECKING:
-    from kernometer.campaign.plan import Plan
-    from kernometer.stats.gate import Gate, Second
-    from kernometer.targets.base import Target
+from kernometer.cli.floors import measured
+from kernometer.cli.progress import progress
+from kernometer.results.rows import Row
+from kernometer.stats.alternate import ab
+from kernometer.stats.gate import MACHINES, MOST_ROWS, Gate, Second, blocks, in_new_blocks, on_other_machines
+from kernometer.targets.base import Target
+from kernometer.targets.qemu import QemuTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +35,11 @@ class Again:
         return self._by_path(first, rows) if self.plan.by == "path" else self._by_time(first, rows)
 
     def _plan_of(self, rows: list[str]) -> Plan:
-        from kernometer.results.rows import Row
-
         needs = {row: of for row, of in self.plan.needs.items() if row in rows}
         words = tuple(Row(row).argument for row in rows)
         return replace(self.plan, words=words, rows=tuple(rows), needs=needs, unsupported=(), profiled="")
 
     def _by_time(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
-        from kernometer.campaign.alternate import measure_pair
-        from kernometer.cli.progress import progress
-        from kernometer.stats.alternate import ab
-        from kernometer.stats.gate import blocks, in_new_blocks
-
         store = self.env.store()
         plan = replace(self._plan_of(rows), seed=self.plan.seed + 1)  # another order
         rounds = blocks(self.blocks, len(self.plan.rows), len(rows))
@@ -55,10 +51,6 @@ class Again:
         return in_new_blocks(ab(a, b, of.delta, name_a=of.a, name_b=of.b))
 
     def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
-        from kernometer.cli.floors import measured
-        from kernometer.stats.gate import MACHINES, MOST_ROWS, on_other_machines
-        from kernometer.targets.qemu import QemuTarget
-
         rotated: list[QemuTarget] = []
         for target in self.targets:
             if not isinstance(target, QemuTarget):

@@ -7,10 +7,13 @@ from collections.abc import Mapping
 
 import click
 
-from kernometer.cli import completion, options
+from kernometer.cli import completion, options, published
 from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli.show_comparisons import figures_of
 from kernometer.errors import UsageError
+from kernometer.report.session.terminal import document, print_result
 from kernometer.results.model import Result
+from kernometer.results.papers import ALL
 from kernometer.results.rows import Row
 from kernometer.stats.model import RowFigure
 
@@ -39,11 +42,6 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
       kernometer show published/miao-2011
       kernometer show @last --json | jq '.rows[] | {row, value, unit}'
     """
-    from kernometer.cli import published
-    from kernometer.cli.floors import figures_of
-    from kernometer.report.session.terminal import document, print_result
-    from kernometer.results.papers import ALL
-
     if name == ALL:
         published.show_all(env)
         return

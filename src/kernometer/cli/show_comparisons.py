@@ -8,17 +8,29 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from kernometer.cli.env import Env
+from kernometer.explain.functions import decided, differences
+from kernometer.report.comparison.gate import document
+from kernometer.report.comparison.terminal import print_comparison
+from kernometer.report.comparison.view import named_view
+from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.report.profile.functions import difference_document, print_differences
+from kernometer.report.session.counters import print_counters
+from kernometer.report.words.curves import comparison_document, definitions
+from kernometer.report.write.html import render, write
+from kernometer.results.model import Result
+from kernometer.results.store import Store
+from kernometer.stats.compare import compare
+from kernometer.stats.counters import counted
+from kernometer.stats.figures import figures
+from kernometer.stats.floors import MIN_MACHINES, Layout, layouts, with_floors
+from kernometer.stats.gate import Gate
+from kernometer.stats.history import History, history_of
+from kernometer.stats.model import Comparison, RowFigure
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from kernometer.cli.env import Env
-    from kernometer.report.explanation.structures_view import StructuresView
-    from kernometer.results.model import Result
-    from kernometer.results.store import Store
-    from kernometer.stats.gate import Gate
-    from kernometer.stats.history import History
-    from kernometer.stats.model import Comparison
 
     #: Results by the name of their system, the baseline first.
     Systems = Mapping[str, Sequence[Result]]
@@ -40,9 +52,6 @@ def alone(result: Result) -> Beside:
 
 def compared_with_last(store: Store, result: Result) -> Beside:
     """The session next to the last one of the same host, target, way of taking time and profile."""
-    from kernometer.stats.compare import compare
-    from kernometer.stats.history import History, history_of
-
     before = list(store.history(result))
     if not before:
         return alone(result)
@@ -71,17 +80,10 @@ def show_comparisons(
 
     `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
-    from kernometer.report.words.curves import comparison_document, definitions
-
     workloads = definitions(result for one in systems.values() for result in one)
-    from kernometer.explain.functions import decided, differences
 
     by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
     if env.json:
-        from kernometer.report.comparison.gate import document
-        from kernometer.report.profile.functions import difference_document
-        from kernometer.stats.counters import counted
-
         gate_of = {id(one.comparison): document(one) for one in gates}
         made = [
             msgspec.to_builtins(one)
@@ -93,17 +95,11 @@ def show_comparisons(
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:
-        from kernometer.report.comparison.terminal import print_comparison
-        from kernometer.report.comparison.view import named_view
-        from kernometer.report.profile.functions import print_differences
-
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
             print_differences(env.console(), comparison.b, by_function[comparison.b])
         if counters:
-            from kernometer.report.session.counters import print_counters
-
             print_counters(env.console(), systems)
     write_report(env, systems, comparisons, history, report_file)
 
@@ -119,11 +115,20 @@ def write_report(
     """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
         return
-    from kernometer.cli.floors import known_layouts
-    from kernometer.report.write.html import render, write
 
     results = [result for one in systems.values() for result in one]
     floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()
     page = render(results, comparisons, history, systems=systems, floors=floors, structures=structures)
     write(report_file, page)
     env.say(f"The report is in {report_file}.")
+
+
+def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
+    """The figures of a result; by path with the floors from the store."""
+    found = figures(result)
+    return with_floors(found, result, known_layouts(store)) if result.session.by == "path" else found
+
+
+def known_layouts(store: Store) -> tuple[Layout, ...]:
+    """Every kernel of the store that was counted on rotated machines. Raises ResultError if it cannot be read."""
+    return layouts(store.rotated(MIN_MACHINES))

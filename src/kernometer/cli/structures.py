@@ -6,17 +6,21 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import completion, options
+from kernometer.cli import completion, many, options
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.planning import plan_for
+from kernometer.cli.show_comparisons import compared_with_last, write_report
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
-
-if TYPE_CHECKING:
-    from kernometer.report.explanation.structures_view import StructuresView
-    from kernometer.results.model import Result
+from kernometer.explain.structure_factors import LINUX, ROWS, SYSTEMS, answer
+from kernometer.guests import store
+from kernometer.guests.inside import programs
+from kernometer.guests.kernels import linux, trio
+from kernometer.report.explanation.structures import document, print_structures, view
+from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.results.model import Result
 
 EPILOG = """\b
 Examples:
@@ -59,12 +63,8 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
         raise
     except KernometerError as error:
         if beside is not None:
-            from kernometer.report.explanation.structures import view
-
             _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
-    from kernometer.explain.structure_factors import answer
-    from kernometer.report.explanation.structures import document, print_structures, view
 
     found = answer(systems)
     shown = view(found, left_out)
@@ -82,11 +82,6 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 
     Raises what Trio's guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring.
     """
-    from kernometer.cli import many
-    from kernometer.cli.planning import plan_for
-    from kernometer.explain.structure_factors import LINUX, ROWS
-    from kernometer.guests.inside import programs
-
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)
@@ -104,9 +99,6 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
     """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
-    from kernometer.explain.structure_factors import LINUX, SYSTEMS
-    from kernometer.guests.kernels import trio
-
     found: dict[str, str] = {}
     built = trio.current()
     for name in SYSTEMS:
@@ -125,9 +117,6 @@ def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
 
 def _linux(env: Env) -> str:
     """The guest of this release's kernel."""
-    from kernometer.guests import store
-    from kernometer.guests.kernels import linux
-
     name = linux.name_of(None)
     if all(guest.name != name for guest in store.listed()):
         env.say(f"{name}: looking for the Linux that this release installs …")
@@ -143,8 +132,6 @@ def _report(
     shown: StructuresView,
 ) -> None:
     """One file: the stored session beside the last, if one is named, else the sessions of `systems`; and the answer."""
-    from kernometer.cli.show_comparisons import compared_with_last, write_report
-
     if beside is not None:
         last = compared_with_last(env.store(), beside)
         write_report(env, last.systems, last.comparisons, last.history, file, structures=shown)

@@ -13,6 +13,8 @@ from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.explain.factorial import cells
 from kernometer.explain.partitions import MICRO, MONO, Plan, plan, structure_of, switched, switches_of, target
+from kernometer.guests.kernels import trio
+from kernometer.report.explanation.boundaries import refused_text
 from kernometer.results.model import By
 
 #: How many partitions are named that sessions lack.
@@ -42,8 +44,6 @@ def partitions(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tupl
 def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dry_run: bool) -> bool:
     """Compiles the kernels that are missing or of other sources, after `say`. A dry run prints that command instead,
     and returns False."""
-    from kernometer.guests.kernels import trio
-
     current = trio.current()
     missing = [each for each in structures if each not in current]
     if dry_run and missing:
@@ -58,8 +58,6 @@ def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dr
 
 def plan_of_sources() -> Plan:
     """The plan for Trio as its sources are."""
-    from kernometer.guests.kernels import trio
-
     calls = trio.calls()
     return plan([*calls], ((caller, callee) for caller, callees in calls.items() for callee in callees))
 
@@ -77,8 +75,6 @@ def tell_lacking(env: Env, names: Iterable[str]) -> None:
 
 
 def _say(env: Env, of: Plan) -> None:
-    from kernometer.report.explanation.boundaries import refused_text
-
     env.say(
         f"{len(of.structures)} kernels: mono, {len(of.services)} with one service cut out, {len(of.pairs)} with two, "
         f"micro, {len(of.pairs) - len(of.refused)} with two services in one process, one-server, hybrid."
@@ -97,8 +93,6 @@ def settings(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[
     are the ones to turn, or all of them. Raises UsageError by time, and for any other target; otherwise as trio.add
     does.
     """
-    from kernometer.guests.kernels import trio
-
     given = tuple(takewhile(is_target, words))
     if by != "path":
         raise UsageError("What a switch costs is a count of instructions.", SETTINGS)

@@ -6,10 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
+from rich.table import Table
 
+from kernometer.campaign.plan import definitions
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.report.words.curves import spread_of
 from kernometer.results.model import By, Workload
+from kernometer.stats.curves import curves
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,10 +39,6 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: 
       kernometer workloads 'mem/*' --json
       kernometer workloads --unit-costs
     """
-    import msgspec
-
-    from kernometer.campaign.plan import definitions
-
     found = definitions(by, profile, names, program="probe-trio" if unit_costs else "probe")
     if env.json:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode(), file=env.out)
@@ -50,8 +51,6 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: 
 
 
 def _print_table(console: Console, found: Sequence[Workload]) -> None:
-    from rich.table import Table
-
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("workload", no_wrap=True)
     table.add_column("unit", no_wrap=True)
@@ -63,11 +62,6 @@ def _print_table(console: Console, found: Sequence[Workload]) -> None:
 
 
 def _print_definition(console: Console, one: Workload) -> None:
-    from rich.table import Table
-
-    from kernometer.report.words.curves import spread_of
-    from kernometer.stats.curves import curves
-
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

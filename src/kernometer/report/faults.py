@@ -15,6 +15,7 @@ from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
 from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome, told, wrong
 from kernometer.faults.records import Campaign, Record
+from kernometer.report.write.html import fill
 from kernometer.stats.intervals import wilson
 from kernometer.text import printable
 
@@ -126,8 +127,6 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
 
 def page(campaigns: Sequence[Campaign]) -> str:
     """As HTML."""
-    from kernometer.report.write.html import fill
-
     found = structures(campaigns)
     view = Page(
         f"Faults in {', '.join(one.name for one in found)}",

@@ -15,6 +15,7 @@ from kernometer.stats.core import Core, core_of
 from kernometer.stats.cost import RunCost, geometric, run_cost, summed, unusable
 from kernometer.stats.counters import user_part
 from kernometer.stats.flags import flags
+from kernometer.stats.intervals import mean_interval, median_interval
 from kernometer.stats.levels import levels, middle_mean
 from kernometer.stats.model import Flag, FlagCode, RowFigure
 
@@ -164,7 +165,6 @@ def _interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
     """95 % interval of the median of these runs; for too few runs that of normal logarithms."""
     if len(costs) < FEW_FOR_MEDIAN:
         return log_interval(costs)
-    from kernometer.stats.intervals import median_interval
 
     return median_interval(costs)
 
@@ -175,7 +175,6 @@ def log_interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
         return None, None
     if min(costs) == max(costs):
         return costs[0], costs[0]
-    from kernometer.stats.intervals import mean_interval
 
     low, high = mean_interval([math.log(cost) for cost in costs])
     return _exp(float(low)), _exp(float(high))

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kernometer.cache import cache_folder, kept, sha256, source_folder
+from kernometer import source_folder
+from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.inside import programs

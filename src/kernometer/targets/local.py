@@ -16,6 +16,7 @@ from typing import ClassVar
 
 from kernometer.errors import UsageError
 from kernometer.guests.emulator.remembered import boot_id
+from kernometer.guests.kernels import trio
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
@@ -77,7 +78,6 @@ def lister(program: Program) -> LocalTarget:
     """The target that lists the program's registry, which is the same everywhere. Raises MissingError, BuildError."""
     if program == "probe":
         return from_spec("local")
-    from kernometer.guests.kernels import trio
 
     return LocalTarget(program, path=trio.probe())
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import Machine

@@ -10,7 +10,7 @@ import pytest
 import idl_parse
 import structures
 from idl_parse import Wrong
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.cli.trio_kernels import plan_of_sources
 from kernometer.explain.partitions import cut, merged
 from kernometer.guests.kernels import trio

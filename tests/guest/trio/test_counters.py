@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_emulator, by_kernel

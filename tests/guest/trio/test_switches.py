@@ -10,7 +10,7 @@ import pytest
 
 import idl_parse
 import structures
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_kernel

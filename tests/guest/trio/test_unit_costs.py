@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.cache import sha256, source_folder
+from kernometer import source_folder
+from kernometer.cache import sha256
 from kernometer.guests.kernels import trio
 from kernometer.results.model import Result
 from kernometer.results.store import read_file

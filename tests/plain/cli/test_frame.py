@@ -22,7 +22,13 @@ from kernometer.targets.parse import FORMS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HEAVY = ("numpy", "scipy", "rich", "msgspec", "sqlite3", "jinja2", "asyncio", "importlib.metadata")
+#: Libraries that functions import, so that commands without need of them begin at once.
+DEFERRED = ("numpy", "scipy", "jinja2", "pexpect", "pycdlib", "ruptures", "vl_convert", "pyarrow", "distributed")
+#: And those that no call without a command loads.
+HEAVY = (*DEFERRED, "rich", "msgspec", "sqlite3", "asyncio", "importlib.metadata")
+#: All of ours that such a call loads.
+FRAME = {"kernometer", *(f"kernometer.{name}" for name in ("__main__", "cli", "errors", "text"))}
+FRAME |= {f"kernometer.cli.{name}" for name in ("config", "env", "streams")}
 
 
 def child(*arguments: str, code: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -39,14 +45,26 @@ def plugged(monkeypatch: pytest.MonkeyPatch, callback: Callable[..., Any], name:
     monkeypatch.setitem(cli.COMMANDS, name, cli.Entry("extras", "kernometer_trial", "A trial."))
 
 
-def test_help_imports_nothing_heavy() -> None:
-    """Expected: none of the heavy modules after --help. Broken: help takes seconds."""
-    code = (
-        "import sys\nfrom kernometer.__main__ import main\nstatus = main(['--help'])\n"
-        f"print('LOADED', [m for m in {HEAVY!r} if m in sys.modules], status)"
-    )
+def loaded(*arguments: str) -> set[str]:
+    """The modules after a call."""
+    code = f"import sys\nfrom kernometer.__main__ import main\nprint(main({[*arguments]!r}), *sys.modules)"
     done = child(code=code)
-    assert done.stdout.rstrip().endswith("LOADED [] 0"), done.stdout + done.stderr
+    status, *modules = done.stdout.splitlines()[-1].split()
+    assert status == "0", done.stdout + done.stderr
+    return set(modules)
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_imports_nothing_heavy(word: str) -> None:
+    """Expected: none of the heavy modules, and of ours those of the command line alone. Broken: help takes seconds."""
+    modules = loaded(word)
+    assert not modules & {*HEAVY}
+    assert {name for name in modules if name.partition(".")[0] == "kernometer"} <= FRAME
+
+
+def test_no_command_imports_what_a_function_imports() -> None:
+    """Expected: none of these libraries after every command is loaded. Broken: `list` waits for scipy."""
+    assert not loaded("man") & {*DEFERRED}
 
 
 def test_help_names_every_command_under_its_group(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.cache import compiled, source_folder
+from kernometer import source_folder
+from kernometer.cache import compiled
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path
 
-from kernometer.cache import source_folder
+from kernometer import source_folder
 from kernometer.guests.kernels import trio
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.support.trio.user_programs import PROGRAMS

@@ -11,7 +11,8 @@ import subprocess
 from contextlib import closing
 from pathlib import Path
 
-from kernometer.cache import cache_folder, kept, sha256, source_folder
+from kernometer import source_folder
+from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.inside import programs

@@ -19,7 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernometer.cache import cache_folder, kept, sha256, source_folder
+from kernometer import source_folder
+from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.inside import programs

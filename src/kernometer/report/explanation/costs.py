@@ -15,6 +15,7 @@ from kernometer.report.explanation.structures_view import Step, Waterfall
 from kernometer.report.session.systems import name
 from kernometer.report.words.names import short_names
 from kernometer.report.words.units import format_percent, ratio_text
+from kernometer.report.write.html import fill
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ def document(of: Explained) -> dict[str, Any]:
 
 def page(of: Explained) -> str:
     """As HTML."""
-    from kernometer.report.write.html import fill
-
     kernel, servers = map(printable, short_names([of.kernel, of.servers]))
     view = Page(
         f"{servers} beside {kernel}: what servers cost",

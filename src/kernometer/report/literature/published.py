@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from rich.table import Table
 from rich.text import Text
 
@@ -174,8 +175,6 @@ def different(paper: Paper) -> str:
 
 def document(publication: Publication, figures: Sequence[Published]) -> dict[str, Any]:
     """`show published/… --json`."""
-    import msgspec
-
     plain = msgspec.to_builtins
     stated = [
         {**plain(check.stated), "from_rows": _ends(check), "holds": check.holds.value} for check in checks(publication)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from kernometer.explain.functions import Breakdown, Change, Difference, Function, features
 from kernometer.report.chart.flames import flame
 from kernometer.report.session.systems import name
@@ -60,8 +62,6 @@ def wanting(of: Iterable[Function]) -> Iterator[str]:
 
 def print_profile(console: Console, of: Breakdown, *, whole: bool) -> None:
     """A row's functions and named lines, which sum to its figure."""
-    from rich.text import Text
-
     console.print(Text(f"{name(of.row)}: {_summary(of)}", "bold"))
     for line in _lines(of, None if whole else SHOWN):
         count, share = line.cells
@@ -107,8 +107,6 @@ def _share(count: int, total: int) -> str:
 
 def print_differences(console: Console, b: str, found: Mapping[str, Difference]) -> None:
     """A line a row: which functions make B's figure another one."""
-    from rich.text import Text
-
     if not found:
         return
     console.print()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from kernometer.report.session.systems import name
 from kernometer.report.session.view import Tallies, TallyLine, TallyRow
 from kernometer.report.words.names import short_names
@@ -102,8 +104,6 @@ def _text(count: float, most: float = 100_000) -> str:
 
 def print_counters(console: Console, systems: Mapping[str, Sequence[Result]]) -> None:
     """A block for each row: its name, then a line for each system."""
-    from rich.text import Text
-
     rows = counters(systems).rows
     if not rows:
         return

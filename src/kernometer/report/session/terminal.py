@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from rich.table import Table
 from rich.text import Text
 
@@ -270,8 +271,6 @@ def _overheads(view: Figures) -> Iterator[str]:
 
 def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]:
     """For programs (`show --json`): plain values, not rounded, every row."""
-    import msgspec
-
     plain = msgspec.to_builtins
     ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
     return {

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from kernometer.report.explanation.structures_view import StructuresView
@@ -26,6 +26,9 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
 from kernometer.text import solid
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 #: A comma that no digits follow, as they do in a number.
 _COMMA = re.compile(r",(?!\d{3}\b)")
@@ -71,6 +74,8 @@ def write(path: Path, content: str | bytes, what: str = "report") -> None:
 @cache
 def _template_environment() -> Environment:
     """Escapes everything except our own SVG and CSS, which are marked as markup."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("kernometer.report"),
         autoescape=True,
