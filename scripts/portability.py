@@ -175,7 +175,7 @@ def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
 
 def grouped(reasons: Iterable[str]) -> str:
     """Each reason, without its explanation, with the number of its rows, the most frequent first."""
-    short = Counter(re.split(r": | \(", reason, maxsplit=1)[0] for reason in reasons)
+    short = Counter(re.split(r": | \(| up to ", reason, maxsplit=1)[0] for reason in reasons)
     return "; ".join(f"{n} {reason}" for reason, n in short.most_common())
 
 
