@@ -6,22 +6,23 @@
 
 struct server;
 
-/* Of a program's request: none is at a server; in its queue; its to answer; parked there. */
+/* Where a program's request is: at no server; in a server's queue; with a server that is to answer it; parked by a
+ * server. */
 enum client_state { CLIENT_NONE, CLIENT_SENT, CLIENT_HELD, CLIENT_PARKED };
 
 struct caller {
 	/* In the server's queue. */
 	struct link link;
-	/* Its words, then the further values of the answer; and the result. */
+	/* The call's words, then the further values of the answer; and the result. */
 	uint64_t *words;
 	int64_t result;
 	struct server *server;
-	/* Which call of which service: HEADER. */
+	/* HEADER: which call of which service this is. */
 	uint64_t header;
 	enum client_state state;
-	/* So many entries of the table of grants end with it. */
+	/* How many entries of the table of grants end with this call. */
 	uint8_t grants;
-	/* There is no reply yet. Once there is nothing is left to do but to return the result to the program. */
+	/* waits: no reply has come. is_plain: after the reply the kernel only returns the result to the program. */
 	bool waits, is_plain;
 };
 

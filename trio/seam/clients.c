@@ -1,9 +1,9 @@
-/* clients.c: programs' requests in the hands of servers: answered, parked, ended by signals and deadlines. */
+/* clients.c: servers have programs' requests: they answer them and park them; signals and deadlines end them. */
 #include "servers.h"
 #include "queue.h"
 #include "x86/machine.h"
 
-/* What a server has to answer a client whose process was killed. */
+/* How long a server may take to answer a client whose process was killed. */
 #define KILL_NS 2000000000UL
 
 #define LAST_SIGNAL 64
@@ -15,7 +15,7 @@ bool is_held(uint64_t task)
 	return t && t->caller.server == current->serves && t->caller.state >= CLIENT_HELD;
 }
 
-/* One that the kernel called the server for, too: the first process begins so. */
+/* Also a task for which the kernel called the server: the first process begins so. */
 bool has_client(uint32_t task)
 {
 	const struct task *present = current->serves ? current->serves->present : NULL;
@@ -23,7 +23,7 @@ bool has_client(uint32_t task)
 	return is_held(task) || (present && present->number == task);
 }
 
-/* What a task does beside cannot be left in the middle. */
+/* Another task may be in the middle of something. */
 bool process_may_end(const struct task *t)
 {
 	return t->state == NEW || is_held(t->number);
@@ -67,14 +67,14 @@ int64_t client_answer(uint64_t task, uint64_t from)
 	return 0;
 }
 
-/* What not even the end of a process cuts short is what that end is made of. Others wait for devices, and the end of a
- * process waits for them no longer than for an answer. */
+/* pm and vm may keep a request even when its process ends, since they make that end. Others wait for devices, and the
+ * end of a process waits for them no longer than for an answer. */
 static bool may_keep(uint32_t domain)
 {
 	return !is_process(domain) || domains[domain].endpoints & (1UL << ENDPOINT_PM | 1UL << ENDPOINT_VM);
 }
 
-/* A signal may have come before. */
+/* A signal may have come before this. */
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline)
 {
 	int64_t result = client_gave_way(task, ends);
@@ -125,7 +125,7 @@ void server_interrupt(struct task *t)
 		timer_set(t->number, now() + KILL_NS);
 }
 
-/* Its process was killed, and the server has not answered since. */
+/* The task's process was killed, and the server has not answered in time. */
 static void client_killed(struct task *t)
 {
 	if (t->caller.state == CLIENT_SENT)
@@ -150,7 +150,7 @@ void server_late(struct task *t)
 		client_killed(t);
 }
 
-/* By the server that has its request, which knows of it but where it is parked. */
+/* The server that has the request calls this; it has forgotten the request already, unless that is parked. */
 void server_forget(struct task *t)
 {
 	if (t->caller.state == CLIENT_NONE)

@@ -1,5 +1,5 @@
-/* decode.h: with the switch decoded-by-services, what a service makes of a system call's registers: arguments, and
- * grants of its client's memory, none for nothing. As kernel/abi/abi.h has it in the kernel. */
+/* decode.h: with the switch decoded-by-services, how a service makes arguments of a system call's registers, and grants
+ * of its client's memory (none for nothing). kernel/abi/abi.h does the same in the kernel. */
 #ifndef TRIO_DECODE_H
 #define TRIO_DECODE_H
 

@@ -1,6 +1,6 @@
-/* ends.c: the end of a server that is a process, after a fault, its own panic, or when another program takes its place;
- * and how one begins. What it had of the machine is given back. Whoever has called it waits for the next one, if rs may
- * start one; else the call fails with EIO, and so do later ones. */
+/* ends.c: how a server that is a process ends, after a fault, after its own panic, or when another program takes its
+ * place; and how one begins. The kernel takes back the server's rights to the machine. Everybody who has called it
+ * waits for the next process, if rs may start one; else their calls, and later ones, fail with EIO. */
 #include "servers.h"
 #include "core/frames.h"
 #include "queue.h"
@@ -28,7 +28,7 @@ void server_lose(struct server *s)
 	}
 }
 
-/* A call that was under way when two processes ended one after the other would end the next one too. */
+/* A call that was under way when two processes in turn ended would end the third too, so it fails. */
 static void send_again(struct server *s, struct task *t, bool was_under_way)
 {
 	struct caller *c = &t->caller;
@@ -47,7 +47,7 @@ static void send_again(struct server *s, struct task *t, bool was_under_way)
 	queue_add(&s->callers, &c->link);
 }
 
-/* Those whose requests it had; they come before whoever has called since. */
+/* The tasks whose requests the server had come before those that have called since. */
 static void send_all_again(struct server *s)
 {
 	struct queue later = { { NULL, NULL } };
@@ -83,7 +83,7 @@ void server_tell_above(const struct server *s)
 			notify(endpoint, bit);
 }
 
-/* What it heard, what it was to be told of, what it counted, what of the machine was its own. */
+/* Forgets what the server heard, what it was to be told, what it counted, and its interrupts. */
 static void forget(struct server *s)
 {
 	static struct counters counted;
@@ -145,7 +145,7 @@ _Noreturn void server_end(const char *format, ...)
 	text_add_list(&t, format, list);
 	va_end(list);
 	line[t.length] = '\0';
-	/* A thread is part of the kernel. */
+	/* A thread is part of the kernel, so its end is the kernel's. */
 	if (!is_process(s->domain) || s->rights->policy == POLICY_STOP)
 		panic("%s: %s", domains[s->domain].name, line);
 	log_line("%s ends: %s", domains[s->domain].name, line);
@@ -174,13 +174,13 @@ bool server_load(uint32_t domain)
 int64_t server_ready(struct server *s, uint64_t counters_at)
 {
 	s->counters_at = counters_at;
-	/* The first of all, or it says so again. */
+	/* This is the server's first process, or the process says this a second time. */
 	if (!s->lives.ended_at)
 		return 0;
 	s->lives.pause = now() - s->lives.ended_at;
 	s->lives.ended_at = 0;
 	log_line("%s has begun anew, after %lu ns", domains[s->domain].name, s->lives.pause);
-	/* What those above wait for may have been told to the one that ended. */
+	/* The process that ended may have been told what those above wait for. */
 	server_tell_above(s);
 	return 0;
 }

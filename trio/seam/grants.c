@@ -1,13 +1,13 @@
-/* grants.c: the table of grants, and copies by them. An entry is made for a message that has a grant in it, in the
- * hands of the domain that gets the message, and ends with the call. A copy walks the owner's page tables: no address
- * space is entered for it, and nothing faults but the server's own side. */
+/* grants.c: the table of grants, and copies by them. The kernel makes an entry for each grant in a message, for the
+ * domain that gets the message, and ends it with the call. A copy walks the owner's page tables: it enters no address
+ * space, and only the server's own side can fault. */
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
 #include "vm.h"
 #include "x86/paging.h"
 
-/* Of one caller: for its call under way, and of a server for its clients' memory. */
+/* How many entries a caller has: for its call under way, and, of a server, for its clients' memory. */
 #define CALL_GRANTS 6
 #define CLIENT_GRANTS 2
 #define GRANTS (CALL_GRANTS + CLIENT_GRANTS)
@@ -15,13 +15,14 @@
 #define OFFSET_MASK 0xffffffffUL
 #define TRIES 4
 
-/* `owner`: a task, TASKS + a domain, or TASKS: the kernel. `base`: an address of its, or of a task's vector. */
+/* `owner`: a task, TASKS + a domain, or TASKS for the kernel. `base`: an address in its space, or in a task's
+ * vector. */
 static struct entry {
 	uint64_t base, length;
 	uint32_t owner;
 	uint16_t generation;
 	uint8_t holder, rights;
-	/* So that an index is a shift. */
+	/* It makes the size a power of two, so that an index is a shift. */
 	uint64_t unused;
 } table[CALLERS * GRANTS];
 static uint8_t next_client_grant[DOMAINS];
@@ -31,7 +32,7 @@ static uint64_t id_of(uint64_t index, const struct entry *e)
 	return GRANT_ENTRY | index << GRANT_ENTRY_SHIFT | (uint64_t)e->generation << GRANT_GENERATION_SHIFT;
 }
 
-/* Those of a call last as long as it waits. */
+/* Whether an entry is valid: those of a call last as long as the call waits. */
 static bool lasts(uint32_t caller, unsigned which)
 {
 	const struct task *t = NULL;
@@ -45,7 +46,7 @@ static bool lasts(uint32_t caller, unsigned which)
 	return t && which < t->caller.grants;
 }
 
-/* NULL: there is none, it is not the holder's, or it lasts no more. */
+/* Returns NULL if there is no such entry, if another domain holds it, or if it has ended. */
 static inline const struct entry *entry_of(uint64_t id, uint32_t holder, unsigned rights)
 {
 	uint64_t index = id >> GRANT_ENTRY_SHIFT & 0x3fff;
@@ -62,8 +63,8 @@ static inline const struct entry *entry_of(uint64_t id, uint32_t holder, unsigne
 	return (which < CALL_GRANTS ? lasts((uint32_t)(index / GRANTS), which) : has_client(e->owner)) ? e : NULL;
 }
 
-/* What a grant in the present task's message stands for: false where it has no right to that. The kernel's memory is
- * its own and its threads' to grant. */
+/* Finds what a grant in the present task's message stands for; false if the task has no right to that. Only the kernel
+ * and its threads may grant the kernel's memory. */
 static bool resolve(struct grant g, unsigned rights, struct entry *to)
 {
 	uint32_t domain = PRESENT_DOMAIN;
@@ -89,7 +90,7 @@ static bool resolve(struct grant g, unsigned rights, struct entry *to)
 	return !domain || !is_vector(g.id);
 }
 
-/* One more entry of the caller's for what has been noted in it. */
+/* Makes one more entry of the caller. */
 static inline bool give(struct task *t, struct entry *e, unsigned holder, uint64_t *word, unsigned rights)
 {
 	uint64_t index = t->number * GRANTS + t->caller.grants++;
@@ -110,7 +111,7 @@ static __attribute__((noinline)) bool grant_give_resolved(struct task *t, unsign
 	return resolve((struct grant){ word[0], word[1] }, rights, e) && give(t, e, holder, word, rights);
 }
 
-/* A program's own memory, as most are, needs no look. */
+/* Most grants are of a program's own memory, which needs no check. */
 bool grant_give(struct task *t, unsigned holder, uint64_t *word, unsigned rights)
 {
 	uint32_t caller = t->number;
@@ -171,13 +172,13 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 
 /* Copies ---------------------------------------------------------------------------------------------------------- */
 
-/* Where the byte at `address` of an owner's space is in the direct map; NULL: nowhere, or not to be written. `access`:
- * what a touch of it would be told of. */
+/* Finds the byte at `address` of an owner's space in the direct map; NULL: it is absent, or not writable. `access`:
+ * what vm is to be asked about it. */
 static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access)
 {
 	uint64_t frame;
 	uint32_t protection;
-	/* A service's number is its space's; a task's is not, and it may have ended. */
+	/* A service's number is its space's number. A task has the space that it lives in, and may have ended. */
 	uint32_t space = owner >= TASKS ? owner : tasks[owner] ? tasks[owner]->space : TASKS;
 
 	*access = write ? VM_ACCESS_USER | VM_ACCESS_WRITE : VM_ACCESS_USER;
@@ -188,7 +189,8 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	return protection & (write ? 2 : 1) ? (char *)physical(frame) + address % PAGE : NULL;
 }
 
-/* As far as it goes in one page of the owner's. 0 and the place, -EFAULT, -EAGAIN: absent. */
+/* Finds the part of a copy that lies in one page of the owner. Returns 0 and its place, -EFAULT, or -EAGAIN if the page
+ * is absent. */
 static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offset, char **there, uint64_t *room)
 {
 	struct segment piece = { e->base + offset, e->length - offset };
@@ -214,7 +216,8 @@ static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offse
 	return -EAGAIN;
 }
 
-/* Asked again, and still absent: the page has to be brought and the client's call made anew; or there is none. */
+/* The server asked again, and the page is still absent: it has to be read first, and the client's call to be made
+ * again; or no such page can be had. */
 static int64_t absent(struct copying *c, uint64_t before)
 {
 	struct task *t = c->task < TASKS ? tasks[c->task] : NULL;
@@ -241,8 +244,8 @@ static size_t string_within(const char *from, size_t most)
 	return n;
 }
 
-/* As in mono: for the program whose memory it is; the bytes of a service's own strings, and a string's end, are not
- * counted. */
+/* Counts as mono does: for the program whose memory it is. The bytes of a service's own strings are not counted, nor a
+ * string's end. */
 static inline void count_copy(uint64_t kind, uint32_t owner, size_t n)
 {
 	struct task *t = owner < TASKS ? tasks[owner] : current;
@@ -257,7 +260,7 @@ static inline void count_copy(uint64_t kind, uint32_t owner, size_t n)
 		COUNT_FOR(t, bytes_in, n);
 }
 
-/* One piece between the two sides. `*done`: a string's end was in it. */
+/* Copies one piece. Sets `*done` if it contained a string's end. */
 static int64_t copy_piece(struct copying *c, uint32_t owner, char *there, size_t n, bool *end)
 {
 	if (c->kind == COPY_STRING) {
@@ -303,8 +306,7 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	return end ? (int64_t)c->offset - 1 : -ENAMETOOLONG;
 }
 
-/* Where the page of a program's that has that address is in the direct map; NULL: it is not there, or not to be
- * written. */
+/* Finds the page of a program's that contains the address in the direct map; NULL: it is absent, or not writable. */
 static inline char *present_page(uint64_t root, uint64_t address, bool write)
 {
 	uint64_t entry = ((uint64_t *)physical(root))[ENTRY_OF(address, 3)];
@@ -320,7 +322,7 @@ static inline char *present_page(uint64_t root, uint64_t address, bool write)
 	return (char *)table_below(entry);
 }
 
-/* With a program's memory, in one page of it. -EAGAIN: which is absent or not to be written, as none beyond it is. */
+/* Copies within one page of a program. Returns -EAGAIN if that page is absent or not writable. */
 static inline int64_t copy_in_page(const struct task *t, uint64_t kind, uint64_t address, uint64_t own, size_t n)
 {
 	char *page = present_page(t->root, address, kind >= COPY_OUT);
@@ -340,7 +342,7 @@ static __attribute__((noinline)) int64_t copy_in_pages(const struct task *t, uin
 	return 0;
 }
 
-/* The switch by-mapping: the server copies. */
+/* With the switch by-mapping the server copies itself. */
 static int64_t map_page(struct server *s, const struct task *t, uint64_t kind, uint64_t address, size_t n)
 {
 	char *page = present_page(t->root, address, kind >= COPY_OUT);

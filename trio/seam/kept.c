@@ -1,4 +1,4 @@
-/* kept.c: of port.h, a server's word that outlives it: the kernel has it. */
+/* kept.c: port.h's keep and kept in a server: the kernel has the word, so it outlives the server's process. */
 #include "message.h"
 
 void keep(uint32_t endpoint, uint64_t word)

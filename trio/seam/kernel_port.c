@@ -1,4 +1,5 @@
-/* kernel_port.c: port.h for all that runs in the kernel, but parking and notifications: copies, grants, pages. */
+/* kernel_port.c: port.h's functions for all that runs in the kernel, except parking and notifications: copies, grants,
+ * pages. */
 #include "structure.h"
 #include "vm.h"
 
@@ -14,7 +15,7 @@ uint64_t kept(uint32_t endpoint)
 	return kept_words[endpoint];
 }
 
-/* By an entry of the table of grants, which a server passed to a service in the kernel or to the kernel. */
+/* Copies by an entry of the table of grants, which a server passed to the kernel or to a service in it. */
 static long copy_by_entry(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
 {
 	struct copying c = { .grant = g, .offset = offset, .own = own, .n = n, .kind = kind };
@@ -25,8 +26,8 @@ static long copy_by_entry(enum copy_kind kind, struct grant g, uint64_t offset, 
 	return (long)result;
 }
 
-/* A grant of a client's memory is the address there, or that with VECTOR for the iovec that the task's route took
- * apart. */
+/* A grant of a client's memory has the address there as its id; with VECTOR_BIT it stands for the iovec that the task's
+ * route has read. */
 static long copy_vector(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own, size_t n)
 {
 	while (n > 0) {
@@ -79,7 +80,7 @@ long copy_zeros(struct grant to, uint64_t offset, size_t n)
 	return copy(COPY_ZEROS, to, offset, 0, n);
 }
 
-/* Not beyond the grant, whose length for a string is as much as a string may have. */
+/* No more than the grant's length, which is the longest that such a string may be. */
 long copy_string(char *to, size_t size, struct grant from)
 {
 	long length;

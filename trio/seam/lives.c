@@ -1,9 +1,9 @@
-/* lives.c: calls 50 to 55 of kernel.idl: how servers that are processes are, and what rs decides of them. */
+/* lives.c: calls 50 to 55 of kernel.idl: the state of servers that are processes, and what rs decides about them. */
 #include "kernel_serve.h"
 #include "servers.h"
 #include "queue.h"
 
-/* Of the largest program of a service that there is, many times over. */
+/* Many times as many as the largest program of a service has. */
 #define PROGRAM_PAGES_MOST 512UL
 
 static bool is_server_number(uint32_t number)
@@ -13,7 +13,7 @@ static bool is_server_number(uint32_t number)
 	return number - 1 < last;
 }
 
-/* NULL: it is no process. */
+/* Returns NULL if the server is no process. */
 static struct server *process_numbered(uint32_t number)
 {
 	return PROCESSES && is_server_number(number) && is_process(number) ? &servers[number] : NULL;
@@ -91,7 +91,7 @@ static void program_free(struct server *s)
 	s->lives.image = NULL;
 }
 
-/* A server looks whether it is to be told of clients before it waits, and so finds this. */
+/* A server looks for news of its clients before it waits, and finds this then. */
 int64_t kernel_server_replace(uint32_t number, struct grant image)
 {
 	struct server *s = process_numbered(number);

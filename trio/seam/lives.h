@@ -1,4 +1,4 @@
-/* lives.h: a server's process after process: what the kernel keeps of those before the present one. */
+/* lives.h: a server has one process after another; what the kernel keeps of the earlier ones. */
 #ifndef TRIO_LIVES_H
 #define TRIO_LIVES_H
 
@@ -11,34 +11,34 @@ struct server;
 #define DMA_MOST 4U
 
 struct lives {
-	/* Of enum server_life; see struct server_numbers. */
+	/* now: enum server_life. See struct server_numbers for the others. */
 	uint32_t now, starts, faults, beats, answers;
-	/* ended_at: 0 where a process is ready. */
+	/* ended_at is 0 while a process is ready. */
 	nanoseconds ended_at, pause;
 	uint64_t calls_waited;
-	/* The present one is to end: now; once it has nothing to do. */
+	/* The present process is to end: at once; when it has nothing to do. */
 	bool is_stopped, is_replaced;
-	/* The next one's program, where that is not the kernel file's: pages of the kernel's. */
+	/* The next process's program, in pages of the kernel; NULL: the program is that of the kernel's file. */
 	const uint8_t *image;
 	size_t image_pages;
-	/* Frames that devices were told of, of which so many are the present one's: a device may write to them until
-	 * the next process has reset it, which has them then. */
+	/* The frames that devices were told of; the present process has the first dma_used ranges. A device may write
+	 * to a frame until the next process, which gets the frame then, has reset it. */
 	struct {
 		uint64_t first;
 		size_t count;
 	} dma[DMA_MOST];
 	unsigned dma_used;
-	/* Of one that keeps its pages, while there is none: the table of them. */
+	/* Of a server that keeps its pages and has no process now: the table of those pages. */
 	uint64_t kept_pages;
 };
 
-/* Its program becomes a process, or what it runs a thread. False: no memory. */
+/* Makes a process of the server's program, or a thread of its function. Returns false without memory. */
 bool server_load(uint32_t domain);
-/* The present one's services have been started; where it counts. */
+/* The present process has started its services; it counts at `counters_at`. */
 int64_t server_ready(struct server *s, uint64_t counters_at);
-/* Whoever waits for one that has ended gets EIO, now and later. */
+/* Everybody who waits for a server that has ended gets EIO, now and later. */
 void server_lose(struct server *s);
-/* All that those above may wait for is told to them. */
+/* Notifies the services above of everything that they may wait for. */
 void server_tell_above(const struct server *s);
 
 #endif

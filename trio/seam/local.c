@@ -1,16 +1,16 @@
-/* local.c: services in the kernel's own domain, as procedures: a request is handled on the stack of the task that made
- * it, so that a client's memory is the present address space, and to be parked is to leave the processor. In port.h's
- * order. */
+/* local.c: services in the kernel's own domain, as procedures. A request is handled on the stack of the task that made
+ * it, so a client's memory is the present address space, and a task whose request is parked leaves the processor. The
+ * order is port.h's. */
 #include "structure.h"
 #include "queue.h"
 #include "endpoints.h"
 
-/* By endpoint: what it is notified of; a bit an endpoint: those that were and have not been told. */
+/* By endpoint: its notifications. A bit for each endpoint that was notified and has not been told. */
 static uint64_t notifications[ENDPOINTS], notified;
-/* Where there are servers a service that was notified may have to wait for one: it has this task for that, since what
- * runs now may be the idle one. */
+/* Where there are servers, a notified service may have to wait for one. It runs on the notifier's task then, since the
+ * present task may be the idle one. */
 static bool notifier_waits;
-/* A bit an endpoint: somebody is in the middle of one of its handlers. */
+/* A bit for each endpoint: some task is in the middle of one of its handlers. */
 static uint64_t entered;
 static struct queue at_doors;
 
@@ -44,7 +44,7 @@ verdict give_way(struct request *r, enum ends ends)
 	return PARKED;
 }
 
-/* A request that a service made for itself is no task's. */
+/* A service may make a request for itself, which is no task's. */
 void raise_signal(struct request *r, uint32_t signal)
 {
 	struct task *t = CONTAINER(r, struct task, request);
@@ -62,7 +62,7 @@ static void request_end(struct task *t)
 	t->answered = true;
 }
 
-/* The present task could go on at once: interrupts that have come meanwhile are taken, and others run if it is their
+/* The present task could go on at once: it takes the interrupts that have come, and other tasks run if it is their
  * turn. */
 static __attribute__((noinline)) void pass(struct task *t)
 {
@@ -71,7 +71,7 @@ static __attribute__((noinline)) void pass(struct task *t)
 	if (!gave_way)
 		list_remove(&t->ready);
 	(void)task_look();
-	/* What it was parked for has come: then a signal waits. */
+	/* The task was parked, and what it waited for has come: the signal waits then. */
 	if (gave_way && request_is_ended(t))
 		request_end(t);
 }
@@ -92,14 +92,14 @@ bool wait_for_answer(struct request *r)
 	struct task *t = CONTAINER(r, struct task, request);
 
 	t->answered = false;
-	/* A signal that came while it could not be interrupted, between two runs of its handler, say. */
+	/* A signal came while it could not end the request, between two runs of its handler for example. */
 	if (t->work & WORK_ATTEND)
 		request_interrupt(t);
 	wait();
 	return !t->answered;
 }
 
-/* One who waits to enter a service; on its stack. */
+/* A task that waits to enter a service; this lies on its stack. */
 struct at_door {
 	struct link link;
 	struct task *task;
@@ -144,7 +144,7 @@ void local_notify(uint32_t endpoint, unsigned bit)
 	services_notified |= 1;
 }
 
-/* The lowest service first: what it does may be what the ones above wait for. */
+/* The lowest service comes first: it may bring what those above wait for. */
 static void deliver(void)
 {
 	while (notified) {

@@ -1,4 +1,4 @@
-/* local.h: services in the kernel's own domain: a call of one is a call of a procedure. Generated stubs stand on it. */
+/* local.h: services in the kernel's own domain, where a call is a procedure call. Generated stubs use this. */
 #ifndef TRIO_LOCAL_H
 #define TRIO_LOCAL_H
 
@@ -14,24 +14,25 @@ static inline void count_call(unsigned which)
 	COUNT(calls[which], 1);
 }
 
-/* Of a call that may give way. */
+/* Begins the request of a call that may give way. */
 static inline void request_begin_at_once(struct request *r)
 {
 	r->again = false;
 }
 
-/* What a handler said whose call cannot wait. */
+/* Checks what the handler of a call that cannot wait has returned. */
 static inline void at_once(const struct request *r, verdict said)
 {
 	INVARIANT(said == ANSWERED);
 	INVARIANT(!r->link.next);
 }
 
-/* The handler parked or gave way: others run. True: it is to run again; false: the request has its answer. */
+/* The handler parked or gave way: other tasks run. Returns true if the handler is to run again, false if the request
+ * has its answer. */
 bool wait_for_answer(struct request *r);
 
 #if PARKING_COUNTED
-/* In the place of the loop that runs a handler again. Two runs have in common no more than the shorter one did. */
+/* Stands for the loop that runs a handler again. What two runs have in common is at most the shorter run. */
 #define COUNTED_HANDLE(r, call)                                          \
 	do {                                                             \
 		uint64_t parked_ = 0, took_ = cpu_cycles();              \
@@ -47,7 +48,7 @@ bool wait_for_answer(struct request *r);
 	} while (0)
 #endif
 
-/* A service in the kernel whose handlers call a server is entered by one task at a time. */
+/* One task at a time enters a service in the kernel whose handlers call a server. */
 void service_enter(uint32_t endpoint);
 void service_leave(uint32_t endpoint);
 #define ENTERED(endpoint, call)               \
@@ -62,7 +63,7 @@ void service_leave(uint32_t endpoint);
 void services_start(void);
 void service_notified(uint32_t endpoint, uint64_t bits);
 
-/* Of structure.h's functions, what they are for services in the kernel. */
+/* What structure.h's functions do for services in the kernel. */
 void local_begin(void);
 void local_notify(uint32_t endpoint, unsigned bit);
 void local_deliver(void);

@@ -1,16 +1,15 @@
-/* message.h: what the kernel and the domains that are threads or processes have in common: messages, and what such a
- * domain asks of the kernel. A thread asks by a procedure call, a process by a trap; both reach domain_trap. */
+/* message.h: what the kernel shares with the domains that are threads or processes: messages, and the requests that
+ * such a domain makes of the kernel. A thread makes a procedure call and a process a trap; both reach domain_trap. */
 #ifndef TRIO_MESSAGE_H
 #define TRIO_MESSAGE_H
 
-/* Of what a server asks of the kernel, what entry.S knows. In registers: (whom, result, further values of a call):
- * the reply, and the wait for what is next, of which HEADER says what it is. A reply to one who waits for none is
- * dropped. */
+/* The requests of a server that entry.S knows. In registers (whom, result, further values of a call): replies and waits
+ * for the next message, whose HEADER it returns. The kernel drops a reply to a task that waits for none. */
 #define TRAP_REPLY_AND_WAIT 0x8000
-/* And the other. In registers: (grant's id, its length, offset, own, n, kind): as TRAP_COPY where that is easy,
- * with memory of a program's own that is there. -EAGAIN: TRAP_COPY does it, and says what is wrong if anything is. With
- * the switch by-mapping it maps the page at that offset and returns where, and with COPY_DONE that ends: 0, or
- * -EAGAIN, where the page was taken away before. */
+/* In registers (grant's id, its length, offset, own, n, kind): does TRAP_COPY if that is easy, with a program's own
+ * memory that is present. -EAGAIN: TRAP_COPY is to do it, and says what is wrong if anything is. With the switch by-
+ * mapping it maps the page at that offset and returns its address; COPY_DONE ends that and returns 0, or -EAGAIN if the
+ * page was taken away before. */
 #define TRAP_COPY_DIRECTLY 0x8001
 
 #ifndef __ASSEMBLER__
@@ -19,26 +18,26 @@
 #include "switches.h"
 
 #define MESSAGE_WORDS 10
-/* So many of them go in registers, in the order of struct registers: rdi, rsi, rdx, r10, r8, r9, rbx, r12. */
+/* How many words go in registers, in the order of struct registers: rdi, rsi, rdx, r10, r8, r9, rbx, r12. */
 #define REGISTER_WORDS 8
-/* Further values of an answer that go in registers, beside whom it is for and the result. */
+/* How many further values of an answer go in registers, beside whom it is for and the result. */
 #define REPLY_WORDS 5
 
 struct message {
 	/* Number within the interface. */
 	uint16_t call;
 	int64_t result;
-	/* The arguments; on the way back the further results. A grant takes two. */
+	/* The arguments; on the way back the further results. A grant takes two words. */
 	uint64_t words[MESSAGE_WORDS];
 };
 
-/* Of a call in one word, which goes to the server in a register: who asks, which call of which service, whether it is a
- * program's request or another domain's or the kernel's; how many words it has, and its answer beside the result, of a
- * program's request up to REPLY_WORDS. 0: none; what there is is to be asked for. */
+/* A call in one word, which goes to the server in a register: who calls, which call of which service, whether the
+ * caller is a program (else another domain or the kernel); how many words the call has, and how many further values its
+ * answer has (of a program's request at most REPLY_WORDS). 0: no call came; the server has to ask what there is. */
 #define HEADER(is_client, endpoint, call, words, outs)                                                \
 	(1UL << 62 | (uint64_t)(is_client) << 61 | (uint64_t)(outs) << 52 | (uint64_t)(words) << 48 | \
 	 (uint64_t)(call) << 32 | (uint64_t)(endpoint) << 16)
-/* The kernel's mark on a call that was under way when a process ended, and is made again. */
+/* The kernel marks so a call that was under way when a process ended and that is made again. */
 #define HEADER_AGAIN (1UL << 60)
 #define HEADER_IS_CLIENT(header) ((header) >> 61 & 1)
 #define HEADER_WORDS(header) ((unsigned)((header) >> 48) & 15)
@@ -47,40 +46,41 @@ struct message {
 #define HEADER_ENDPOINT(header) ((uint32_t)(header) >> 16)
 #define HEADER_WHO(header) ((uint32_t)(header) & 0xffff)
 
-/* Sends a call's words, waits for the answer and returns its result; further values are the first words then. Down the
- * order of services alone. */
+/* Sends a call's words, waits for the answer and returns its result; the first words are the further values then. A
+ * call goes down the order of services only. */
 int64_t message_call(uint64_t header, uint64_t *words);
-/* The same for the present task's program, by the kernel, of a call that is all of its system call: the result may have
- * become the system call's already, and it does not return here. */
+/* The same for the present task's program, by the kernel, when the call is the whole system call. It may not return
+ * here, since the result may have become the system call's already. */
 int64_t message_plain_call(uint64_t header, uint64_t *words);
 
-/* With the switch decoded-by-services, a client's call is this and the number of one of Linux's, and its words are the
- * registers, as many as that has. */
+/* With the switch decoded-by-services the number of a client's call is this plus the number of Linux's call, and its
+ * words are as many registers as that call has. */
 #define LINUX_CALLS 4096
 
-/* Generated for each interface: what unpacks messages for a service's table of handlers. */
+/* Generated for each interface: functions that unpack messages for a service's table of handlers. */
 #define DISPATCHER(interface)                                                                \
 	void serve_##interface##_start(const void *table);                                   \
 	void serve_##interface##_notified(const void *table, uint64_t bits);                 \
 	int64_t serve_##interface##_call(const void *table, uint16_t call, uint64_t *words); \
 	verdict serve_##interface##_client(const void *table, struct request *r, const uint64_t *words)
 
-/* Where the program of a domain that is a process, its stack, its own pages and its windows on frames lie. */
+/* Where a process has its program, its stack, its own pages and its windows on frames. */
 #define PROCESS_STACK_TOP 0x70000000UL
 #define PROCESS_STACK_PAGES 4
 #define PROCESS_PAGES 0x100000000000UL
 #define PROCESS_WINDOWS 0x200000000000UL
 #define PROCESS_DEVICES 0x300000000000UL
-/* With the switch by-mapping: a page of a program's; and of the server's own, in its place once that was taken away. */
+/* With the switch by-mapping: where a program's page is mapped; and the server's own page, which replaces it once it
+ * was taken away. */
 #define PROCESS_MAPPED 0x400000000000UL
 #define PROCESS_UNMAPPED (PROCESS_PAGES - PAGE)
 
-/* A grant in the hands of a server: an entry of the kernel's table (grants.c), its generation, and an offset below. Any
- * other id is the address of the server's own memory. */
+/* A grant that a server holds: an entry of the kernel's table (grants.c), the entry's generation, and an offset in the
+ * lower bits. Any other id is an address of the server's own memory. */
 #define GRANT_ENTRY (2UL << 62)
 #define GRANT_ENTRY_SHIFT 48
 #define GRANT_GENERATION_SHIFT 32
-/* Beyond the table: of nothing. */
+/* A grant of nothing: an entry beyond the table. */
 #define NO_GRANT (GRANT_ENTRY | 0x3fffUL << GRANT_ENTRY_SHIFT)
 
 static inline bool is_entry(uint64_t id)
@@ -90,13 +90,13 @@ static inline bool is_entry(uint64_t id)
 
 /* What comes to a server. */
 enum incoming_kind {
-	/* A call of another domain's or of the kernel's, to be replied to before anything else comes. */
+	/* A call of another domain or of the kernel. The server replies to it before anything else comes. */
 	INCOMING_CALL,
-	/* A program's, of task `who`; answered whenever. */
+	/* A request of task `who`'s program. The server answers it whenever it can. */
 	INCOMING_CLIENT,
-	/* Of the service at `endpoint`: `bits`. */
+	/* Another service notified the service at `endpoint` of `bits`. */
 	INCOMING_NOTIFIED,
-	/* Of task `who`'s parked request: a signal ends it; its deadline has passed; nobody waits for it. */
+	/* Task `who` has a parked request: a signal ends it; its deadline has passed; nobody waits for it any more. */
 	INCOMING_SIGNAL,
 	INCOMING_LATE,
 	INCOMING_GONE,
@@ -108,7 +108,7 @@ struct incoming {
 	struct message m;
 };
 
-/* Whom a reply in registers is for, beside a client's task: the caller whose call came last; nobody. */
+/* Whom a reply in registers is for, if not a client's task: the caller whose call came last; nobody. */
 #define REPLY_TO_CALL 0xfffeU
 #define REPLY_TO_NOBODY 0xffffU
 
@@ -119,16 +119,16 @@ struct client_answer {
 	uint64_t out[OUT_WORDS];
 };
 
-/* Between a server's memory and a grant. What is done is taken off, so that it can be
- * asked for again. */
-/* From COPY_OUT on, to what the grant stands for. COPY_DONE: of what is mapped, not of a copy. */
+/* A copy between a server's memory and a grant. The kernel subtracts what it has done, so that the server can ask
+ * again. */
+/* The kinds from COPY_OUT on copy to what the grant stands for. COPY_DONE ends a mapping and copies nothing. */
 enum copy_kind { COPY_IN, COPY_STRING, COPY_OUT, COPY_ZEROS, COPY_DONE };
 struct copying {
 	struct grant grant;
 	uint64_t offset, own, n;
 	uint32_t kind;
-	/* With -EAGAIN: the page at `address` of `task` is absent or read-only; what vm.fault is to be asked, and,
-	 * next time, what it said. */
+	/* With -EAGAIN: the page at `address` of `task` is absent or read-only. The server asks vm.fault about it, and
+	 * says in `why`, next time, what vm answered. */
 	uint32_t task, access, tries;
 	uint64_t address;
 	int64_t why;
@@ -139,7 +139,7 @@ static inline bool is_beyond(struct grant g, uint64_t offset, size_t n)
 	return offset > g.length || n > g.length - offset;
 }
 
-/* With a grant of a service's own memory, which is its address: in, out, or zeros. */
+/* Copies in, out, or zeros, by a grant of a service's own memory, which is its address. */
 static inline void copy_own(enum copy_kind kind, uint64_t address, uint64_t own, size_t n)
 {
 	if (kind == COPY_ZEROS)
@@ -150,7 +150,7 @@ static inline void copy_own(enum copy_kind kind, uint64_t address, uint64_t own,
 		memcpy((void *)own, (const void *)address, n);
 }
 
-/* As copy_string answers. */
+/* Returns what copy_string returns. */
 static inline long copy_own_string(char *to, size_t size, const char *from)
 {
 	size_t length = strlen(from);
@@ -161,24 +161,25 @@ static inline long copy_own_string(char *to, size_t size, const char *from)
 	return (long)length;
 }
 
-/* What a server asks of the kernel: numbers beyond those of system calls. Results are as of the port's function of that
- * name, or 0 or a negative errno. */
+/* What a server asks of the kernel: numbers beyond those of system calls. A result is that of the port's function of
+ * that name, or 0 or a negative errno. */
 enum {
-	/* (address): its services have been started; of its struct counters. */
+	/* (address): the server has started its services; its struct counters is there. */
 	TRAP_BEGIN = TRAP_COPY_DIRECTLY + 1,
-	/* (incoming, wait): what is next; 0, or 1 where there is nothing and it is not to wait. */
+	/* (incoming, wait): what comes next. Returns 0, or 1 if there is nothing and it is not to wait. */
 	TRAP_NEXT,
 	/* (message): the reply to the call that came last. */
 	TRAP_REPLY,
 	/* (task, answer): the answer to a client. */
 	TRAP_ANSWER,
-	/* (task, ends, deadline): a client's request is parked. 0; 1: a signal ends it now; -ESRCH: nobody waits. */
+	/* (task, ends, deadline): a client's request is parked. Returns 0; 1: a signal ends it now; -ESRCH: nobody
+	 * waits. */
 	TRAP_PARKED,
-	/* (task, ends): a client's request gave way. The same results. */
+	/* (task, ends): a client's request gave way. Returns the same. */
 	TRAP_GAVE_WAY,
-	/* (struct copying): 0 or a string's length, -EFAULT, -ENAMETOOLONG, -EAGAIN. */
+	/* (struct copying). Returns 0 or a string's length, -EFAULT, -ENAMETOOLONG, -EAGAIN. */
 	TRAP_COPY,
-	/* (task, address, length): a grant's id. */
+	/* (task, address, length). Returns a grant's id. */
 	TRAP_GRANT_CALLER,
 	/* (endpoint, word), (endpoint) */
 	TRAP_KEEP,
@@ -187,7 +188,7 @@ enum {
 	TRAP_NOTIFY,
 	/* (endpoint, deadline) */
 	TRAP_ALARM,
-	/* (): it has heard NOTIFY_ASKED; () */
+	/* (): the server has heard NOTIFY_ASKED. (): the time. */
 	TRAP_ALIVE,
 	TRAP_NOW,
 	/* (count), (address, count) */
@@ -196,20 +197,20 @@ enum {
 	/* (text, length), (text, length) */
 	TRAP_LOG,
 	TRAP_PANIC,
-	/* (words), of the call of another service or of the kernel's whose HEADER the number is, with this for who
-	 * asks. What is returned is the result; further values are the first words then. */
+	/* (words): the call of another service or of the kernel, whose HEADER the number is, with TRAP_SEND in the
+	 * place of who calls. Returns the call's result; the first words are the further values then. */
 	TRAP_SEND,
 	TRAPS_END,
 };
 
 #define SEND(endpoint, call) (HEADER(false, endpoint, call, 0, 0) | TRAP_SEND)
 
-/* Of a domain: asks the kernel. */
+/* A domain's request of the kernel. */
 int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c);
-/* Replies `result`, with further values of the answer, REPLY_WORDS of them, where `outs` is not NULL, and waits: what
- * HEADER says, with the message's words in `words`, REGISTER_WORDS of them. */
+/* Replies `result`, with REPLY_WORDS further values of the answer if `outs` is not NULL, and waits. Returns the HEADER
+ * of what came, and the message's words in `words`, REGISTER_WORDS of them. */
 uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs);
-/* As TRAP_COPY_DIRECTLY. */
+/* See TRAP_COPY_DIRECTLY. */
 int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
 #endif
 #endif

@@ -1,6 +1,6 @@
-/* pages.c: what a server that is a process sees of physical memory: pages of its own, devices, and windows on frames,
- * which hold nothing: a window is gone when its frame is free. Each is at its base plus the physical address.
- * Its program is loaded at boot, and when rs says so. */
+/* pages.c: what a process sees of physical memory: its own pages, devices, and windows on frames. Each is at its base
+ * plus the physical address. A window holds nothing: it is gone when its frame is free. The kernel loads a server's
+ * program at boot, and when rs says so. */
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
@@ -11,8 +11,8 @@
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
 
-/* Of each frame: some window is on it; it is programs' memory; vm, as a process, holds it beside those who have mapped
- * it. */
+/* Bits for each frame: some process has a window on it; it is programs' memory; vm, as a process, holds it beside those
+ * who have mapped it. */
 enum { WINDOWED = 1, LENT = 2, HELD = 4 };
 
 static bool has_mark(uint64_t frame, uint8_t mark)
@@ -72,7 +72,7 @@ int64_t process_pages_take(uint64_t count)
 	return frame ? pages_map(PRESENT_DOMAIN, frame, count) : 0;
 }
 
-/* Its own alone: what is mapped where its own pages are. */
+/* A process gives back only what is mapped where its own pages are. */
 int64_t process_pages_give(uint64_t address, uint64_t count)
 {
 	uint32_t domain = PRESENT_DOMAIN;
@@ -91,7 +91,7 @@ int64_t process_pages_give(uint64_t address, uint64_t count)
 	return 0;
 }
 
-/* Tables for a range on all memory, for good. */
+/* Makes tables for a range that covers all memory; they stay. */
 static void tables_make(uint32_t domain, uint64_t base)
 {
 	for (size_t i = 0; i < boot.ram_count; i++) {
@@ -107,7 +107,8 @@ static void tables_make(uint32_t domain, uint64_t base)
 	}
 }
 
-/* What is promised to programs has to be reached when nothing else is left, and so have the tables of their objects. */
+/* vm must be able to reach the memory that programs were promised even when none is left, and the tables of its
+ * objects. */
 static void windows_begin(uint32_t domain)
 {
 	tables_make(domain, PROCESS_WINDOWS);
@@ -170,7 +171,7 @@ void frame_return(uint64_t frame)
 uint64_t process_device(uint32_t domain, uint64_t from, uint64_t length)
 {
 	uint64_t begin = from & ~(PAGE - 1);
-	/* Memory that a device writes to is cached; its registers are not. */
+	/* The memory that a device writes to is cached, its registers are not. */
 	uint64_t bits = READ_WRITE | (from < frame_limit * PAGE ? 0 : PAGE_NO_CACHE);
 
 	for (uint64_t at = begin; at < from + length; at += PAGE)
@@ -186,7 +187,7 @@ uint64_t process_dma_take(size_t count)
 
 	if (s->lives.dma_used == DMA_MOST)
 		return 0;
-	/* A process of another program may want others. */
+	/* A new program may want other ranges than the one before. */
 	if (s->lives.dma[s->lives.dma_used].count == count) {
 		first = s->lives.dma[s->lives.dma_used].first;
 		memset(physical(first), 0, count * PAGE);
@@ -201,7 +202,7 @@ uint64_t process_dma_take(size_t count)
 	return first;
 }
 
-/* Windows and devices hold nothing; what a device may still write to stays. */
+/* Windows and devices hold nothing; memory that a device may still write to stays. */
 static void table_free(uint64_t *table, int level, uint64_t address)
 {
 	for (uint64_t i = 0; i < ENTRIES; i++) {
@@ -218,7 +219,7 @@ static void table_free(uint64_t *table, int level, uint64_t address)
 	frame_drop(physical_of(table));
 }
 
-/* The entry of a root that stands for all of the process's own pages, and nothing else. */
+/* The entry of a root that stands for all of a process's own pages and for nothing else. */
 static uint64_t *own_pages(uint64_t *root)
 {
 	_Static_assert(PROCESS_PAGES % REACH(3) == 0 && PROCESS_WINDOWS % REACH(3) == 0, "entries of a root");
@@ -268,7 +269,7 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 
 /* Programs -------------------------------------------------------------------------------------------------------- */
 
-/* A page of zeros, the server's for good. Returns where it is in the direct map; NULL: no memory. */
+/* Gives a server a page of zeros for good. Returns its address in the direct map; NULL: no memory. */
 static char *load_page(uint32_t domain, uint64_t at, uint32_t flags)
 {
 	uint64_t frame = frame_take();
@@ -283,7 +284,7 @@ static char *load_page(uint32_t domain, uint64_t at, uint32_t flags)
 	return NULL;
 }
 
-/* One segment of a server's program: pages of its own with what the file has. */
+/* Loads one segment of a server's program: pages of its own with the bytes of the file. */
 static bool load_segment(uint32_t domain, const uint8_t *image, const struct elf_segment *segment)
 {
 	uint64_t end = segment->address + segment->size;
@@ -300,7 +301,7 @@ static bool load_segment(uint32_t domain, const uint8_t *image, const struct elf
 	return true;
 }
 
-/* Its tables stay. */
+/* The tables stay. */
 static bool window_begin(uint32_t domain)
 {
 	struct server *s = &servers[domain];
@@ -364,7 +365,7 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 	return t;
 }
 
-/* Below its stack, and with all that the file is to have in it. */
+/* Whether a segment lies below the stack, and the file contains all of its bytes. */
 static bool is_segment(const struct elf_segment *s, size_t length)
 {
 	uint64_t end = PROCESS_STACK_TOP - (PROCESS_STACK_PAGES + 1) * PAGE;

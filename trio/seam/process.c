@@ -1,4 +1,4 @@
-/* process.c: what a protection domain that is a process has for itself: its traps, its words. */
+/* process.c: a process's traps and its memory functions. */
 #include "process_traps.h"
 #include "server.h"
 #include "text.h"
@@ -18,7 +18,7 @@ int64_t trap_kernel(uint64_t number, uint64_t a, uint64_t b, uint64_t c)
 	return result;
 }
 
-/* For whatever is not compiled for processes alone. */
+/* For code that is not compiled for processes alone. */
 uint64_t reply_and_wait(uint64_t whom, int64_t result, uint64_t *words, const uint64_t *outs)
 {
 	return reply_and_wait_by_registers(whom, result, words, outs);
@@ -36,7 +36,7 @@ int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, e
 	return result;
 }
 
-/* False: the page was lost meanwhile. */
+/* Returns false if the page was taken away meanwhile. */
 static bool is_copied(struct grant g)
 {
 	return copy_directly(g, 0, 0, 0, COPY_DONE) == 0;

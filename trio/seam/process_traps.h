@@ -5,12 +5,12 @@
 #include "message.h"
 #include "switches.h"
 
-/* With the switch by-mapping. As copy_directly(), and as port.h's copy_string() but for -EAGAIN, as that. */
+/* With the switch by-mapping. They do what copy_directly() and port.h's copy_string() do, and may return -EAGAIN. */
 int64_t copy_by_mapping(struct grant g, uint64_t offset, uint64_t own, size_t n, enum copy_kind kind);
 int64_t string_by_mapping(char *to, size_t most, struct grant from);
 
-/* As reply_and_wait(). The other registers have nothing in them where a message comes: the server was interrupted in
- * nothing. */
+/* Does what reply_and_wait() says. The kernel leaves nothing in the other registers when a message comes, since it
+ * interrupted nothing in the server. */
 static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_registers(uint64_t whom, int64_t result,
 										  uint64_t *words, const uint64_t *outs)
 {
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) uint64_t reply_and_wait_by_register
 		w5 = outs[3];
 		w6 = outs[4];
 	} else {
-		/* Whatever is in them. */
+		/* They keep whatever is in them. */
 		__asm__("" : "=r"(w2), "=r"(w3), "=r"(w4), "=r"(w5), "=r"(w6));
 	}
 	__asm__ volatile("syscall"

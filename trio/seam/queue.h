@@ -1,11 +1,11 @@
-/* queue.h: queues, lists that are empty when they are zero, and requests, for the kernel and the seam on both sides;
- * services have port.h's own functions. */
+/* queue.h: queues, which are lists that are empty when they are zero, and requests, for the kernel and for both sides
+ * of the seam. Services have port.h's functions instead. */
 #ifndef TRIO_QUEUE_H
 #define TRIO_QUEUE_H
 
 #include "port.h"
 
-/* Of a call that may wait: its handler may run more than once. Others need nothing of it. */
+/* Begins the request of a call that may wait, whose handler may run more than once. Other calls do not need this. */
 static inline void request_begin(struct request *r, uint16_t call)
 {
 	r->call = call;

@@ -1,5 +1,5 @@
-/* queued.c: messages between domains, whatever else is going on: a caller gives its message to a server, which is a
- * task with a queue, and waits until that has replied. Numbers of callers: a task's, or TASKS + a domain's. */
+/* queued.c: messages between domains, whatever else is going on. A caller gives its message to a server, which is a
+ * task with a queue, and waits for the reply. A caller's number is a task's, or TASKS + a domain's. */
 #include "servers.h"
 #include "queue.h"
 #include "switches.h"
@@ -83,7 +83,7 @@ void call_done(struct task *t, int64_t result)
 	grants_end(&t->caller);
 	t->caller.waits = false;
 	t->caller.result = result;
-	/* Whose time it still is does not lose it by a call. */
+	/* A task does not lose the rest of its turn by a call. */
 	if (t == payer)
 		task_start_first(t);
 	else
@@ -167,7 +167,7 @@ static bool next_of_others(struct server *s, struct incoming *in)
 	return any;
 }
 
-/* Three seconds of its own; what a service has to do takes milliseconds. */
+/* Three seconds of a server's own time; what a service has to do takes milliseconds. */
 #define TICKS_MOST 300
 
 void server_ticked(void)
@@ -175,7 +175,7 @@ void server_ticked(void)
 	struct server *s = current->serves;
 
 	s->ticks++;
-	/* One call is never so long that others should wait for its end. */
+	/* No call is so long that other tasks should wait for its end. */
 	if (s->ticks > 1 && others_ready())
 		current->work |= WORK_YIELD;
 	if (s->ticks >= TICKS_MOST && is_process(s->domain))
@@ -191,7 +191,7 @@ void server_look(void)
 	current->work &= ~WORK_END;
 }
 
-/* The turn of whom the server works for is over: since he waits, it is the server that gives way. */
+/* The turn of the task that the server works for is over. That task waits, so the server gives way in its place. */
 static void take_over_yield(void)
 {
 	uint32_t yields = payer->work & WORK_YIELD;
@@ -200,7 +200,7 @@ static void take_over_yield(void)
 	current->work |= yields;
 }
 
-/* One that does not wait has work of its own to go on with: others run if it is their turn. */
+/* A server that does not wait has work of its own to go on with: other tasks run if it is their turn. */
 int64_t server_next(uint64_t to, bool waits)
 {
 	struct server *s = current->serves;
@@ -227,7 +227,7 @@ int64_t server_next(uint64_t to, bool waits)
 	return server_put(to, &in, sizeof in) ? 0 : -EFAULT;
 }
 
-/* Of the words what the interface has. */
+/* Copies as many words as the interface has values. */
 static int64_t reply_to_call(struct server *s, int64_t result, const uint64_t *outs)
 {
 	struct task *t = s->present;
@@ -262,8 +262,8 @@ int64_t queued_came(void)
 	return (int64_t)came;
 }
 
-/* The reply, if anybody waits for it, and the wait where there is nothing yet. What comes is asked for by
- * server_next, unless it came in registers. */
+/* Replies, if somebody waits for that, and waits if there is nothing yet. The server asks with server_next for what
+ * comes, unless it came in registers. */
 int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs)
 {
 	struct server *s = current->serves;
@@ -296,7 +296,7 @@ void servers_count(struct counters *sum)
 	}
 }
 
-/* The lowest services first: what they do at their start may be what the others ask for at theirs. */
+/* The lowest services come first: others may ask for what they do at their start. */
 void servers_begin(void)
 {
 	for (uint32_t domain = SERVERS; domain > 0; domain--) {

@@ -1,4 +1,4 @@
-/* queues.c: of port.h, what of parking is the same in every structure. */
+/* queues.c: the functions of port.h that park and unpark in the same way in every structure. */
 #include "queue.h"
 
 verdict park_hard(struct queue *queue, struct request *r)

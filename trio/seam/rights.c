@@ -1,4 +1,4 @@
-/* rights.c: what of the machine the present server may touch, if it is a process: config/services.toml says it. */
+/* rights.c: what of the machine the present server may touch if it is a process, as config/services.toml says. */
 #include "core/task.h"
 #include "ipc.h"
 #include "x86/machine.h"
@@ -13,7 +13,7 @@ bool process_may_port(uint32_t port, uint32_t size)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
-	/* What is of another size is taken for four bytes. */
+	/* The kernel takes any other size for four bytes. */
 	if (size != 1 && size != 2 && size != 4)
 		return false;
 	for (unsigned i = 0; i < PORT_RANGES && d->ports[i].count; i++) {
@@ -37,7 +37,7 @@ bool process_is(uint32_t endpoint)
 	return endpoint < ENDPOINTS && domains[PRESENT_DOMAIN].endpoints >> endpoint & 1;
 }
 
-/* Who says what is a device's does not say it of memory. */
+/* bus says what is a device's memory; it cannot say so of RAM. */
 static bool has_ram(uint64_t from, uint64_t length)
 {
 	return length > UINT64_MAX - from || boot_has_ram(from, from + length);
@@ -66,7 +66,7 @@ bool process_may_memory(uint64_t from, uint64_t length)
 {
 	const struct domain *d = &domains[PRESENT_DOMAIN];
 
-	/* Beyond are the interrupt controllers, and what the kernel could not copy a page of. */
+	/* Above are the interrupt controllers, and addresses at which the kernel could not copy a page. */
 	if (from > DEVICES_END || length > DEVICES_END - from)
 		return false;
 	for (const struct device_memory *m = memories; m < memories + memory_count; m++)

@@ -1,5 +1,5 @@
-/* server.c: the life of a protection domain that is a thread or a process: what comes to it, the requests that it has
- * parked, and port.h's functions, in port.h's order. Linked into each such domain. */
+/* server.c: the loop of a domain that is a thread or a process: the messages that come to it, the requests that it has
+ * parked, and port.h's functions, in port.h's order. It is linked into each such domain. */
 #include "server.h"
 #include "process_traps.h"
 #include "queue.h"
@@ -59,13 +59,13 @@ verdict give_way(struct request *r, enum ends ends)
 	return PARKED;
 }
 
-/* The answer carries it. */
+/* The answer carries the signal. */
 void raise_signal(struct request *r, uint32_t signal)
 {
 	r->raises = (uint8_t)signal;
 }
 
-/* Of somebody else's memory. Where a page is absent vm is asked for it. */
+/* Copies somebody else's memory, and asks vm for each page that is absent. */
 static __attribute__((noinline)) long copy_asked(enum copy_kind kind, struct grant g, uint64_t offset, uint64_t own,
 						 size_t n)
 {
@@ -164,7 +164,7 @@ static const struct dispatcher *service_at(uint32_t endpoint)
 	return &domain_services[domain_places[endpoint]];
 }
 
-/* The words of a message that came in registers, and of the reply that is due. */
+/* The words of a message that came in registers, and those of the reply that is due. */
 static uint64_t words[MESSAGE_WORDS];
 
 /* A reply that goes with the wait for the next message. */
@@ -184,7 +184,7 @@ static void answer_client(struct held *h)
 	trap_kernel(TRAP_ANSWER, h->request.task, (uint64_t)&a, 0);
 }
 
-/* A value, and a few further ones, go with the wait. */
+/* The answer goes with the wait if it has no signal and few further values. */
 static inline struct due answer_later(struct held *h)
 {
 	const struct request *r = &h->request;
@@ -198,7 +198,7 @@ static inline struct due answer_later(struct held *h)
 	return (struct due){ r->task, r->result, r->out };
 }
 
-/* It does not wait. */
+/* Replies without a wait. */
 static void reply_due(struct due due)
 {
 	if (due.whom == REPLY_TO_CALL) {
@@ -229,7 +229,7 @@ static void end_by_signal(struct held *h)
 	answer_client(h);
 }
 
-/* Its handler has parked it, or given way. */
+/* The handler parked the request or gave way. */
 static void tell_parked(struct held *h)
 {
 	struct request *r = &h->request;
@@ -250,7 +250,7 @@ static struct due handle(struct held *h)
 	return nothing;
 }
 
-/* A client's request; it keeps its words where it waits. */
+/* Begins a client's request, which keeps its words while it waits. */
 static inline __attribute__((always_inline)) struct due begin(uint32_t who, uint16_t call, const uint64_t *given,
 							      const struct dispatcher *service)
 {
@@ -268,7 +268,7 @@ static inline __attribute__((always_inline)) struct due begin(uint32_t who, uint
 	return nothing;
 }
 
-/* What the kernel tells of a request that was parked may come after it was unparked. */
+/* The kernel may tell of a parked request after it was unparked. */
 static void parked_told(const struct incoming *in)
 {
 	struct held *h = &domain_held[in->who];
@@ -314,7 +314,7 @@ static inline struct due come_directly(uint64_t header)
 	return (struct due){ REPLY_TO_CALL, service->call(service->table, HEADER_CALL(header), words), words };
 }
 
-/* Whatever there is, asked for; then a request that is to run again. */
+/* Asks for whatever there is, then runs a request that is to run again. */
 static __attribute__((noinline)) struct due look(struct due due)
 {
 	struct incoming in;
@@ -326,7 +326,7 @@ static __attribute__((noinline)) struct due look(struct due due)
 	if (!list_is_empty(&again.head)) {
 		struct held *h = held_of(CONTAINER(again.head.next, struct request, link));
 
-		/* Whoever asked goes on before those whom that woke. */
+		/* The caller goes on before those whom its call woke. */
 		reply_due(due);
 		list_remove(&h->request.link);
 		h->runs_again = false;

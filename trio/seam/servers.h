@@ -1,5 +1,5 @@
-/* servers.h: servers and their callers, for the parts of the kernel's side: ipc.c calls, clients.c programs' requests,
- * traps.c what servers ask, ends.c their end. */
+/* servers.h: servers and their callers, for the kernel's files about them: ipc.c has the calls, clients.c programs'
+ * requests, traps.c the requests of servers, ends.c their end. */
 #ifndef TRIO_SERVERS_H
 #define TRIO_SERVERS_H
 
@@ -11,48 +11,49 @@
 struct server {
 	struct task *task;
 	uint32_t domain;
-	/* What it may do. */
+	/* Its rights. */
 	const struct domain *rights;
-	/* Whose messages it has not taken yet; and whose call it is to reply to. */
+	/* The tasks whose messages it has not taken yet; and the task to whose call it has to reply. */
 	struct queue callers;
 	struct task *present;
-	/* A bit an endpoint: its services that were notified. */
+	/* A bit for each endpoint: which of its services were notified. */
 	uint64_t notified;
-	/* What it heard last was a notification; a bit a task: what it is to be told of parked requests. */
+	/* was_notified: what it took last was a notification. told_of_clients: it has to be told of parked requests,
+	 * which the bits below list by task. */
 	bool was_notified, told_of_clients;
 	uint64_t signalled[TASKS / 64], late[TASKS / 64], gone[TASKS / 64];
-	/* What it waits for: nothing; any of these; or the same, and a message may come in registers: its words where
-	 * `words` points, what it is in rax of a process, else in `came`. */
+	/* What it waits for: nothing; anything; or anything, and a message may come in registers. Then its words go
+	 * where `words` points, and its header into rax of a process, else into `came`. */
 	enum { NOTHING, ANYTHING, IN_REGISTERS } receives;
 	uint64_t *words, came;
 	struct lives lives;
-	/* Of the clock, while it ran, since it asked last for what is next. */
+	/* Ticks of the clock while it ran, since it last asked for its next message. */
 	uint32_t ticks;
-	/* With the switch by-mapping: the page table's entry of PROCESS_MAPPED; what stands there once a page is taken
-	 * away; whether there is one, and whether it was. */
+	/* With the switch by-mapping: the page table's entry of PROCESS_MAPPED, and what the kernel puts there when it
+	 * takes a page away; whether a page is mapped, and whether one was taken away. */
 	uint64_t *window, lost_frame;
 	bool maps, has_lost;
 	/* Where it counts what the kernel does not see. */
 	uint64_t counters_at;
-	/* Lines that it may still write to the log. */
+	/* How many lines it may still write to the log. */
 	uint32_t lines_written;
 };
 
 extern struct server servers[DOMAINS];
 
-/* Of the first whose message a server has not taken yet; there is one. */
+/* The first task whose message a server has not taken yet; there must be one. */
 static inline struct task *first_caller(const struct server *s)
 {
 	return CONTAINER(s->callers.head.next, struct task, caller.link);
 }
 
-/* Of a program's, and not a service's or the kernel's. */
+/* Whether the caller is a program, and not a service or the kernel. */
 static inline bool is_client(const struct caller *c)
 {
 	return HEADER_IS_CLIENT(c->header);
 }
 
-/* The first `n` words. */
+/* Copies the first `n` words. */
 static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 {
 	switch (n) {
@@ -79,20 +80,20 @@ static inline void words_copy(uint64_t *to, const uint64_t *from, unsigned n)
 	}
 }
 
-/* A server has something to do other than to take a call. */
+/* The server has something to do beside taking a call. */
 void server_wake(uint32_t domain);
-/* window.c: a page for a copy of the present server's, until it says that this is done. False: it is to be made again,
- * since the page was lost: others ran, or something else was asked for. A server in the middle of its copy goes on with
- * a page of its own. */
+/* window.c: maps a page for a copy of the present server, until the server says that it is done. False: the server has
+ * to copy again, since the page was taken away: other tasks ran, or it asked for something else. A server in the middle
+ * of its copy goes on with a page of its own. */
 void window_open(struct server *s, uint64_t frame, bool write);
 bool window_close(struct server *s);
 void window_lose(struct server *s);
 
-/* The caller goes on when the server has nothing more to do; its grants end now. */
+/* The caller goes on when the server has nothing more to do. The call's grants end. */
 void call_done(struct task *t, int64_t result);
 
-/* Between the kernel and the present server, whose word is all that says where: a process's memory is below the
- * kernel's. False: it is not there. */
+/* Copies between the kernel and the present server, at addresses that only the server vouches for: a process's memory
+ * must be below the kernel's. False: that memory is absent. */
 static inline bool is_servers(uint64_t address, size_t n)
 {
 	return !is_process(PRESENT_DOMAIN) || is_user(address, n);
@@ -110,24 +111,24 @@ static inline bool server_put(uint64_t to, const void *from, size_t n)
 	return is_servers(to, n) && user_copy((void *)to, from, n) == 0;
 }
 
-/* queued.c: as ipc.c's functions, where something is in the way. The call; the rest of the wait for its reply. Both
- * return the result. */
+/* queued.c: what ipc.c's functions do when something is in the way. queued_call makes the call, queued_wait waits for
+ * its reply; both return the result. */
 int64_t queued_call(struct caller *c);
 int64_t queued_wait(struct caller *c);
 int64_t queued_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *outs);
-/* The wait is over: what came to a thread; 0: something that is to be asked for. */
+/* A wait is over. Returns what came to a thread; 0: the server has to ask. */
 int64_t queued_came(void);
 
-/* What a present server asks: see message.h. */
+/* The requests of a present server: see message.h. */
 int64_t server_next(uint64_t to, bool waits);
 int64_t server_reply(uint64_t from);
 int64_t client_answer(uint64_t task, uint64_t from);
 void client_reply(struct task *t, int64_t result);
-/* Whether the present server has a request of that task's to answer. */
+/* Whether the present server has to answer a request of that task. */
 bool is_held(uint64_t task);
 int64_t client_parked(uint64_t task, uint64_t ends, nanoseconds deadline);
 int64_t client_gave_way(uint64_t task, uint64_t ends);
-/* The client's request is no more the server's. */
+/* The server no longer has the client's request. */
 void client_end(struct task *t);
 
 #endif

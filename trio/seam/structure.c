@@ -1,4 +1,4 @@
-/* structure.c: see structure.h; and of port.h, what depends on where a service is. */
+/* structure.c: see structure.h; and the functions of port.h that depend on where a service is. */
 #include "structure.h"
 #include "queue.h"
 

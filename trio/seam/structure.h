@@ -1,5 +1,5 @@
-/* structure.h: what the kernel leaves to the structure: services in its own domain (local.c), in domains that are
- * threads or processes (ipc.c), or both. Which, is known when the kernel is compiled. */
+/* structure.h: what the kernel leaves to the structure. Services are in its own domain (local.c), in domains that are
+ * threads or processes (ipc.c), or in both; which, the kernel knows when it is compiled. */
 #ifndef TRIO_STRUCTURE_H
 #define TRIO_STRUCTURE_H
 
@@ -8,23 +8,24 @@
 #include "ipc.h"
 #include "local.h"
 
-/* A bit a domain: servers that are to run since they were notified; bit 0: services in the kernel were. */
+/* A bit for each domain: servers that have to run because they were notified. Bit 0: services in the kernel were
+ * notified. */
 extern uint64_t services_notified;
 
-/* A server is to run before the present task. */
+/* Whether a server has to run before the present task. */
 static inline bool servers_notified(void)
 {
 	return SERVERS && services_notified;
 }
 
-/* Without servers, notified services do what they have to, now. */
+/* Without servers, runs the handlers of notifications now. */
 static inline void deliver_here(void)
 {
 	if (!SERVERS)
 		local_deliver();
 }
 
-/* The same, and with servers they run before the present task. */
+/* The same; servers that were notified run before the present task. */
 static inline void deliver_notifications(void)
 {
 	deliver_here();
@@ -40,14 +41,14 @@ static inline uint64_t service_address(uint32_t endpoint, uint64_t frame)
 	return (uint64_t)physical(frame);
 }
 
-/* Whether the present service is a process that lacks a right of rights.c's. */
+/* Whether the present service is a process that lacks a right (rights.c). */
 #define BY_PROCESS (PROCESSES && is_process(PRESENT_DOMAIN) && !current->in_service)
 #define IS_REFUSED(right) (BY_PROCESS && !(right))
 
-/* Services begin, the lowest first. */
+/* Starts the services, the lowest first. */
 void services_begin(void);
 
-/* What has come for `t` is what ends its request. */
+/* Whether what has come for `t` ends its request. */
 static inline bool request_is_ended(const struct task *t)
 {
 	static const uint32_t work[] = { [BY_A_SIGNAL] = WORK_ATTEND, [BY_THE_END] = WORK_END, [BY_NOTHING] = 0 };
@@ -62,7 +63,7 @@ static inline void present_ticked(void)
 		server_ticked();
 }
 
-/* A parked request of `t`'s ends with -EINTR, or with what is done, if a signal ends it. */
+/* A signal came for `t`. If it ends the parked request of `t`, the answer is -EINTR, or what the request has done. */
 static inline void request_interrupt(struct task *t)
 {
 	if (SERVICES_IN_KERNEL && (!SERVERS || t->request.link.next))
@@ -71,25 +72,25 @@ static inline void request_interrupt(struct task *t)
 		server_interrupt(t);
 }
 
-/* A request of `t`'s is parked. */
+/* Whether a request of `t` is parked. */
 static inline bool request_is_parked(const struct task *t)
 {
 	return SERVERS ? t->request.link.next || server_has_parked(t) : t->state == WAITING;
 }
 
-/* pm, which has ended itself, cannot end the present task's process: the task does not go on. That of the first process
- * ends the machine. */
+/* pm has ended and cannot end the present task's process, so the kernel stops the task. If it is the first process's,
+ * the machine ends. */
 void task_end_alone(uint32_t status);
-/* What pm answered to pm.raise: nobody but the kernel can end a program once pm, a process, has ended. */
+/* `raised` is what pm answered to pm.raise. Only the kernel can end a program once pm, a process, has ended. */
 static inline void end_without_pm(int64_t raised, unsigned signal)
 {
 	if (PROCESSES && raised == -EIO)
 		task_end_alone(128 + signal);
 }
 
-/* Nobody is to answer `t`'s parked request any more. */
+/* Forgets the parked request of `t`: nobody answers it any more. */
 void request_forget(struct task *t);
-/* The deadline of `who` has passed: a task's request, or (TASKS + endpoint) a service's alarm. */
+/* The deadline of `who` has passed: of a task's request, or of a service's alarm (TASKS + endpoint). */
 void deadline_passed(uint32_t who);
 
 #endif

@@ -10,7 +10,7 @@ static void put(struct text *t, char c)
 static void put_number(struct text *t, uint64_t value, unsigned base, unsigned width, char fill)
 {
 	static const char digits[] = "0123456789abcdef";
-	/* Of 64 bits in base 10. */
+	/* The digits of 64 bits in base 10. */
 	char reversed[20];
 	unsigned n = 0;
 
@@ -24,7 +24,7 @@ static void put_number(struct text *t, uint64_t value, unsigned base, unsigned w
 		put(t, reversed[--n]);
 }
 
-/* One conversion after its %; returns what follows it. */
+/* Writes one conversion, behind its %. Returns what follows it. */
 static const char *put_conversion(struct text *t, const char *f, va_list *arguments)
 {
 	char fill = *f == '0' ? '0' : ' ';

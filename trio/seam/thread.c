@@ -1,4 +1,4 @@
-/* thread.c: what a protection domain that is a thread of the kernel's asks of the kernel: a procedure call. */
+/* thread.c: a domain that is a thread of the kernel makes procedure calls for its requests. */
 #include "ipc.h"
 #include "message.h"
 

@@ -1,9 +1,9 @@
-/* traps.c: what a server asks of the kernel (message.h): who it is has been checked, what it gives is checked here. */
+/* traps.c: the requests of a server (message.h). The kernel knows who the server is; what it gives is checked here. */
 #include "servers.h"
 #include "switches.h"
 #include "x86/machine.h"
 
-/* The kernel's own calls by a process, those that its services need. What else can be wrong with one is its grants. */
+/* Makes a call of the kernel for a process that has the right to it. Beside that only the grants can be wrong. */
 static inline int64_t kernel_call(const struct server *s, uint16_t call, uint64_t *words)
 {
 	if (call >= KERNEL_CALLS || !(s->rights->kernel_calls >> call & 1))
@@ -13,8 +13,8 @@ static inline int64_t kernel_call(const struct server *s, uint16_t call, uint64_
 	return kernel_calls_by_words[call](words);
 }
 
-/* Others', down the order alone. All who copy may ask vm for a page; what else it does is for those who manage
- * memory. */
+/* Calls go down the order of services only. Every service that copies may ask vm for a page; vm's other calls are for
+ * those that manage memory. */
 static bool may_call(const struct domain *rights, uint64_t to, uint16_t call)
 {
 	if (to >= ENDPOINTS || !(rights->calls >> to & 1))
@@ -48,7 +48,7 @@ int64_t domain_call(uint64_t header, uint64_t *words)
 }
 
 #define LINE 256
-/* Of one server in the log. */
+/* How many lines a server may write to the log. */
 #define LINES_MOST 1000
 
 static int64_t say(uint64_t text, uint64_t length, bool last)
@@ -67,7 +67,7 @@ static int64_t say(uint64_t text, uint64_t length, bool last)
 	return 0;
 }
 
-/* A thread's are as a service's in the kernel. */
+/* A thread's pages are as those of a service in the kernel. */
 static int64_t give_pages(uint64_t pages, uint64_t count)
 {
 	if (is_process(PRESENT_DOMAIN))
@@ -89,7 +89,7 @@ static int64_t copy_asked(uint64_t from)
 	return result;
 }
 
-/* Of the present server's own services. */
+/* Whether the endpoint is one of the present server's services. */
 static bool is_presents(uint64_t endpoint)
 {
 	return endpoint < ENDPOINTS && current->serves->rights->endpoints >> endpoint & 1;

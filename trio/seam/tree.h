@@ -1,23 +1,24 @@
-/* tree.h: a sparse row of words by number, for services that keep one: pages of an object, and where those of a file
- * lie. Tables lead to tables, as high as the highest number needs that was in it since it was empty. */
+/* tree.h: a sparse array of words, for services that keep one: the pages of an object, the places of a file's pages.
+ * Tables lead to tables, as high as the highest number needs that was in it since it was empty. */
 #ifndef TRIO_TREE_H
 #define TRIO_TREE_H
 
 #include "port.h"
 
-/* Numbers below 2^reach have a place: where that is 1 `root` is word 0 itself, else a table. Zero-initialised is empty;
- * a word that is 0 is not there. */
+/* Numbers below 2^reach have a place. While that is 1 `root` is word 0 itself, else a table. A zeroed tree is empty; a
+ * word that is 0 is absent. */
 struct tree {
 	uint64_t root;
 	uint32_t reach;
 };
 
-/* Of all of a service's trees. A table has 2^bits words: zeros where it is taken, NULL: there is no memory. */
+/* What all trees of a service have in common. A table has 2^bits words. `take` returns a table of zeros, NULL without
+ * memory. */
 struct tree_kind {
 	unsigned bits;
 	uint64_t *(*take)(struct tree *t);
 	void (*give)(uint64_t *table);
-	/* A word that goes. */
+	/* Frees what a removed word stands for. */
 	void (*drop)(struct tree *t, uint64_t word);
 };
 
@@ -36,13 +37,13 @@ static inline __attribute__((always_inline)) uint64_t tree_get(const struct tree
 	return word;
 }
 
-/* A word's place, which is made; NULL: no memory. */
+/* Finds a word's place, and makes it if it is missing. Returns NULL without memory. */
 static inline __attribute__((always_inline)) uint64_t *tree_word(const struct tree_kind *kind, struct tree *t,
 								 uint64_t index)
 {
 	uint64_t *word = &t->root, *table;
 
-	/* More on top, which what there is stands at the beginning of. */
+	/* Adds levels on top; what the tree has becomes their first entry. */
 	for (; index >> t->reach != 0; t->reach += kind->bits) {
 		if (t->root == 0)
 			continue;
@@ -63,13 +64,14 @@ static inline __attribute__((always_inline)) uint64_t *tree_word(const struct tr
 	return word;
 }
 
-/* Of a number of 64 bits: levels of tables of 2^6 words. */
+/* The most levels that a number of 64 bits needs, with tables of 2^6 words. */
 #define TREE_LEVELS 11
 
-/* Words from `index` on go, as many as `*left` says, and tables that are left empty from their beginning. */
+/* Removes words from `index` on, as many as `*left` says, and the tables that are left empty from their beginning. */
 static inline void tree_cut(const struct tree_kind *kind, struct tree *t, uint64_t index, uint64_t *left)
 {
-	/* The table at `at` whose words stand for 2^shift each, by its level; above all of them is the root. */
+	/* By level: the table at `at`, each of whose words stands for 2^shift numbers. The root is above all of
+	 * them. */
 	uint64_t *tables[TREE_LEVELS], *word = &t->root, at = index;
 	uint64_t mask = (1UL << kind->bits) - 1;
 	uint32_t level = 0, shift = t->reach;
@@ -88,7 +90,7 @@ static inline void tree_cut(const struct tree_kind *kind, struct tree *t, uint64
 			*word = 0;
 			--*left;
 		}
-		/* The next word; behind a table's last one it is the next of the table above. */
+		/* Goes to the next word; behind a table's last word that is the next word of the table above. */
 		for (at = ((at >> shift) + 1) << shift; level > 0 && (at >> shift & mask) == 0; level--) {
 			if (*left == 0)
 				return;

@@ -1,5 +1,5 @@
-/* window.c: with the switch by-mapping, the one page of a program's that is mapped in a server which copies from or to
- * it, at PROCESS_MAPPED, and what the server finds there when it was taken away in the middle. */
+/* window.c: with the switch by-mapping, the one page of a program that is mapped at PROCESS_MAPPED in a server that
+ * copies from it or to it; and what the server finds there if the kernel takes it away in the middle of the copy. */
 #include "servers.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
@@ -23,7 +23,7 @@ void window_open(struct server *s, uint64_t frame, bool write)
 	s->maps = true;
 	s->has_lost = false;
 #ifdef TRIO_CHECKED
-	/* As if others had run now: every third copy of a server's is made twice. */
+	/* Pretends that other tasks have run: a server makes every third copy twice. */
 	static unsigned opened;
 
 	if (++opened % 3 == 0)

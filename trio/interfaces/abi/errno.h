@@ -1,4 +1,4 @@
-/* errno.h: Linux's numbers, and one of our own that no program sees. */
+/* errno.h: Linux's numbers, and one of Trio's that no program sees. */
 #ifndef TRIO_ABI_ERRNO_H
 #define TRIO_ABI_ERRNO_H
 
@@ -67,7 +67,7 @@
 #define EINPROGRESS 115
 #define ESTALE 116
 
-/* Between services: cannot be answered now; a notification says when to ask again. */
+/* Between services: there is no answer yet; a notification tells when to ask again. */
 #define EWAIT 600
 
 #endif

@@ -12,7 +12,7 @@
 
 #define FB_TYPE_PACKED_PIXELS 0
 #define FB_VISUAL_TRUECOLOR 2
-/* Of `activate`: when. */
+/* When a change takes effect, in `activate`. */
 #define FB_ACTIVATE_MASK 15
 #define FB_ACTIVATE_NOW 0
 #define FB_ACTIVATE_TEST 2
@@ -22,7 +22,7 @@ struct fb_fix_screeninfo {
 	char id[16];
 	uint64_t memory_start;
 	uint32_t memory_length, type, type_aux, visual;
-	/* 0: it cannot be panned so. */
+	/* 0: it cannot be panned in this direction. */
 	uint16_t x_pan_step, y_pan_step, y_wrap_step, pad;
 	uint32_t line_length, pad_2;
 	uint64_t registers_start;
@@ -37,14 +37,14 @@ struct fb_bitfield {
 };
 
 struct fb_var_screeninfo {
-	/* In pixels: what is shown, what there is, and where in that the shown part begins. */
+	/* In pixels: the part that is shown, the whole, and where the shown part begins. */
 	uint32_t width, height, width_virtual, height_virtual, x_offset, y_offset;
 	uint32_t bits_per_pixel, grayscale;
 	struct fb_bitfield red, green, blue, transparency;
 	uint32_t nonstandard, activate;
 	/* In millimetres; UINT32_MAX: unknown. */
 	uint32_t height_mm, width_mm;
-	/* Timing of a tube's rays, which nothing here has. */
+	/* Timing of a tube's rays; nothing here uses it. */
 	uint32_t acceleration_flags, pixel_clock, left_margin, right_margin, upper_margin, lower_margin;
 	uint32_t horizontal_sync, vertical_sync, sync, mode, rotate, colorspace, reserved[4];
 };

@@ -45,7 +45,7 @@
 #define S_ISCHR(mode) (((mode) & S_IFMT) == S_IFCHR)
 #define S_ISFIFO(mode) (((mode) & S_IFMT) == S_IFIFO)
 
-/* Of access(2), and the permission bits asked for when a path is walked. */
+/* Modes of access(2), and the permissions that a walk along a path needs. */
 #define MAY_READ 4
 #define MAY_WRITE 2
 #define MAY_EXECUTE 1
@@ -69,7 +69,7 @@
 #define SEEK_HOLE 4
 
 #define NAME_MAX 255
-/* With its NUL. */
+/* It counts the NUL. */
 #define PATH_MAX 4096
 #define LINKS_FOLLOWED 40
 #define READ_WRITE_MOST 0x7ffff000UL
@@ -141,7 +141,7 @@ struct linux_stat {
 	uint64_t special;
 	int64_t size;
 	int64_t block_size;
-	/* Of 512 bytes. */
+	/* Of 512 bytes each. */
 	int64_t blocks;
 	uint64_t access_s, access_ns;
 	uint64_t modify_s, modify_ns;
@@ -193,25 +193,25 @@ struct linux_flock {
 	int32_t pid, pad_2;
 };
 
-/* Between services: what an inode is. Times in nanoseconds since 1970; blocks of 512 bytes. */
+/* What services tell each other of an inode. Times are in nanoseconds since 1970; a block has 512 bytes. */
 struct file_attributes {
 	uint64_t inode, size, blocks;
 	int64_t accessed, modified, changed;
 	uint32_t mode, owner, group, links;
-	/* Of a special file. */
+	/* The device's number, of a special file. */
 	uint32_t device;
 	uint32_t block_size;
 };
 
-/* Of fs.set_attributes and the like: which fields of a struct file_attributes are meant. */
+/* Which fields of a struct file_attributes fs.set_attributes and its like set. */
 #define SET_MODE 1
 #define SET_OWNER 2
 #define SET_GROUP 4
 #define SET_ACCESSED 8
 #define SET_MODIFIED 16
 
-/* What calls of a file system on a disk wait for: so many things, of which one is that the disk takes a request more,
- * and one comes whenever any does. */
+/* The things that a call of a file system on a disk may wait for, by number. FS_ROOM: the disk takes one more request.
+ * FS_ANYTHING comes whenever any other does. */
 #define FS_THINGS 64U
 #define FS_ROOM 62U
 #define FS_ANYTHING 63U

@@ -17,7 +17,7 @@ struct linux_sysinfo {
 	uint16_t processes, pad;
 	uint32_t pad_2;
 	uint64_t high_total, high_free;
-	/* Of memory, in bytes. */
+	/* The unit of memory, in bytes. */
 	uint32_t unit, pad_3;
 };
 

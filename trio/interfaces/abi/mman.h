@@ -1,4 +1,4 @@
-/* mman.h: Linux's numbers of mmap and its kin, and of futexes. */
+/* mman.h: Linux's numbers of mmap and its like, and of futexes. */
 #ifndef TRIO_ABI_MMAN_H
 #define TRIO_ABI_MMAN_H
 
@@ -26,7 +26,7 @@
 #define MAP_HUGETLB 0x40000
 #define MAP_SYNC 0x80000
 #define MAP_FIXED_NOREPLACE 0x100000
-/* All that MAP_SHARED_VALIDATE takes of a file: the flags that are older than it, and sizes of huge pages. */
+/* The flags that MAP_SHARED_VALIDATE accepts for a file: those that are older than it, and sizes of huge pages. */
 #define MAP_VALID 0xfc07f973U
 
 #define MREMAP_MAYMOVE 1

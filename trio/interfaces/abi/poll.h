@@ -40,7 +40,7 @@ struct linux_epoll_event {
 #define EFD_CLOEXEC 02000000
 #define EFD_NONBLOCK 04000
 
-/* Bytes of a set of descriptors for select, in whole words; more than the largest count are not looked at. */
+/* Bytes of a set of descriptors for select, in whole words. Descriptors beyond the largest count are ignored. */
 #define FD_SET_BYTES(count) (((uint64_t)MIN((uint32_t)(count), 65536U) + 63) / 64 * 8)
 
 #endif

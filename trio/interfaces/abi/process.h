@@ -4,7 +4,7 @@
 
 #include "abi/time.h"
 
-/* clone: the low byte is the signal at the child's end. */
+/* clone: the low byte is the signal that the child sends at its end. */
 #define CSIGNAL 0x000000ffUL
 #define CLONE_VM 0x00000100UL
 #define CLONE_FS 0x00000200UL
@@ -117,7 +117,7 @@ _Static_assert(sizeof(struct linux_rusage) == 144, "rusage is Linux's");
 #define AT_HWCAP2 26
 #define AT_EXECFN 31
 
-/* Ticks a second in times() and where else ticks are told. */
+/* Ticks a second, in times() and elsewhere. */
 #define CLOCK_TICKS 100
 #define NS_PER_TICK (1000000000UL / CLOCK_TICKS)
 

@@ -26,7 +26,8 @@
 #define SEM_INFO 19U
 #define SEM_STAT_ANY 20U
 
-/* Sets, semaphores of a set and in all, operations of a call, the greatest value and the greatest adjustment. */
+/* Limits: sets, semaphores of a set and in all, operations of a call, the greatest value and the greatest
+ * adjustment. */
 #define SEMMNI 32000U
 #define SEMMSL 32000U
 #define SEMMNS (SEMMNI * SEMMSL)

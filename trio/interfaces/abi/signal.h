@@ -35,7 +35,7 @@
 #define SIGIO 29
 #define SIGPWR 30
 #define SIGSYS 31
-/* From here on a signal is queued as often as it is sent. */
+/* Signals from this one on are queued as often as they are sent. */
 #define SIGRTMIN 32
 #define SIGNALS 64
 
@@ -98,7 +98,7 @@ struct linux_stack {
 struct linux_siginfo {
 	int32_t signal, error, code, pad;
 	union {
-		/* Of kill, tgkill and sigqueue; of a child, where `status` is the exit status or the signal. */
+		/* kill, tgkill and sigqueue; a child, whose `status` is the exit status or the signal. */
 		struct {
 			int32_t pid;
 			uint32_t uid;
@@ -110,7 +110,7 @@ struct linux_siginfo {
 				};
 			};
 		};
-		/* Of a fault. */
+		/* A fault. */
 		uint64_t address;
 		uint8_t all[112];
 	};

@@ -1,6 +1,6 @@
 /* socket.h: Linux's numbers and structures of sockets, as on x86-64. */
 #ifndef TRIO_ABI_SOCKET_H
-/* The most that an address may be long: sizeof(struct sockaddr_storage). */
+/* The greatest length of an address: sizeof(struct sockaddr_storage). */
 #define ADDRESS_MOST 128
 #define TRIO_ABI_SOCKET_H
 
@@ -12,10 +12,10 @@
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
 
-/* As the host has them. */
+/* In the host's byte order. */
 #define INADDR_ANY 0U
 #define INADDR_LOOPBACK 0x7f000001U
-/* The bytes of a datagram. */
+/* The most bytes of a datagram. */
 #define UDP_MOST 65507
 
 #define SOCK_STREAM 1
@@ -33,7 +33,7 @@ struct linux_sockaddr_un {
 	char path[UNIX_PATH_MAX];
 };
 
-/* Port and address are the network's. */
+/* Port and address are in the network's byte order. */
 struct linux_sockaddr_in {
 	uint16_t family, port;
 	uint32_t address;
@@ -52,7 +52,7 @@ struct linux_msghdr {
 	int32_t flags, padding_2;
 };
 
-/* What goes beside the data: a header, then the contents, each such part aligned to 8 bytes. */
+/* Control data: a header, then the contents, each part aligned to 8 bytes. */
 struct linux_cmsghdr {
 	uint64_t length;
 	int32_t level, type;
@@ -61,16 +61,16 @@ struct linux_cmsghdr {
 
 #define SOL_SOCKET 1
 #define SCM_RIGHTS 1
-/* Descriptors in one message. */
+/* The most descriptors in one message. */
 #define SCM_MAX_FD 253
-/* Of all parts together: net.core.optmem_max. */
+/* The most bytes of all parts together: net.core.optmem_max. */
 #define CONTROL_MOST 20480
 
 struct linux_ucred {
 	uint32_t pid, uid, gid;
 };
 
-/* Of a network device: commands of ioctl, what they are given. */
+/* ioctl's commands of a network device, and their argument. */
 #define SIOCGIFFLAGS 0x8913
 #define SIOCSIFFLAGS 0x8914
 #define IFF_UP 0x1
@@ -117,10 +117,10 @@ struct linux_linger {
 /* Of IPPROTO_TCP. */
 #define TCP_NODELAY 1
 
-/* As many as net has. */
+/* How many sockets net has. */
 #define NET_SOCKETS 1024
-/* Of net.state(): there is something to be received or accepted, the peer sends no more, there is room; it is not
- * connected; this end sends no more; there is an error to be told. And of the `changed` that its calls answer. */
+/* What net.state() and the `changed` of its calls tell: there is something to receive or accept; the peer sends no
+ * more; there is room; it is not connected; this end sends no more; an error has to be told. */
 #define NET_IN 1U
 #define NET_END 2U
 #define NET_OUT 4U

@@ -1,7 +1,7 @@
-/* absent.c: a call whose copies met a page that has to be brought first: of a file on a disk that is mapped. The
- * service that copies cannot wait in the middle of what it does and takes it for a page that is not there: it answers
- * EFAULT, with nothing done, or that part is done. Here, where the service is through, the call waits for the page.
- * Then it is made anew, or goes on with the rest. */
+/* absent.c: a call whose copies met a page that has to be read first, of a mapped file on a disk. The service that
+ * copies cannot wait in the middle of its handler. It takes the page for one that does not exist, and answers EFAULT if
+ * nothing is done, else what is done. Here, when the service has answered, the call waits for the page; then it is made
+ * anew, or goes on with the rest. */
 #include "abi/abi.h"
 #include "abi/files.h"
 #include "vfs_client.h"
@@ -9,14 +9,14 @@
 
 enum { CALL_READ = 0, CALL_WRITE = 1, CALL_PREAD = 17, CALL_PWRITE = 18 };
 
-/* 0: it is there. */
+/* Returns 0 if the page is present. */
 static int64_t page_await(struct task *t)
 {
 	t->work &= ~WORK_ABSENT;
 	return client_vm_await(&t->request, t->absent, t->absent_access);
 }
 
-/* The same for a call that has done part: a signal's handler does not end it, only its process's end does. */
+/* The same for a call that has done a part: only the end of its process ends it, no handler of a signal does. */
 static int64_t page_await_for_rest(struct task *t)
 {
 	uint32_t signals = 0;
@@ -31,7 +31,7 @@ static int64_t page_await_for_rest(struct task *t)
 	return result;
 }
 
-/* Whether a call is to do all that it is asked for, if it can: what is read of a pipe is as much as there is. */
+/* Whether a call has to do all that it was asked for, if it can. A read of a pipe returns what there is. */
 static bool is_to_go_on(struct task *t, int64_t number)
 {
 	if (number == CALL_READ)
@@ -39,7 +39,7 @@ static bool is_to_go_on(struct task *t, int64_t number)
 	return number == CALL_WRITE || number == CALL_PREAD || number == CALL_PWRITE;
 }
 
-/* The rest, as calls of its own; where one fails, so much is done as was. */
+/* Does the rest by further calls. If one fails, the answer is what was done before it. */
 static void go_on(struct task *t, int64_t number)
 {
 	const struct registers *user = t->user;
@@ -68,7 +68,7 @@ void call_met_absent(struct task *t)
 
 	if (t->user->trap == TRAP_SYSCALL && number >= 0 && result == -EFAULT) {
 		came = page_await(t);
-		/* After a signal's handler too. */
+		/* It is made anew after a signal's handler, too. */
 		if (came == 0 || came == -EINTR)
 			call_begin_anew(t, (uint64_t)number);
 	} else if (t->user->trap == TRAP_SYSCALL && result > 0 && is_to_go_on(t, number)) {

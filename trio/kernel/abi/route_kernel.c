@@ -1,5 +1,5 @@
-/* route_kernel.c: calls that the kernel answers itself, since they are about the processor; and one whose masks go to
- * pm and back as values, since each fork makes six of it. */
+/* route_kernel.c: calls that the kernel answers itself, since they are about the processor; and rt_sigprocmask, whose
+ * masks go to pm and back as values, since each fork makes six such calls. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "pm_client.h"
@@ -49,7 +49,7 @@ static int64_t run_rt_sigprocmask(struct task *t, const uint64_t *a)
 	return result;
 }
 
-/* Trio's own, for the unit costs: into the kernel and out of it. */
+/* A call of Trio's own, for the unit costs: into the kernel and out of it. */
 static int64_t run_trio_null(struct task *t, const uint64_t *a)
 {
 	return 0;

@@ -1,6 +1,6 @@
-/* signal_frame.c: what a signal's handler finds on its stack, Linux's for x86-64: where to return to (the restorer,
- * which makes the call rt_sigreturn), the machine's state, siginfo; above them the FPU's state as FXSAVE writes it,
- * which has no magic words since there is no XSAVE area behind it. */
+/* signal_frame.c: what a signal's handler finds on its stack, as Linux has it on x86-64: the address to return to (the
+ * restorer, which calls rt_sigreturn), the machine's state, siginfo; above them the FPU's state as FXSAVE writes it,
+ * without Linux's magic words, since no XSAVE area follows it. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "core/frames.h"
@@ -11,13 +11,13 @@
 #define RED_ZONE 128
 #define FPU_BYTES 512
 #define FPU_ALIGN 64
-/* In the FXSAVE area: MXCSR, and which bits of it there are (0: the oldest set). */
+/* In the FXSAVE area: MXCSR, and which of its bits exist (0: the oldest set). */
 #define MXCSR 24
 #define MXCSR_MASK 28
 #define MXCSR_MASK_OLDEST 0xffbf
-/* Of uc_flags: ss is saved, and to be restored as it is. */
+/* Bits of uc_flags: ss is saved, and has to be restored as it is. */
 #define UC_SS 6
-/* What a program may set of rflags: carry to overflow, trap, direction, resume, alignment check. */
+/* The bits of rflags that a program may set: carry to overflow, trap, direction, resume, alignment check. */
 #define FLAGS_OWN 0x50dd5UL
 #define FLAG_TRAP 0x100UL
 #define FLAG_DIRECTION 0x400UL
@@ -70,7 +70,7 @@ static void information_fill(struct linux_siginfo *to, const uint64_t *out, int 
 	to->value = out[OUT_PM_ATTEND_VALUE];
 }
 
-/* What both have, by the same names. */
+/* The registers that both structures have, by the same names. */
 #define EACH_REGISTER(of)                                                                                             \
 	of(r8) of(r9) of(r10) of(r11) of(r12) of(r13) of(r14) of(r15) of(rdi) of(rsi) of(rbp) of(rbx) of(rdx) of(rax) \
 		of(rcx) of(rsp) of(rip)
@@ -112,13 +112,13 @@ int64_t signal_frame_push(struct task *t, const struct request *r, int signal)
 	bool on_stack = is_on_stack(out, t->user->rsp);
 	struct frame frame = { .restorer = out[OUT_PM_ATTEND_RESTORER] };
 
-	/* Such an address the processor refuses only when it is in the kernel. */
+	/* The processor would refuse such an address only when it is in the kernel. */
 	if (!(flags & SA_RESTORER) || (DISTRUST && out[OUT_PM_ATTEND_HANDLER] >= USER_END))
 		return -EFAULT;
 	if (flags & SA_ONSTACK && out[OUT_PM_ATTEND_STACK_SIZE] && !on_stack)
 		sp = out[OUT_PM_ATTEND_STACK] + out[OUT_PM_ATTEND_STACK_SIZE];
 	fpu = (sp - FPU_BYTES) & ~(uint64_t)(FPU_ALIGN - 1);
-	/* As after a call: 8 less than a multiple of 16. */
+	/* As after a call instruction: 8 less than a multiple of 16. */
 	sp = ((fpu - sizeof frame) & ~15UL) - 8;
 	if (on_stack && !is_on_stack(out, sp))
 		return -EFAULT;
@@ -138,12 +138,12 @@ int64_t signal_frame_push(struct task *t, const struct request *r, int signal)
 	t->user->rsi = sp + offsetof(struct frame, information);
 	t->user->rdx = sp + offsetof(struct frame, context);
 	t->user->rflags &= ~(FLAG_TRAP | FLAG_DIRECTION | FLAG_RESUME);
-	/* All registers are to be loaded, not those alone that a system call keeps. */
+	/* All registers have to be loaded, not only those that a system call keeps. */
 	t->user->trap = 0;
 	return 0;
 }
 
-/* The FPU as the frame has it; bits that the processor has not would make it refuse. */
+/* Loads the FPU from the frame, without bits that the processor lacks and would refuse. */
 static int64_t fpu_get(struct task *t, uint64_t address)
 {
 	uint8_t state[FPU_BYTES] __attribute__((aligned(16)));
@@ -168,7 +168,7 @@ static void registers_get(struct registers *r, const struct linux_sigcontext *m)
 	EACH_REGISTER(GET)
 #undef GET
 	r->rflags = (m->rflags & FLAGS_OWN) | FLAGS_BASE;
-	/* All of them are to be loaded. */
+	/* All registers have to be loaded. */
 	r->trap = r->error = 0;
 }
 
@@ -180,7 +180,7 @@ int64_t signal_frame_pop(struct task *t)
 	/* The handler's return took the restorer's address off the stack. */
 	if (user_get(&context, t->user->rsp, sizeof context) != 0)
 		return -EFAULT;
-	/* Such an address the processor refuses only when it is in the kernel. */
+	/* The processor would refuse such an address only when it is in the kernel. */
 	if (context.machine.rip >= USER_END)
 		return -EFAULT;
 	if (fpu_get(t, context.machine.fpu) != 0)

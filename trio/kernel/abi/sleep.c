@@ -3,8 +3,9 @@
 #include "abi/time.h"
 #include "clock_client.h"
 
-/* A sleep for a time that a signal ends says at `left_to`, if that is not 0, how much of it was left. What it would go
- * on with is kept: a signal without a handler does not end it, but the call has to be made again then. */
+/* A sleep for a time that a signal ends writes the time that is left to `left_to`, unless that is 0. The task keeps
+ * what the sleep would go on with: a signal without a handler does not end the sleep, but the call has to be made again
+ * then. */
 static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, uint64_t left_to)
 {
 	int64_t result = client_clock_sleep(&t->request, clock, deadline);
@@ -19,7 +20,7 @@ static int64_t sleep_until(struct task *t, uint32_t clock, uint64_t deadline, ui
 	return deadline_left(left_to, 1, deadline) != 0 ? -EFAULT : -EINTR;
 }
 
-/* Of the time that passes, whatever happens to the time of day. */
+/* Sleeps for a time that passes, whatever happens to the time of day. */
 static int64_t sleep_for(struct task *t, uint64_t time, uint64_t left_to)
 {
 	nanoseconds deadline;

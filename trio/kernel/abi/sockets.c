@@ -1,4 +1,4 @@
-/* sockets.c: what sockets' calls name in memory: lengths that come back, and msghdr. */
+/* sockets.c: what the calls of sockets have in memory: lengths that come back, and msghdr. */
 #include "abi/abi.h"
 #include "abi/socket.h"
 #include "vfs_client.h"
@@ -22,7 +22,7 @@ int64_t room_used(struct task *t, uint64_t address, uint64_t length, int64_t res
 	return user_put(length, &used, sizeof used) != 0 ? -EFAULT : result;
 }
 
-/* The parts of a msghdr at `from`. */
+/* Reads the parts of a msghdr at `from`. */
 static int64_t message_get(struct task *t, uint64_t from, struct linux_msghdr *message, struct grant *data)
 {
 	if (user_get(message, from, sizeof *message) != 0)

@@ -1,4 +1,4 @@
-/* syscall.c: from a system call's number to its route and back, and what is done before a program goes on. */
+/* syscall.c: the way from a system call's number to its route and back, and the work before a program goes on. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "pm_client.h"
@@ -10,7 +10,7 @@
 enum { EXIT = 60, EXIT_GROUP = 231 };
 
 static const struct route *table[SYSTEM_CALLS];
-/* Those that there are not and that the log has named: once each; of all beyond the table, one. */
+/* The unknown calls that the log has named, each once; all beyond the table share one entry. */
 static bool named[SYSTEM_CALLS + 1];
 
 void routes_start(void)
@@ -37,7 +37,7 @@ static __attribute__((noinline)) int64_t unknown(uint64_t number)
 	return -ENOSYS;
 }
 
-/* Called by entry.S, which has put the arguments first among the registers. */
+/* entry.S calls this; it has put the arguments first among the registers. */
 void system_call(struct registers *r)
 {
 	uint64_t number = r->error;
@@ -55,7 +55,7 @@ void system_call(struct registers *r)
 		task_work();
 }
 
-/* The instruction SYSCALL has two bytes. rcx is no longer where to return to. */
+/* The instruction SYSCALL has two bytes. rcx no longer has the address to return to. */
 void call_begin_anew(struct task *t, uint64_t number)
 {
 	t->user->rax = number;
@@ -63,8 +63,7 @@ void call_begin_anew(struct task *t, uint64_t number)
 	t->user->trap = 0;
 }
 
-/* A call that a signal ended with -EINTR begins anew if its handler wants that, or if there was none to run
- * (`unhandled`). */
+/* A call that a signal ended with -EINTR begins anew if the handler wants that, or if no handler ran (`unhandled`). */
 static void restart(struct task *t, bool wanted, bool unhandled)
 {
 	int64_t number = t->system_call;
@@ -79,7 +78,7 @@ static void restart(struct task *t, bool wanted, bool unhandled)
 	call_begin_anew(t, table[number]->restarts == CONTINUES ? RESTART_SYSCALL : (uint64_t)number);
 }
 
-/* Asks pm what signals there are until there is none. */
+/* Asks pm for signals until there is none. */
 static void attend(struct task *t)
 {
 	while (t->state != ENDED) {
@@ -96,7 +95,7 @@ static void attend(struct task *t)
 	restart(t, true, true);
 }
 
-/* What its call left to be done beside its answer, the signal first, since it ends a wait for a page; then signals. */
+/* Does the work that a call left beside its answer: a signal first, since it ends a wait for a page; then signals. */
 static void work_for_call(struct task *t)
 {
 	if (t->work & WORK_RAISE) {

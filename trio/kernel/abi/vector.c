@@ -26,7 +26,7 @@ int64_t user_vector(struct task *t, uint64_t address, uint64_t count, struct gra
 	v->segments = segments;
 	v->count = (uint32_t)count;
 	v->before = v->last = 0;
-	/* The usual case needs no vector. */
+	/* This usual case needs no vector. */
 	*out = count == 1 ? user_grant(segments[0].address, sum) : (struct grant){ VECTOR_BIT, sum };
 	return 0;
 }

@@ -1,13 +1,14 @@
-/* wait.c: what a system call that waits has beside its service's: how long, as an instant, and which signals. */
+/* wait.c: what a system call that waits has beside its service's arguments: a time, which becomes an instant, and a
+ * signal mask. */
 #include "abi/abi.h"
 #include "abi/time.h"
 #include "clock.h"
 #include "pm_client.h"
 
-/* Bytes of a signal set, which calls name beside it. */
+/* The bytes of a signal set, which calls pass beside its address. */
 #define SIGNAL_SET 8
 
-/* In nanoseconds. What is beyond 64 bits is never. */
+/* Reads a time in nanoseconds. A time of more than 64 bits is never. */
 static int64_t time_get(uint64_t address, uint64_t unit, uint64_t *ns)
 {
 	struct linux_timespec time;

@@ -1,4 +1,4 @@
-/* checked.c: see checked.h. Without TRIO_CHECKED there is nothing here. */
+/* checked.c: see checked.h. Without TRIO_CHECKED it is empty. */
 #include "core/checked.h"
 
 #ifdef TRIO_CHECKED
@@ -12,7 +12,7 @@
 
 extern uint64_t boot_stack[], boot_stack_end[];
 
-/* Bit set: the log has named it. */
+/* A bit is set once the log has named that errno of that call. */
 static uint8_t named[CALLS][ERRNOS / 8];
 static uint64_t deepest_of_ended;
 
@@ -28,7 +28,7 @@ int64_t checked_result(unsigned which, int64_t result)
 {
 	int64_t e = -result;
 
-	/* What is no errno is a value, and may be negative. */
+	/* A number outside of errno's is a value, which may be negative. */
 	if (e <= 0 || e >= 4096 || is_listed(which, e))
 		return result;
 	INVARIANT(e < ERRNOS);
@@ -44,7 +44,7 @@ static void fill(uint64_t *words, size_t count, uint64_t word)
 	__asm__ volatile("rep stosq" : "+D"(words), "+c"(count) : "a"(word) : "memory");
 }
 
-/* How many words from `words` on are `word`. */
+/* How many words from `words` on equal `word`. */
 static size_t run_of(const uint64_t *words, size_t count, uint64_t word)
 {
 	size_t n = 0;
@@ -59,7 +59,7 @@ void frame_poison(uint64_t frame)
 	fill(physical(frame), WORDS(PAGE), POISON);
 }
 
-/* Memory that was never used has no pattern: the first word tells. */
+/* Memory that was never used has no pattern, which the first word tells. */
 void frame_check_poison(uint64_t frame)
 {
 	const uint64_t *words = physical(frame);

@@ -1,5 +1,5 @@
 /* checked.h: what a kernel built with SWITCHES=-DTRIO_CHECKED verifies beside port.h's INVARIANT. In any other kernel
- * each of these is nothing. */
+ * these functions do nothing. */
 #ifndef TRIO_CHECKED_H
 #define TRIO_CHECKED_H
 
@@ -7,19 +7,19 @@
 
 #ifdef TRIO_CHECKED
 #define CHECKING 1
-/* `result` once the log was told where the interface does not list its errno; `which`: of calls.h. */
+/* Returns `result`. The log is told of an errno that the interface does not list; `which`: of calls.h. */
 int64_t checked_result(unsigned which, int64_t result);
-/* A frame that becomes free has a pattern in it, which must be there still when it is taken. */
+/* A free frame contains a pattern, which must still be there when the frame is taken. */
 void frame_poison(uint64_t frame);
 void frame_check_poison(uint64_t frame);
 void frame_check_zeros(uint64_t frame);
-/* A stack of the kernel's from its lowest address on: filled with a pattern before its first use, and how many bytes of
- * it have been used since. The deepest of all is told in /proc/trio/counters. */
+/* Fills a kernel stack, given by its lowest address, with a pattern before its first use; measures how many bytes have
+ * been used since. /proc/trio/counters shows the most. */
 void stack_paint(uint64_t lowest, size_t bytes);
 void stack_measure(uint64_t lowest, size_t bytes);
-/* The first stack, on which the kernel begins and is idle, from below where the caller is on it. */
+/* The same for the first stack, on which the kernel begins and is idle, below the caller's frame. */
 void stack_paint_first(void);
-/* How deep in bytes any task's stack has been used, and the first one. */
+/* The most bytes used of any task's stack, and of the first one. */
 void stack_depths(uint64_t *task, uint64_t *first);
 #else
 #define CHECKING 0

@@ -1,11 +1,11 @@
-/* device_calls.c: calls 40 to 48 of kernel.idl, with which drivers reach their devices. */
+/* device_calls.c: calls 40 to 48 of kernel.idl, by which drivers reach their devices. */
 #include "kernel_serve.h"
 #include "structure.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 
-/* Where the present service reaches physical memory that is shared with a device; 0: no memory. */
+/* Where the present service reaches physical memory that it shares with a device; 0: no memory. */
 static uint64_t device_address(uint64_t at, uint64_t length)
 {
 	if (BY_PROCESS)

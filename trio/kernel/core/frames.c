@@ -1,17 +1,17 @@
-/* frames.c: who holds which frame of physical memory, and which are free. Free frames are in lists of blocks, each of a
- * power of two of frames and aligned to its size; a larger one is split where there is none of a size, and all that is
- * free is gathered into blocks anew where that does not help.
+/* frames.c: which frames of physical memory are held, how often, and which are free. Free frames are in lists of
+ * blocks. A block has a power of two of frames and is aligned to its size. If there is no block of a size, a larger one
+ * is split; if there is none, all free frames are gathered into blocks anew.
  *
- * Memory can be promised before it is allocated. `frames.unpromised` is how many of the free frames nobody has been
- * promised; what is allocated without a promise is of those. A frame allocated from a promise leaves that number
- * alone, and so does its coming back: the free frames beyond it are always as many as can still be allocated
- * from promises. */
+ * Memory can be promised before it is allocated. `frames.unpromised` counts the free frames that nobody was promised;
+ * an allocation without a promise takes from these. An allocation from a promise does not change that number, and
+ * neither does freeing such a frame: the other free frames are always as many as can still be allocated from
+ * promises. */
 #include "kernel_serve.h"
 #include "core/frames.h"
 #include "core/checked.h"
 
 #define ORDERS 10
-/* What the direct map reaches, and of it what the temporary map at boot shows. */
+/* The end of what the direct map reaches, and of what the temporary map at boot shows of it. */
 #define MEMORY_END (512UL << 30)
 #define BOOT_END (1UL << 30)
 
@@ -20,7 +20,8 @@ uint8_t *frame_marks;
 uint64_t frame_limit;
 uint32_t frame_beyond = FRAME_DEVICE;
 
-/* Heads of the lists of free blocks by order, and of frames that are all zeros; 0: empty, for frame 0 is never free. */
+/* Heads of the lists of free blocks, by order; and of frames that are all zeros. 0 ends a list, since frame 0 is never
+ * free. */
 static uint32_t lists[ORDERS], clean;
 struct frames frames;
 
@@ -38,7 +39,8 @@ static uint32_t list_pop(uint32_t *list)
 	return index;
 }
 
-/* A free block of that order out of the lists, a larger one split where there is none; 0: none. */
+/* Takes a free block of that order out of the lists, and splits a larger one if there is none. Returns 0 without
+ * one. */
 static uint32_t block_pop(unsigned order)
 {
 	unsigned found = order;
@@ -54,7 +56,8 @@ static uint32_t block_pop(unsigned order)
 	return index;
 }
 
-/* Frames from `begin` to `end` become blocks as large as may be. The lowest is the first of its list. */
+/* Frees the frames from `begin` to `end`, in blocks as large as possible. The lowest block becomes the first of its
+ * list. */
 static void blocks_push(uint64_t begin, uint64_t end)
 {
 	while (begin < end) {
@@ -67,7 +70,7 @@ static void blocks_push(uint64_t begin, uint64_t end)
 	}
 }
 
-/* Puts all free frames below `limit` into the lists anew, neighbours together. */
+/* Puts all free frames below `limit` into the lists anew, neighbours in one block. */
 static void gather(uint64_t limit)
 {
 	memset(lists, 0, sizeof lists);
@@ -93,7 +96,7 @@ static uint64_t frames_for(uint64_t bytes)
 	return (bytes + PAGE - 1) / PAGE;
 }
 
-/* In the first range with room for the table, before or behind what is taken. */
+/* Finds the first range with room for the table, before or behind what is taken. */
 static uint64_t table_place(const struct memory_range *ranges, size_t count, uint64_t first_free,
 			    struct memory_range taken, uint64_t bytes)
 {
@@ -136,7 +139,7 @@ void frames_reach_all(void)
 	gather(frame_limit);
 }
 
-/* Out of the hot path: the list of single frames is empty. Nobody gets here who may not have a frame. */
+/* The slow path: the list of single frames is empty. Callers have checked that they may have a frame. */
 static __attribute__((noinline)) uint32_t frame_refill(void)
 {
 	uint32_t index = block_pop(0);
@@ -146,7 +149,7 @@ static __attribute__((noinline)) uint32_t frame_refill(void)
 	return index ? index : list_pop(&clean);
 }
 
-/* What is promised was promised by a service, which, as a process, may take more than that. It ends, so that nobody
+/* A service made the promise; if it is a process it may take more than it was promised. It ends then, so that no one
  * else meets a promise that cannot be kept. */
 static inline void check_promise(void)
 {
@@ -194,7 +197,7 @@ uint64_t frame_take_promised(void)
 	return frame;
 }
 
-/* One that nobody was promised is promised, and taken. */
+/* Takes a frame that nobody was promised: promises it first. */
 uint64_t frame_take(void)
 {
 	if (frames.unpromised == 0)
@@ -279,7 +282,7 @@ int64_t kernel_memory_promise(int64_t pages)
 	return 0;
 }
 
-/* Frames beyond the end of RAM have no word of their own. */
+/* Frames beyond the end of RAM have no word in the table. */
 void frames_are_device(uint64_t frame, uint64_t count)
 {
 	mark(frame / PAGE, frame / PAGE + count, FRAME_DEVICE);

@@ -3,7 +3,7 @@
 #include "structure.h"
 #include "x86/machine.h"
 
-/* One for each line, then one for each message. Endpoint 0, the kernel's, is nobody's. */
+/* By line, then by message. Endpoint 0, the kernel, means that it is free. */
 static struct source {
 	uint32_t endpoint, bit;
 } sources[LINES + MESSAGES];
@@ -21,7 +21,7 @@ static bool is_taken(const struct source *s, uint32_t endpoint, uint32_t bit)
 	return s->endpoint && (s->endpoint != endpoint || s->bit != bit);
 }
 
-/* A driver that was started anew takes over what it had. */
+/* A driver that was started again takes over what its process before had. */
 int64_t kernel_irq_attach(uint32_t line, uint32_t endpoint, uint32_t bit, uint32_t *out_vector)
 {
 	unsigned n = line;

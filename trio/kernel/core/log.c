@@ -1,5 +1,5 @@
-/* log.c: log_line and panic of port.h. The log goes straight to the serial port's register, so that it
- * works before any driver and when nothing else does. */
+/* log.c: port.h's log_line and panic. The log goes straight to the serial port's register, so that it works before any
+ * driver does, and when nothing else does. */
 #include "core/task.h"
 #include "text.h"
 #include "x86/cpu.h"

@@ -11,9 +11,10 @@
 #include "x86/machine.h"
 #include "x86/processor.h"
 
-/* Physical: the image is loaded where it is linked less KERNEL_BASE. */
+/* The image is loaded at the address at which it is linked, less KERNEL_BASE. */
 extern uint8_t image_end[];
-/* What -fstack-protector compares with; read from the cycle counter before the first function that is protected. */
+/* -fstack-protector compares with this. It is read from the cycle counter before the first function that is
+ * protected. */
 uint64_t __stack_chk_guard;
 
 _Noreturn void __stack_chk_fail(void);
@@ -22,7 +23,7 @@ _Noreturn void __stack_chk_fail(void)
 	panic("a kernel stack was overwritten");
 }
 
-/* The first task's first words, on its own stack: its process is made and it goes to user mode as /init. */
+/* The first task begins here, on its own stack: pm makes its process, and it goes to user mode as /init. */
 static void begin(void)
 {
 	int64_t result = pm_begin(current->number);
@@ -31,7 +32,7 @@ static void begin(void)
 		panic("the first process cannot begin: error %d", (int)-result);
 }
 
-/* Called by boot.S with the physical address of PVH's start information, which lies in the first GiB. */
+/* boot.S calls this with the physical address of PVH's start information, which lies in the first GiB. */
 __attribute__((optimize("no-stack-protector"))) _Noreturn void kernel_main(uint64_t start_info)
 {
 	__stack_chk_guard = cpu_cycles() * 0x9e3779b97f4a7c15UL & ~0xffUL;

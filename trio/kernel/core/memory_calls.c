@@ -1,6 +1,5 @@
 /* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20, 22 and 29 to 36); the others are in
- * x86/spaces.c. A service that errs gets -EINVAL; it cannot reach beyond user memory or into spaces that
- * are not there. */
+ * x86/spaces.c. A service that errs gets -EINVAL; it reaches nothing beyond user memory and no space that is absent. */
 #include "kernel_serve.h"
 #include "structure.h"
 #include "core/frames.h"
@@ -75,7 +74,7 @@ int64_t kernel_frame_drop(uint64_t frame, uint32_t promised)
 	return 0;
 }
 
-/* Services that live in the kernel reach all memory where the kernel does. */
+/* A service in the kernel reaches all memory where the kernel does. */
 int64_t kernel_frame_address(uint64_t frame, uint32_t endpoint, uint64_t *out_address)
 {
 	if (IS_REFUSED(endpoint > ENDPOINT_KERNEL && endpoint < ENDPOINTS && frame_is_lent(frame)))

@@ -1,4 +1,4 @@
-/* task.c: making, running, waking and ending tasks. See task.h. */
+/* task.c: tasks are made, run, woken and ended here. See task.h. */
 #include "core/task.h"
 #include "core/checked.h"
 #include "core/memory.h"
@@ -16,7 +16,8 @@ struct task_page {
 };
 _Static_assert(sizeof(struct task_page) <= PAGE, "a task fits into a page");
 
-/* A new task's stack: six saved registers and where task_switch_stacks returns to. rbx is what task_first calls. */
+/* A new task's stack: six saved registers, and the address to which task_switch_stacks returns. task_first calls the
+ * function in rbx. */
 struct first_frame {
 	uint64_t r15, r14, r13, r12, rbp, rbx, rip;
 };
@@ -29,17 +30,17 @@ struct task *tasks[TASKS];
 struct counters counters_of_others;
 uint64_t tasks_made;
 
-/* Runs when nobody else can; it has no user mode and no number of its own. */
+/* The idle task runs when no other can; it has no user mode and no number of its own. */
 struct task idle = { .number = TASKS, .counters = &counters_of_others, .name = "" };
 struct task *current = &idle, *payer = &idle;
-/* Up to when its time is counted. */
+/* The time up to which the payer's account is settled. */
 static nanoseconds since;
 
 static struct queue ready;
-/* Off the processor only after the next one runs on its own stack. */
+/* The ended task leaves the processor only when the next one runs on its own stack. */
 struct task *task_ended;
 
-/* With a stack, on which it will begin in the kernel. NULL: no memory. */
+/* Makes a task with a kernel stack, on which it will begin. Returns NULL without memory. */
 static inline struct task *task_make(uint32_t number, const char *name, void (*function)(void))
 {
 	uint64_t page = frame_take(), top = page ? kernel_stack_take(number) : 0;
@@ -66,7 +67,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 {
 	struct task *t;
 
-	/* The processor refuses others when it loads them, which would be in the kernel. */
+	/* The processor would refuse any other base when it loads it, which is in the kernel. */
 	if (set_tls && tls >= USER_END)
 		return -EPERM;
 	t = task_make(child, "program", NULL);
@@ -87,7 +88,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 		if (set_tls)
 			processor_set_base(t, false, tls);
 	} else {
-		/* The processor would refuse registers without selectors while it is in the kernel. */
+		/* While it is in the kernel the processor would refuse registers without selectors. */
 		task_exec(t, USER_END, 0);
 	}
 	tasks[child] = t;
@@ -135,7 +136,8 @@ void task_wake(struct task *t)
 
 void task_exec(struct task *t, uint64_t entry, uint64_t stack)
 {
-	/* One beyond would be refused on the way out of the kernel; there, nothing is mapped. */
+	/* On the way out of the kernel the processor would refuse an address beyond this one; nothing is mapped at this
+	 * one. */
 	entry = MIN(entry, USER_END);
 	*t->user =
 		(struct registers){ .rip = entry, .cs = USER_CS, .rflags = FLAGS_FRESH, .rsp = stack, .ss = USER_SS };
@@ -148,7 +150,7 @@ void counters_add(struct counters *sum, const struct counters *one)
 	uint64_t *to = (uint64_t *)sum;
 	const uint64_t *from = (const uint64_t *)one;
 
-	/* At the end of each task. */
+	/* This runs at the end of each task. */
 #pragma GCC unroll 16
 	for (size_t n = sizeof *sum / sizeof *to; n > 0; n--)
 		*to++ += *from++;

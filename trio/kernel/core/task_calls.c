@@ -1,5 +1,5 @@
-/* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl, as services make them.
- * Numbers have been checked by nobody else, so each is here: a process may say what it likes. */
+/* task_calls.c: the kernel's calls about tasks and the machine, 1 to 17 of kernel.idl. Nobody else has checked the
+ * numbers, so each is checked here: a process may say what it likes. */
 #include "abi/abi.h"
 #include "core/checked.h"
 #include "core/memory.h"
@@ -11,7 +11,7 @@
 #include "x86/machine.h"
 #include "x86/processor.h"
 
-/* NULL: there is none. */
+/* Returns NULL if there is no such task. */
 static struct task *task_of(uint32_t number)
 {
 	struct task *t = number < TASKS ? tasks[number] : NULL;
@@ -77,7 +77,7 @@ int64_t kernel_task_attend(uint32_t task, uint32_t ends)
 	return 0;
 }
 
-/* Time on the processor so far, divided as its ticks were. */
+/* Divides a task's time on the processor as its ticks were divided. */
 static void task_times(struct task *t, uint64_t *user, uint64_t *system)
 {
 	uint64_t ticks = t->ticks_user + t->ticks_system;

@@ -1,6 +1,6 @@
-/* timer.c: what is to happen when. A heap of deadlines, the first on top; the machine's timer is set for that one,
- * or for the next tick if that comes first. A tick divides the processor among those that are ready and is absent
- * while nobody runs, so that an idle machine goes straight to the next deadline. */
+/* timer.c: a heap of deadlines with the first on top. The machine's timer is set for that one, or for the next tick if
+ * that comes first. A tick divides the processor among the ready tasks. There are no ticks while no task runs, so that
+ * an idle machine goes straight to the next deadline. */
 #include "core/task.h"
 #include "endpoints.h"
 #include "structure.h"
@@ -16,7 +16,7 @@ static struct {
 uint32_t timer_places[WHO];
 static uint32_t used;
 static nanoseconds next_tick = NEVER;
-/* What the machine's timer is set to. */
+/* The time for which the machine's timer is set. */
 static nanoseconds armed = NEVER;
 
 static void put(uint32_t place, nanoseconds when, uint32_t who)
@@ -62,7 +62,7 @@ static void arm(void)
 	clock_alarm(first);
 }
 
-/* The machine's timer may then come for nothing, which is cheaper than setting it anew each time. */
+/* The machine's timer may come for nothing after this, which is cheaper than to set it each time. */
 void timer_take_out(uint32_t who)
 {
 	uint32_t place = timer_places[who] - 1;
@@ -93,8 +93,8 @@ void timer_tick(bool on)
 	arm();
 }
 
-/* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx
- * too. In a server's task it is up to whom the server works for, whose turn it is. */
+/* A tick that came up in the kernel is taken at the first instruction after it, where SYSRET has left rip in rcx too.
+ * While a server runs, the payer's turn counts, for whom the server works. */
 static void count_tick(const struct registers *interrupted)
 {
 	if (payer != current || (interrupted->cs & 3) == 0 || interrupted->rip == interrupted->rcx)

@@ -1,5 +1,5 @@
-/* apic.c: interrupt controllers. The pair of 8259 is shut; the I/O APIC turns lines into vectors; the local APIC hands
- * them, messages of PCI functions, and its own timer to the processor. */
+/* apic.c: interrupt controllers. The pair of 8259 is masked; the I/O APIC turns lines into vectors; the local APIC
+ * hands these, the messages of PCI functions, and its own timer's interrupt to the processor. */
 #include "x86/apic.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -7,10 +7,10 @@
 #define APIC_MSR 0x1b
 #define APIC_ENABLED (1UL << 11)
 #define APIC_ADDRESS 0x000ffffffffff000UL
-/* Where the first I/O APIC of every PC, and of QEMU's microvm, is (MultiProcessor Specification 1.4, 3.6.5). */
+/* Where every PC and QEMU's microvm have the first I/O APIC (MultiProcessor Specification 1.4, 3.6.5). */
 #define IO_APIC 0xfec00000UL
 
-/* Of the pair of 8259, whose word the local APIC does not take either. */
+/* The masks of the pair of 8259; the local APIC does not listen to the pair either. */
 #define PIC_1_MASKS 0x21
 #define PIC_2_MASKS 0xa1
 
@@ -42,7 +42,7 @@ static void local_start(void)
 	local_apic[APIC_SPURIOUS] = APIC_ON | VECTOR_SPURIOUS;
 }
 
-/* All inputs of the I/O APIC are masked since the reset. */
+/* Since the reset all inputs of the I/O APIC are masked. */
 void interrupts_start(void)
 {
 	cpu_out(PIC_1_MASKS, 1, 0xff);
@@ -51,10 +51,10 @@ void interrupts_start(void)
 	io_apic = physical(IO_APIC);
 }
 
-/* Old devices' lines are the inputs of their numbers, and raised by an edge. */
+/* Old devices' lines are the inputs of the same numbers; an edge raises them. */
 void interrupt_line(unsigned line, bool on)
 {
-	/* To the processor whose number is that of the only one. */
+	/* The line goes to the only processor, by its number. */
 	io_write(IO_ENTRIES + 2 * line + 1, local_apic[APIC_ID] & 0xff000000);
 	io_write(IO_ENTRIES + 2 * line, (VECTOR_LINES + line) | (on ? 0 : ENTRY_MASKED));
 }

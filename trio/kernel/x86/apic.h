@@ -16,19 +16,19 @@
 #define APIC_COUNT (0x390 / 4)
 #define APIC_DIVISOR (0x3e0 / 4)
 
-/* Of a vector's register. */
+/* A bit of a vector's register. */
 #define APIC_MASKED (1U << 16)
-/* Of the spurious one's. */
+/* A bit of the spurious vector's register. */
 #define APIC_ON (1U << 8)
 #define APIC_DIVIDE_BY_1 0xb
 
-/* Set by interrupts_start. */
+/* interrupts_start sets it. */
 extern volatile uint32_t *local_apic;
 
-/* calibrate.c: QEMU's own processor, where it counts instructions, has counters of exactly one a nanosecond: a short
- * look tells. There a millisecond of waiting is a million instructions. */
+/* calibrate.c: whether this is QEMU's processor that counts instructions, whose counters count exactly one a
+ * nanosecond, as a short look tells. A millisecond of waiting would be a million instructions there. */
 bool counts_nanoseconds(void);
-/* Cycles a second. Takes ten milliseconds, more where the host is late. */
+/* Measures cycles a second. This takes ten milliseconds, more if the host is late. */
 uint64_t cycles_measure(void);
 
 #endif

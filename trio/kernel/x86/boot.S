@@ -1,5 +1,6 @@
-/* boot.S: from the loader's 32-bit protected mode (PVH: Xen's boot protocol, docs/misc/pvh) to C in 64-bit mode. A temporary
- * map shows the first GiB of memory three times: at 0, where this code runs; at DIRECT_MAP; at KERNEL_BASE. */
+/* boot.S: from the loader's 32-bit protected mode (PVH: Xen's boot protocol, docs/misc/pvh) to C in 64-bit mode. A
+ * temporary map shows the first GiB of memory three times: at 0, where this code runs; at DIRECT_MAP; at
+ * KERNEL_BASE. */
 
 #define PRESENT_WRITABLE 3
 #define LARGE_PAGE 0x80
@@ -24,7 +25,7 @@ pvh_entry:
 	cli
 	cld
 	mov %ebx, %ebp
-	/* One directory of 2-MiB pages, reached in three ways. */
+	/* One directory of 2-MiB pages is reached in three ways. */
 	mov $boot_directory, %edi
 	mov $PRESENT_WRITABLE | LARGE_PAGE, %eax
 	mov $ENTRIES, %ecx

@@ -1,28 +1,28 @@
-/* calibrate.c: how fast the processor's cycle counter counts, held against the local APIC's timer, which counts
- * nanoseconds. The host of an emulated machine may take the processor away between any two instructions, for any time:
- * so each reading tells between which cycles it was made, and what late readings made untrue is measured again. */
+/* calibrate.c: how fast the processor's cycle counter counts, compared with the local APIC's timer, which counts
+ * nanoseconds. The host of an emulated machine may take the processor away between any two instructions, for any time.
+ * So each reading says between which cycles it was made, and what late readings spoilt is measured again. */
 #include "x86/apic.h"
 #include "x86/cpu.h"
 
 #define NS 1000000000UL
 #define SHORT_NS 50000U
 #define LONG_NS 10000000U
-/* So true must the looks be, in parts, and so often is the long one repeated for that. */
+/* How exact the looks must be, in parts; and how often the long one is repeated for that. */
 #define SHORT_PARTS 256U
 #define LONG_PARTS 1000U
 #define LOOKS 50U
-/* Readings from which the one that was disturbed least is taken. */
+/* Of so many readings the one that was disturbed least is taken. */
 #define SAMPLES 16U
 
 #define CPUID_HYPERVISOR 0x40000000U
 
-/* The timer stood at `timer` somewhere between two cycles. */
+/* The timer was at `timer` at some time between the two cycles. */
 struct sample {
 	uint64_t earliest, latest;
 	uint32_t timer;
 };
 
-/* Cycles a second, true to one part in `parts`; 0: nothing is told. */
+/* Cycles a second, exact to one part in `parts`; 0: this look told nothing. */
 struct look {
 	uint64_t cycles, parts;
 };
@@ -37,8 +37,8 @@ static struct sample sample(void)
 	return s;
 }
 
-/* Of several in turn, from the one that finds the timer at `until` or below, that which was made within the fewest
- * cycles. */
+/* Takes several readings in turn, once the timer is at `until` or below. Returns the one that was made within the
+ * fewest cycles. */
 static struct sample sample_best(uint32_t until)
 {
 	struct sample best;
@@ -55,7 +55,7 @@ static struct sample sample_best(uint32_t until)
 	return best;
 }
 
-/* For so many nanoseconds, and not more than a second. */
+/* Looks for so many nanoseconds, at most a second. */
 static struct look look(uint32_t ns)
 {
 	struct sample a, b;

@@ -1,4 +1,4 @@
-/* cpu.h: the processor's instructions that C has no word for. */
+/* cpu.h: instructions of the processor that C cannot express. */
 #ifndef TRIO_CPU_H
 #define TRIO_CPU_H
 
@@ -82,13 +82,13 @@ static inline void cpu_set_cr3(uint64_t value)
 	__asm__ volatile("mov %0, %%cr3" : : "r"(value) : "memory");
 }
 
-/* Until an interrupt comes. */
+/* Waits until an interrupt comes. */
 static inline void cpu_wait(void)
 {
 	__asm__ volatile("sti\n\thlt\n\tcli" : : : "memory");
 }
 
-/* Interrupts that wait are taken, and it continues. */
+/* Takes the interrupts that wait, and goes on. */
 static inline void cpu_look(void)
 {
 	__asm__ volatile("sti\n\tnop\n\tcli" : : : "memory");

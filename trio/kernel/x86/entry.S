@@ -1,20 +1,20 @@
-/* entry.S: the ways into the kernel and out of it, the switch between tasks, and copies that may fault.
- * One processor and no interrupts in the kernel: two words hold what needs a register elsewhere. The order of the pushes
- * is that of struct registers. */
+/* entry.S: the ways into the kernel and out of it, the switch between tasks, and copies that may fault. There is one
+ * processor, and the kernel runs without interrupts, so two words stand for registers that are needed. The pushes have
+ * the order of struct registers. */
 
 #include "domains.h"
 #include "message.h"
 #include "x86/entry.h"
 
-/* Of struct registers, in bytes. */
+/* Offsets in struct registers. */
 #define REGISTERS_TRAP 120
 #define REGISTERS_RIP 136
-/* Of struct processor_state. */
+/* An offset in struct processor_state. */
 #define STATE_RSP 4
-/* Of struct task. */
+/* An offset in struct task. */
 #define TASK_SERVES 16
 
-/* Instructions that a processor without SMAP does not have: cpu.c puts a no-op in the places noted. */
+/* Instructions that a processor without SMAP lacks: processor.c puts a no-op into the places noted here. */
 .macro smap instruction
 9:	\instruction
 	.pushsection .smap_places, "a"
@@ -34,7 +34,7 @@
 	.endr
 .endm
 
-/* Of a message. */
+/* The words of a message. */
 .macro push_words
 	push_each r12, rbx, r9, r8, r10, rdx, rsi, rdi
 .endm
@@ -75,13 +75,13 @@ entry_system_call:
 	push_registers
 	movq %rsp, %rdi
 	call system_call
-	/* A new task begins here, its registers on its stack. */
+	/* A new task begins here; its registers are on its stack. */
 	.globl entry_return
 entry_return:
 	cmpl $TRAP_SYSCALL, REGISTERS_TRAP(%rsp)
 	jne return_all
 	pop_registers
-	/* rcx and r11 hold rip and rflags, as the call left them. */
+	/* rcx and r11 hold rip and rflags, as the system call left them. */
 	movq 40(%rsp), %rsp
 	sysretq
 
@@ -91,7 +91,7 @@ return_all:
 	iretq
 
 #if PROCESSES
-/* A server asks something: the words of a message are saved, the other registers are C's to keep. */
+/* A server's request: the words of a message are saved; C keeps the other registers. */
 process:
 	subq $REGISTERS_RIP - 64, %rsp
 	push_words
@@ -164,8 +164,8 @@ task_switch_stacks:
 	ret
 	.size task_switch_stacks, . - task_switch_stacks
 
-/* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time; the task whose
- * registers these are is in user mode again, whatever else was on its stack. */
+/* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time. The task
+ * that has these registers is in user mode again; what else was on its stack is given up. */
 	.globl task_leave_for_program
 	.type task_leave_for_program, @function
 task_leave_for_program:
@@ -174,8 +174,8 @@ task_leave_for_program:
 	.size task_leave_for_program, . - task_leave_for_program
 
 #if PROCESSES
-/* The same of a server that waits for a message, which is in the first registers and rax; it expects nothing in the
- * others. */
+/* The same for a server that waits for a message, which is in the first registers and rax. The server expects nothing
+ * in the others. */
 	.globl task_leave_for_process
 	.type task_leave_for_process, @function
 task_leave_for_process:
@@ -193,18 +193,19 @@ task_leave_for_process:
 	.size task_leave_for_process, . - task_leave_for_process
 #endif
 
-/* What a new task's kernel stack returns to first: rbx is a function, or 0. */
+/* A new task's kernel stack returns to this first. rbx is a function, or 0. */
 	.globl task_first
 task_first:
 	call task_switched
 	testq %rbx, %rbx
 	jz 1f
 	call *%rbx
-	/* Signals may have come before its first instruction. */
+	/* Signals may have come before the task's first instruction. */
 1:	call task_work
 	jmp entry_return
 
-/* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. 0, or 1 where it is not there. */
+/* long user_copy(void *to, const void *from, size_t n): one side is a program's memory. Returns 0, or not 0 if that is
+ * absent. */
 	.globl user_copy
 	.type user_copy, @function
 user_copy:
@@ -237,15 +238,15 @@ user_zero:
 1:	smap clac
 	ret
 
-/* long user_copy_string(char *to, const char *from, size_t n): up to a NUL or `n` bytes, what is behind the NUL maybe
- * too. Its length, n where there is no NUL, -1 where it is not there. */
+/* long user_copy_string(char *to, const char *from, size_t n): copies up to a NUL or `n` bytes, maybe some behind the
+ * NUL too. Returns the length, n without a NUL, -1 if the memory is absent. */
 	.globl user_copy_string
 user_copy_string:
 	smap stac
 	xorl %eax, %eax
 	movabsq $0x0101010101010101, %r8
 	movabsq $0x8080808080808080, %r9
-	/* Eight bytes while they lie in one page and within n; else one. */
+	/* Copies eight bytes while they lie in one page and within n, else one. */
 1:	leaq 8(%rax), %rcx
 	cmpq %rdx, %rcx
 	ja 2f
@@ -255,7 +256,7 @@ user_copy_string:
 	ja 2f
 	movq (%rsi,%rax), %r10
 	movq %r10, (%rdi,%rax)
-	/* The lowest bit that stays is in the first byte that is 0. */
+	/* The lowest bit that stays set is in the first byte that is 0. */
 	movq %r10, %r11
 	subq %r8, %r10
 	notq %r11

@@ -12,49 +12,50 @@
 #define VECTOR_TIMER 240
 #define VECTOR_SPURIOUS 255
 
-/* The kernel's log, lines on the serial line, works from here on. */
+/* Makes the kernel's log work, which writes lines to the serial line. */
 void log_start(void);
 
-/* What the boot loader handed over (PVH: struct hvm_start_info), made sense of. */
+/* What the boot loader handed over (PVH: struct hvm_start_info). */
 struct boot {
 	struct memory_range ram[32];
 	size_t ram_count;
-	/* Physical; length 0: there is none. */
+	/* At a physical address; length 0: there is none. */
 	struct memory_range archive;
 };
 extern struct boot boot;
-/* pvh.c: reads what lies at that physical address. Before the kernel's own map, in the first GiB. */
+/* pvh.c: reads what lies at that physical address, in the first GiB, before the kernel has its own map. */
 void boot_read(uint64_t start_info);
-/* Any of it is there. */
+/* Whether any of that range is RAM. */
 bool boot_has_ram(uint64_t begin, uint64_t end);
-/* All below is in the direct map, RAM or not; from here on there are the interrupt controllers, the kernel's own. */
+/* The direct map contains all addresses below, RAM or not; the interrupt controllers, which are the kernel's own, begin
+ * here. */
 #define DEVICES_END 0xfec00000UL
 
-/* apic.c: old controllers off, the local and the I/O APIC on. */
+/* apic.c: turns old controllers off, the local and the I/O APIC on. */
 void interrupts_start(void);
-/* Lets line `line` (0 to 15) raise VECTOR_LINES + line, or not. */
+/* Lets line `line` (0 to 15) raise VECTOR_LINES + line, or stops it. */
 void interrupt_line(unsigned line, bool on);
 void interrupt_end(void);
 /* tsc.c: calibrates the cycle counter and the local timer. */
 void clock_start(void);
-/* The timer interrupt comes then, once; NEVER: not at all. */
+/* Sets the one timer interrupt; NEVER: takes it back. */
 void clock_alarm(nanoseconds deadline);
 /* For reports. */
 extern uint64_t cycles_per_second;
 
-/* An interrupt of vector `vector` came: interrupts.c (core) sets the services' bits. */
+/* An interrupt of vector `vector` has come: interrupts.c (core) sets the service's bit. */
 void interrupt_arrived(unsigned vector);
-/* All of an endpoint's go to nobody. */
+/* Takes all interrupts away from an endpoint. */
 void interrupts_release(uint32_t endpoint);
 
-/* A register whose write ends the machine: a port; beyond 0xffff, device memory. 0: there is none. */
+/* A register whose write ends the machine: a port, or beyond 0xffff device memory; 0: there is none. */
 struct machine_ending {
 	uint64_t address;
 	uint32_t size, value;
 };
-/* Off, and again. */
+/* By enum kernel_ending. */
 extern struct machine_ending machine_endings[2];
-/* Ends the machine: as kernel.shut_down_by said, by a triple fault; whatever works first. */
+/* Ends the machine, as kernel.shut_down_by said, or by a triple fault: by whatever works first. */
 _Noreturn void machine_end(bool again, uint32_t status);
 
 #endif

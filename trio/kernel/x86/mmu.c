@@ -1,6 +1,6 @@
-/* mmu.c: the kernel's own map, the upper half of every address space: the image with no more rights than its parts
- * need, all physical memory, and kernel stacks. The root's two entries for it never change after the start, so that
- * every space has them by copying them once. */
+/* mmu.c: the kernel's own map, the upper half of every address space: the image, with the rights that its parts need,
+ * all physical memory, and kernel stacks. The root's two entries for it never change after the start, so a space has
+ * the map once it has copied these. */
 #include "core/checked.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
@@ -12,7 +12,7 @@
 #define STACK_STRIDE ((STACK_PAGES + 1) * PAGE)
 _Static_assert(REACH(1) % STACK_STRIDE == 0, "a stack's entries are in one table");
 
-/* From the linker script, whole pages. */
+/* Whole pages, from the linker script. */
 extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], data_end[], boot_stack[], image_end[];
 
 uint64_t kernel_root;
@@ -37,7 +37,7 @@ static void map_image(const char *begin, const char *end, uint64_t rights)
 	}
 }
 
-/* All that one table of the second level reaches: memory, and devices' registers where there is none. */
+/* Maps all that one table of the second level reaches: memory, and devices' registers. */
 static void map_physical(void)
 {
 	uint64_t entry = table_new();
@@ -79,7 +79,7 @@ void kernel_half_clear(uint64_t *table)
 	table[ENTRY_OF(KERNEL_BASE, 3)] = 0;
 }
 
-/* The page below a stack, the first one too, is never mapped: an overflow is a fault, not another's data. */
+/* The page below a stack, also below the first one, is never mapped: an overflow is a fault and overwrites nothing. */
 uint64_t kernel_stack_lowest(uint32_t task)
 {
 	return STACKS_BASE + task * STACK_STRIDE + PAGE;

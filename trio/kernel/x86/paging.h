@@ -16,9 +16,9 @@
 #define PAGE_FRAME 0x000ffffffffff000UL
 
 #define ENTRIES 512UL
-/* Index of an address into the table of a level: 0 the lowest (a page an entry) to 3 the root. */
+/* An address's index in the table of a level: 0 is the lowest (an entry a page), 3 the root. */
 #define ENTRY_OF(address, level) ((address) >> (12 + 9 * (level)) & (ENTRIES - 1))
-/* Bytes that an entry of a level stands for. */
+/* The bytes that an entry of a level stands for. */
 #define REACH(level) (PAGE << 9 * (level))
 
 static inline uint64_t *table_below(uint64_t entry)
@@ -26,23 +26,23 @@ static inline uint64_t *table_below(uint64_t entry)
 	return physical(entry & PAGE_FRAME);
 }
 
-/* A table is held once by itself, and once for each of its entries. `table`: any of these. */
+/* How often a table is held: once by itself, and once for each of its entries. `table`: any of these. */
 static inline uint32_t *uses_of(const uint64_t *table)
 {
 	return &frame_table[physical_of(table) / PAGE];
 }
 
-/* spaces.c: the lowest table's entry for an address; with `make` tables on the way are made. NULL: there is none, or no
- * memory. */
+/* spaces.c: finds the lowest table's entry for an address; with `make`, makes the tables on the way. Returns NULL if
+ * there is none, or without memory. */
 uint64_t *entry_at(uint64_t root, uint64_t address, bool make);
-/* It is 0 from now on; tables that this leaves empty are freed. */
+/* Sets it to 0; frees tables that this leaves empty. */
 void entry_clear(uint64_t root, uint64_t address, uint64_t *entry);
 
-/* mmu.c: the kernel's entries of a root table that is all zeros; and zeros again. */
+/* mmu.c: puts the kernel's entries into a root table that is all zeros; takes them out again. */
 void kernel_half_set(uint64_t *table);
 void kernel_half_clear(uint64_t *table);
 
-/* spaces.c: as kernel.idl has it, of a space that is there. */
+/* spaces.c: does what kernel.idl says, for a space that exists. */
 int64_t space_find(uint32_t space, uint64_t address, uint64_t *frame, uint32_t *protection);
 
 #endif

@@ -2,7 +2,7 @@
 #include "x86/cpu.h"
 #include "x86/machine.h"
 
-/* QEMU's isa-debug-exit, where it is; elsewhere nothing listens. It ends with 2 * status + 1. */
+/* QEMU's isa-debug-exit; on another machine nothing listens there. The emulator ends with 2 * status + 1. */
 #define DEBUG_EXIT 0xf4
 
 struct machine_ending machine_endings[2];
@@ -17,7 +17,8 @@ static void write(const struct machine_ending *e)
 
 _Noreturn void machine_end(bool again, uint32_t status)
 {
-	/* No interrupt table: the exception of the instruction after it finds none, nor does the double fault. */
+	/* Without an interrupt table the exception of the next instruction finds no handler, nor does the double
+	 * fault. */
 	static const struct {
 		uint16_t limit;
 		uint64_t base;

@@ -12,9 +12,9 @@
 #define GATE_FROM_USER 0x6000
 #define VECTOR_BREAKPOINT 3
 #define VECTOR_DOUBLE_FAULT 8
-/* Of a task's selectors. */
+/* Indices of a task's selectors. */
 enum { DS, ES, FS, GS };
-/* Stacks that the processor takes whatever is wrong with the present one. */
+/* Stacks that the processor takes even if something is wrong with the present one. */
 #define STACK_DOUBLE_FAULT 1
 #define EMERGENCY_STACK 4096
 
@@ -54,12 +54,13 @@ struct pointer {
 
 struct processor_state processor_state;
 
-/* Null, kernel code, kernel data, user data, user code (as SYSRET wants them), the TSS in two. */
+/* Null, kernel code, kernel data, user data, user code (in the order that SYSRET needs), and two entries for the
+ * TSS. */
 static uint64_t gdt[7] = { 0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0x00cff3000000ffff, 0x00affb000000ffff };
 static struct gate idt[GATES];
 static uint8_t emergency_stack[EMERGENCY_STACK] __attribute__((aligned(16)));
 bool has_fsgsbase;
-/* Reads as a fresh FPU. */
+/* What a fresh FPU is loaded from. */
 static const uint16_t no_selectors[SELECTORS];
 static uint8_t fresh_fpu[512] __attribute__((aligned(16)));
 
@@ -103,7 +104,8 @@ static void load_vectors(void)
 	__asm__ volatile("lidt %0" : : "m"(idt_at));
 }
 
-/* A no-op of the same three bytes where the processor does not know them. The text is still writable. */
+/* Puts a no-op of the same three bytes in the place of each, where the processor does not know them. The text is still
+ * writable. */
 static void remove_smap(void)
 {
 	static const uint8_t no_op[3] = { 0x0f, 0x1f, 0x00 };
@@ -158,15 +160,15 @@ static void save_selectors(struct task *t)
 	t->rare = s[DS] | s[ES] | s[FS] | s[GS] ? t->rare | RARE_SELECTORS : t->rare & ~RARE_SELECTORS;
 	if (has_fsgsbase)
 		return;
-	/* The bases are those of the segments, which all begin at 0. */
+	/* The bases become those of the segments, which all begin at 0. */
 	if (s[FS])
 		t->fs_base = 0;
 	if (s[GS])
 		t->gs_base = 0;
 }
 
-/* Before the bases, which this changes. It cannot fault: the table of segments never changes, and it is not called but
- * with 0 and with what user mode could load from that table. */
+/* This comes before the bases, which it changes. It cannot fault: the table of segments never changes, and it is called
+ * only with 0 and with what user mode could load from that table. */
 static void load_selectors(const uint16_t *s)
 {
 	__asm__ volatile("mov %0, %%ds\n\tmov %1, %%es\n\tmov %2, %%fs\n\tmov %3, %%gs"

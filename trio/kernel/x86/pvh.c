@@ -5,13 +5,13 @@
 
 #define MAGIC 0x336ec578
 #define RAM 1
-/* The temporary map shows no more. */
+/* The temporary map ends here. */
 #define REACHED (1UL << 30)
 
 struct start_info {
 	uint32_t magic, version, flags, modules;
 	uint64_t module_list, command_line, acpi;
-	/* From version 1 on. */
+	/* Version 1 and later have this. */
 	uint64_t memory_map;
 	uint32_t memory_map_entries, reserved;
 };

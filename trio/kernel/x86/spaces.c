@@ -1,8 +1,7 @@
-/* spaces.c: address spaces of user programs: four levels of tables below a root, pages of 4 KiB. A table is held once
- * by itself and once for each of its entries that is not 0, so that an empty one is seen without looking through it.
- *
- * Every frame that is allocated here, but a root, was promised before, so that it cannot fail; every frame whose
- * last hold is dropped here was so allocated, for an object's are held by the object for as long as they are mapped. */
+/* spaces.c: address spaces of programs: four levels of tables below a root, pages of 4 KiB. A table is held once by
+ * itself and once for each of its entries that is not 0, so that one sees whether it is empty without looking through
+ * it. Every frame that is allocated here, except a root, was promised before, so that this cannot fail. Every frame
+ * whose last hold is dropped here was allocated so: an object holds its frames for as long as they are mapped. */
 #include "kernel_serve.h"
 #include "structure.h"
 #include "core/task.h"
@@ -10,13 +9,13 @@
 #include "x86/cpu.h"
 #include "x86/paging.h"
 
-/* More pages than this are forgotten by forgetting all of them. */
+/* If more pages than this changed, all of them are forgotten. */
 #define FORGET_ONE_BY_ONE 16
 
-/* What looking at one table costs, in pages. */
+/* What it costs to look at one table, in pages. */
 #define TABLE_WORK 8
 
-/* On the way to an address, below the root. */
+/* Tables on the way to an address, below the root. */
 #define TABLES_MOST 3
 
 /* By Linux's PROT_ bits. x86 cannot forbid reading alone. */
@@ -33,7 +32,7 @@ static const uint64_t rights[8] = {
 
 uint64_t space_roots[SPACES];
 
-/* Of a task's space; 0: there is none. */
+/* The root of a space; 0: there is no such space. */
 static uint64_t root_of(uint32_t space)
 {
 	return space < TASKS ? space_roots[space] : 0;
@@ -49,8 +48,8 @@ static bool is_page(uint64_t address)
 	return address % PAGE == 0 && address < USER_END;
 }
 
-/* The entry for an address, behind which stand those that its table has for what follows; NULL: no table. `*next` is
- * where its reach, or the gap, or the range ends. */
+/* Finds the entry for an address; behind it stand the entries that its table has for the next addresses. Returns NULL
+ * if there is no table. `*next` is where the table's reach, the gap, or the range ends. */
 static inline __attribute__((always_inline)) uint64_t *entries_find(uint64_t root, uint64_t address, uint64_t end,
 								    uint64_t *next)
 {
@@ -68,7 +67,7 @@ static inline __attribute__((always_inline)) uint64_t *entries_find(uint64_t roo
 	return &table[ENTRY_OF(address, 0)];
 }
 
-/* Tables on the way to an address that are empty are freed. */
+/* Frees the empty tables on the way to an address. */
 static void prune(uint64_t root, uint64_t address)
 {
 	uint64_t *path[4] = { [3] = physical(root) };
@@ -88,7 +87,7 @@ static void prune(uint64_t root, uint64_t address)
 	}
 }
 
-/* The entry for an address; tables that are not there are made. */
+/* Finds the entry for an address, and makes the tables on the way that are missing. */
 static uint64_t *entry_make(uint64_t root, uint64_t address)
 {
 	uint64_t *table = physical(root);
@@ -106,7 +105,7 @@ static uint64_t *entry_make(uint64_t root, uint64_t address)
 	return &table[ENTRY_OF(address, 0)];
 }
 
-/* Of what nobody was promised, unlike all else here. */
+/* Unlike all else here this takes frames that nobody was promised. */
 uint64_t *entry_at(uint64_t root, uint64_t address, bool make)
 {
 	uint64_t next, *entry = entries_find(root, address, address, &next), free = frames.free;
@@ -129,7 +128,7 @@ void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)
 	frames.unpromised += frames.free - free;
 }
 
-/* What the processor may remember of pages that changed. */
+/* Tells the processor to forget what it knows of pages that changed. */
 static void forget(uint64_t root, uint64_t address, uint64_t pages)
 {
 	if (cpu_cr3() != root)
@@ -142,7 +141,7 @@ static void forget(uint64_t root, uint64_t address, uint64_t pages)
 		cpu_forget_page(address + i * PAGE);
 }
 
-/* Gives a frame that is held for it a place; what was there is dropped. */
+/* Puts a frame, which is held for this, into an entry; what was there is dropped. */
 static void put(uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
 {
 	uint64_t old = *at;
@@ -331,7 +330,7 @@ int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_
 			--*uses_of(entry);
 		}
 	}
-	/* Not before: one table may serve both ranges. */
+	/* It comes after the moves: one table may serve both ranges. */
 	for (uint64_t at = address; at < end; at = (at | (REACH(1) - 1)) + 1)
 		prune(root, at);
 	forget(root, address, pages);

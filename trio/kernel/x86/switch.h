@@ -1,28 +1,28 @@
-/* switch.h: from task to task: FPU, thread pointers, selectors, ports, the kernel's stack, the address space. It is
- * part of every message, so it is inline. */
+/* switch.h: what a switch between tasks exchanges: FPU, thread pointers, selectors, ports, the kernel's stack, the
+ * address space. Every message makes a switch, so it is inline. */
 #ifndef TRIO_SWITCH_H
 #define TRIO_SWITCH_H
 
 #include "core/task.h"
 #include "x86/cpu.h"
 
-/* Intel SDM volume 3, 8.7: the 64-bit task state segment. rsp[0] is where the present task's registers are saved:
- * entry.S reads it there too. */
+/* Intel SDM volume 3, 8.7: the 64-bit task state segment. The present task's registers are saved at rsp[0], which
+ * entry.S reads too. */
 struct processor_state {
 	uint32_t zero;
 	uint64_t rsp[3], zero_2, stacks[7], zero_3;
 	uint16_t zero_4, ports_at;
-	/* A set bit refuses; the byte after the last must be all ones. */
+	/* A set bit refuses. The byte after the last must be all ones. */
 	uint8_t ports[PORT_BYTES + 1];
 } __attribute__((packed, aligned(16)));
 extern struct processor_state processor_state;
 
-/* The processor has instructions for thread pointers. */
+/* Whether the processor has instructions for thread pointers. */
 extern bool has_fsgsbase;
 #define HAS_FSGSBASE __builtin_expect(has_fsgsbase, 1)
 
 void processor_load_bases_slowly(const struct task *t);
-/* A switch with what most tasks do not have, of either. */
+/* A switch where either task has what few tasks have. */
 void processor_switch_rare(struct task *from, struct task *to);
 
 static inline void processor_fpu_save(struct task *t)
@@ -35,7 +35,7 @@ static inline void processor_fpu_load(const struct task *t)
 	__asm__ volatile("fxrstor64 %0" : : "m"(t->fpu));
 }
 
-/* A program may have moved its thread pointers by itself where the processor has instructions for that. */
+/* A program may have moved its thread pointers itself if the processor has instructions for that. */
 static inline void processor_save_bases(struct task *t)
 {
 	if (HAS_FSGSBASE)
@@ -50,7 +50,7 @@ static inline void processor_load_bases(const struct task *t)
 		processor_load_bases_slowly(t);
 }
 
-/* Not 0 where one of DS, ES, FS and GS is not. */
+/* Returns 0 if DS, ES, FS and GS are all 0. */
 static inline uint32_t processor_selectors(void)
 {
 	uint32_t ds, es, fs, gs;
@@ -60,15 +60,15 @@ static inline uint32_t processor_selectors(void)
 	return ds | es | fs | gs;
 }
 
-/* What a program has of the processor beside its registers; a server has no FPU of its own: each time it has the
- * processor it finds the first state. */
+/* Saves what a program has of the processor beside its registers. A server has no FPU of its own: it finds the first
+ * state each time it gets the processor. */
 static inline void processor_save(struct task *from)
 {
 	processor_save_bases(from);
 	processor_fpu_save(from);
 }
 
-/* Of one that has a user mode. */
+/* Loads it for a task that has a user mode. */
 static inline void processor_load(const struct task *to)
 {
 	processor_load_bases(to);
@@ -95,8 +95,8 @@ static inline void processor_switch(struct task *from, struct task *to)
 		processor_load_space(to);
 }
 
-/* The same, shorter: to a server's process from a program or another. Selectors that a server has loaded, which none
- * does, stay: they mean nothing but where a processor has no instructions for thread pointers, and there
+/* The same, shorter: from a program or a server to a server's process. Selectors that a server might load, and none
+ * does, stay. They mean nothing, except where a processor has no instructions for thread pointers: there
  * processor_load_bases_slowly takes them out. */
 static inline void processor_to_server(struct task *from, bool is_program, struct task *server)
 {
@@ -109,7 +109,7 @@ static inline void processor_to_server(struct task *from, bool is_program, struc
 	processor_load_space(server);
 }
 
-/* And back, to one that has a user mode and nothing rare. */
+/* The way back, to a task that has a user mode and nothing rare. */
 static inline void processor_to_program(struct task *program)
 {
 	processor_load(program);

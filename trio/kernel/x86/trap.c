@@ -1,4 +1,4 @@
-/* trap.c: exceptions and interrupts, from user mode and from the kernel's own few places that may have them. */
+/* trap.c: exceptions and interrupts, in user mode and in the few places of the kernel that may have them. */
 #include "abi/abi.h"
 #include "abi/signal.h"
 #include "core/frames.h"
@@ -11,7 +11,7 @@
 #include "x86/entry.h"
 #include "x86/machine.h"
 
-/* Exceptions. */
+/* Numbers of exceptions. */
 enum { TRAP_DIVIDE, TRAP_DEBUG, TRAP_BREAKPOINT = 3, TRAP_INVALID = 6, TRAP_X87 = 16, TRAP_ALIGNMENT, TRAP_SIMD = 19 };
 #define EXCEPTIONS 32
 
@@ -27,7 +27,7 @@ static void force(unsigned signal, unsigned code, uint64_t address)
 	end_without_pm(result, signal);
 }
 
-/* vm says what is wrong with an address; a program gets a signal for it. */
+/* vm says what is wrong with an address; the program gets the signal for that. */
 static void force_for_fault(int64_t why, uint64_t address)
 {
 	if (why == -EFAULT || why == -EACCES)
@@ -36,7 +36,7 @@ static void force_for_fault(int64_t why, uint64_t address)
 		force(SIGBUS, BUS_ADRERR, address);
 }
 
-/* A page that has to be read first: the program waits, and touches it again. A signal ends the wait too. */
+/* The page has to be read first: the program waits, and touches it again. A signal ends the wait, too. */
 static __attribute__((noinline)) int64_t fault_awaits(uint64_t address, uint64_t access)
 {
 	int64_t why = client_vm_await(&current->request, address, (uint32_t)access);
@@ -44,7 +44,7 @@ static __attribute__((noinline)) int64_t fault_awaits(uint64_t address, uint64_t
 	return why == -EINTR ? 0 : why;
 }
 
-/* A copy cannot wait: it fails, and the call that wanted it waits when it is over. absent.c */
+/* A copy cannot wait: it fails, and the call that made it waits when its handler is through (absent.c). */
 static void fault_of_copy(struct registers *r, int64_t why, uint64_t address)
 {
 	struct task *t = current;
@@ -57,13 +57,13 @@ static void fault_of_copy(struct registers *r, int64_t why, uint64_t address)
 	r->rip = (uint64_t)user_access_failed;
 }
 
-/* What vm is asked about. */
+/* Whether vm decides about a fault at that address. */
 static bool is_vms(uint64_t address)
 {
 	return address < USER_END && !is_server(current);
 }
 
-/* A fault that vm has not answered. */
+/* Handles a fault that vm has not resolved. */
 static __attribute__((noinline)) void fault_left(struct registers *r, uint64_t address, int64_t why)
 {
 	uint64_t rip = r->rip;
@@ -100,7 +100,7 @@ static void page_fault(struct registers *r)
 		fault_left(r, address, why);
 }
 
-/* Of a program; SIGSEGV for all others. */
+/* A program's signals; SIGSEGV for all other exceptions. */
 static const struct {
 	uint8_t signal, code;
 } signals[EXCEPTIONS] = {
@@ -138,7 +138,7 @@ static void interrupt(const struct registers *r)
 	interrupt_end();
 }
 
-/* Called by entry.S. In the kernel nothing more is done here: whoever was interrupted looks at what is to be done. */
+/* entry.S calls this. In the kernel it does no more: the interrupted code looks for work itself. */
 void trap(struct registers *r)
 {
 	if (r->trap < EXCEPTIONS)

@@ -1,4 +1,4 @@
-/* tsc.c: the clock is the processor's cycle counter, the alarm the local APIC's timer, which counts nanoseconds
+/* tsc.c: the clock is the processor's cycle counter. The alarm is the local APIC's timer, which counts nanoseconds
  * under QEMU and KVM. */
 #include "x86/apic.h"
 #include "x86/cpu.h"
@@ -9,12 +9,12 @@
 #define CPUID_RATES 0x40000010U
 #define CPUID_CRYSTAL 0x15U
 
-/* As a factor: ns = (cycles * factor) >> 32. */
+/* The factor: ns = (cycles * factor) >> 32. */
 static uint64_t ns_per_cycle;
 static uint64_t first_cycle;
 uint64_t cycles_per_second;
 
-/* In CPUID: by a hypervisor in kHz, or as a crystal's rate and a ratio. 0: not told. */
+/* What CPUID says of the cycles a second: a hypervisor in kHz, or a crystal's rate and a ratio. 0: it says nothing. */
 static uint64_t cycles_told(void)
 {
 	uint32_t id[4], most;
@@ -44,7 +44,7 @@ void clock_start(void)
 		cycles_per_second = counts_nanoseconds() ? NS : cycles_measure();
 	local_apic[APIC_COUNT_FROM] = 0;
 	local_apic[APIC_TIMER] = VECTOR_TIMER;
-	/* 62 bits by 40: no rate is 2^40. */
+	/* 62 bits by 40 bits: no rate reaches 2^40. */
 	ns_per_cycle = (NS << 32) / cycles_per_second;
 	first_cycle = cpu_cycles();
 }
@@ -54,8 +54,8 @@ nanoseconds now(void)
 	return (uint64_t)((unsigned __int128)(cpu_cycles() - first_cycle) * ns_per_cycle >> 32);
 }
 
-/* It comes early for a deadline further off than the timer can count, or where the cycles' rate is not quite true: then
- * it is set again. */
+/* It comes early if the deadline is further off than the timer can count, or if the rate is not quite exact: then it is
+ * set again. */
 void clock_alarm(nanoseconds deadline)
 {
 	nanoseconds at = now();
