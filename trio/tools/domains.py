@@ -1,5 +1,5 @@
-"""Files in C of one structure: the stubs of each protection domain, a procedure call where the one that is called is in
-the same domain and a message where it is not; and what the kernel has to know of its domains."""
+"""Generates the C of one structure: the stubs of each protection domain, which are procedure calls within the domain
+and messages to others; and what the kernel has to know of its domains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from idl_parse import AT_ITS_END, PAGER, Interface, LinuxCall, Member, Service, 
 from structures import Domain, Structure
 
 Interfaces = dict[str, Interface]
-#: Of message.h.
+#: As message.h has them.
 REGISTER_WORDS = 8
 REPLY_WORDS = 5
 
@@ -83,9 +83,9 @@ def _tables(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> s
 
 
 def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
-    """Of `struct domain`, by its members."""
+    """A row of the table of `struct domain`, by its members."""
     services = domain.services
-    # Whoever calls one of them, as each by itself.
+    # All services that call one of these, or are one of these.
     above = [each for each in found if any(each is one or one.provides in each.calls for one in services)]
     ports = [f"{{ {first:#x}, {count} }}" for each in services for first, count in each.ports]
     devices = [f"{device << 16 | vendor:#x}" for each in services for vendor, device in each.devices]
@@ -113,7 +113,7 @@ def _bits(numbers: Iterable[int | str]) -> str:
 
 
 def _has_windows(service: Service) -> bool:
-    """It asks vm where it can read and write a page, or is vm, which asks the kernel."""
+    """Whether it asks vm where it can read and write a page, or is vm, which asks the kernel."""
     return service.provides == PAGER or "object_page" in service.vm
 
 
@@ -122,7 +122,7 @@ def _numbers(interface: Interface, names: set[str]) -> str:
 
 
 def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
-    """Outside of it."""
+    """The services outside of a domain that it calls."""
     return [
         below
         for below in found
@@ -131,7 +131,7 @@ def _callees(domain: Domain, found: tuple[Service, ...]) -> list[Service]:
 
 
 def _shapes(interface: Interface) -> list[str]:
-    """What a message of each call looks like, by the call's number."""
+    """By call number, what a message looks like."""
     before, lines = [], [f"static const struct shape shapes_{interface.name}[] = {{"]
     for member in interface.of("client", "call"):
         grants = [f"{{ {at}, {arg.rights} }}" for at, arg in member.packed if arg.is_grant]
@@ -144,24 +144,24 @@ def _shapes(interface: Interface) -> list[str]:
 
 
 def _header_of(member: Member, to: str) -> str:
-    """Of a message, in C. Where an answer has more than message.h's REPLY_WORDS it comes by memory."""
+    """The header of a message, in C. An answer of more than REPLY_WORDS further values comes by memory."""
     client = member.kind == "client"
     outs = len(member.outs) if not client or len(member.outs) <= REPLY_WORDS else 0
     return f"HEADER({str(client).lower()}, {to}, {member.number}, {member.words}, {outs})"
 
 
 def _is_plain(member: Member) -> bool:
-    """Its message is all that a system call does: the words go in registers, and nothing but the result comes back."""
+    """Whether its message can be all of a system call: the words go in registers, and only the result comes back."""
     return not member.outs and member.words <= REGISTER_WORDS
 
 
 def _stores(member: Member) -> list[str]:
-    """Its arguments become words."""
+    """Stores the arguments into words."""
     return [f"words[{at}] = {word};" for at, word in enumerate(pack(member.args))]
 
 
 class _Domain:
-    """The stubs of a domain; what those of the kernel's and those of a server's have in common."""
+    """What the stubs of the kernel's domain and those of a server's have in common."""
 
     def __init__(self, domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> None:
         self.domain = domain
@@ -184,7 +184,7 @@ class _Domain:
         return function(stub_prototype(interface, member), *body)
 
     def give(self, member: Member, to: str) -> list[str]:
-        """What the kernel does with the grants among a call's words; it does a server's where the call is checked."""
+        """Makes entries for the grants of the kernel's own call; a server's get theirs where its call is checked."""
         lines = []
         for at, arg in member.packed:
             if arg.is_grant and self.domain.number == 0:
@@ -193,7 +193,7 @@ class _Domain:
         return lines
 
     def message(self, member: Member, to: str) -> list[str]:
-        """What a stub does with words that go to another domain. Raises Wrong where these are too many."""
+        """The part of a stub that sends words to another domain. Raises Wrong if there are too many."""
         if member.words > REGISTER_WORDS:
             raise Wrong(f"{member.name}: a call between services has at most {REGISTER_WORDS} words")
         room = max(member.words, len(member.outs), 1)
@@ -208,7 +208,7 @@ class _Domain:
 
 
 def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str, *, by_services: bool) -> list[str]:
-    """From registers to a client's call; `by_services`: they are the call, where that can be."""
+    """Makes a client's call of registers; `by_services`: passes the registers on, if that is possible."""
     if by_services and each.is_registers:
         # The registers lie in the order of a message's words.
         header = f"HEADER(true, ENDPOINT_{interface.name.upper()}, LINUX_CALLS + {each.number}, {each.registers}, 0)"
@@ -250,13 +250,13 @@ def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str
     return function(f"static int64_t {name}(struct task *t, const uint64_t *a)", *body)
 
 
-#: Of `struct route`, by the words of the language.
+#: The member `restarts` of `struct route`, by the words of the language.
 _AGAIN = {"": "0", "restarts": "1", "resumes": "RESUMES", "continues": "CONTINUES"}
 
 
 def _routes(known: Interfaces, decoding: set[str]) -> list[str]:
-    """Each of Linux's calls, from its lines: those with a condition come first. `decoding`: interfaces of services that
-    make a call's arguments themselves."""
+    """The routes of system calls. Of several lines of one call those with a condition come first. `decoding`:
+    interfaces whose services make a call's arguments themselves."""
     calls = [(interface, each) for interface in known.values() for each in interface.linux]
     calls.sort(key=lambda found: (found[1].number, not found[1].when))
     functions, table = [], ["const struct route routes_generated[] = {"]
@@ -286,7 +286,7 @@ def _kernel_stub(interface: Interface, member: Member) -> list[str]:
 
 
 class _Kernel(_Domain):
-    """Of the kernel's own domain: the services that are in it, and those it asks for its programs."""
+    """The kernel's own domain: the services in it, and the calls that it makes for programs."""
 
     def __init__(self, made: Structure, known: Interfaces, found: tuple[Service, ...]) -> None:
         super().__init__(made.kernel, known, found)
@@ -341,12 +341,12 @@ class _Kernel(_Domain):
         words = [f"uint64_t words[{member.words or 1}];", "", f"count_call({count});", *_stores(member)]
         call = f"message_call({_header_of(member, of.symbol)}, words)"
         lines = function(inline, *words, *self.give(member, of.symbol), f"return checked_result({count}, {call});")
-        # Where it is all that a system call does, its reply may return to the program.
+        # If the message is all of a system call, its reply may return to the program.
         calls = ("message_call(", "message_plain_call(")
         return [*lines, *(each.replace("_inline(", "_plain(").replace(*calls) for each in lines), *outside]
 
     def handled(self, member: Member, of: Service) -> list[str]:
-        """The handler runs again for as long as it parks."""
+        """Runs the handler again for as long as it parks."""
         run = self.entering(of, f"{of.name}_service.{member.name}({arguments(member.args, (), ('r',))})")
         if not member.waits and not member.gives_way:
             return [f"at_once(r, {run});"]
@@ -367,20 +367,20 @@ class _Kernel(_Domain):
 
 
 def _locked(made: Structure, found: tuple[Service, ...]) -> set[Service]:
-    """Services in the kernel whose handlers may have to wait for a server, so that another caller could meet one in the
-    middle of a handler."""
+    """Services in the kernel whose handlers may have to wait for a server: without a lock another caller could enter in
+    the middle of a handler."""
     waits = {each for server in made.servers for each in server.services}
     while more := {each for each in found if any(each.depends_on(below) for below in waits)} - waits:
         waits |= more
     return waits & set(made.kernel.services)
 
 
-#: Where words of a message go, in message.h's order.
+#: The registers of a message's words, in message.h's order.
 _REGISTERS = ("rdi", "rsi", "rdx", "r10", "r8", "r9", "rbx", "r12")
 
 
 class _Server(_Domain):
-    """Of a domain that is a thread or a process."""
+    """A domain that is a thread or a process."""
 
     def message(self, member: Member, to: str) -> list[str]:
         """A process puts the words into registers itself."""

@@ -1,4 +1,4 @@
-"""What is generated of two calls, as a page to read: interfaces/example.md.
+"""Writes interfaces/example.md, a page that shows what is generated of two calls.
 
 python3 example.py PAGE         writes it, from interfaces/ and config/ as they are
 """
@@ -74,11 +74,11 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, str, str, bool], ...]], ...] = (
 
 
 class MissingError(Exception):
-    """The generated files have no such place any more."""
+    """The generated files no longer have such a place."""
 
 
 def _excerpt(text: str, begin: str, is_function: bool) -> str:
-    """From a line that `begin` matches; a function as a whole, else as many lines as `begin` has."""
+    """The text from the line that `begin` matches: a whole function, else as many lines as `begin` has."""
     match = re.search(rf"^{begin}", text, re.MULTILINE)
     if match is None:
         raise MissingError(begin)

@@ -7,8 +7,8 @@ The language, a line a member:
 
     [many] service NAME {            many: more than one service provides it; a call then names the endpoint first
         /// for readers
-        N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    asked by a user program
-        N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];              asked by a service or the kernel
+        N: client NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [waits | gives way] [errors E…];    a program calls it
+        N: call NAME(ARG: TYPE, …) [-> (OUT: TYPE, …)] [errors E…];             a service or the kernel calls it
         N: notify NAME;                                                           a bit
         enum NAME { VALUE = NUMBER, … };      a type of ARGs and OUTs below, a u32; both sides name SERVICE_NAME_VALUE
         linux N NAME = CLIENT(ARG, …) [restarts | resumes | continues] [masked(…)] [leaving] [when CONDITION]
@@ -17,16 +17,16 @@ The language, a line a member:
         uses abi/NAME.h;                                                          what the ARGs name
     }
 
-An ARG of a system call of Linux's is C, in which a0 … a5 are its registers; a grant is aN[LENGTH], `string aN`, or
-`none`; aN?[LENGTH] and `string? aN` are nothing for a null pointer. `vector aN[aM]` is the memory of an iovec; `room
-aN[aM]` is as long as aM points to, and how long the first further value of the answer says goes back there. A time that
-aN points to is a deadline: after(aN), after_micro(aN), at(aN), at_calendar(aN); `leaving`: the rest goes back.
-`masked(aN, aM)`: another signal mask during the call, of aM bytes; `masked(aN)`: aN points to both. Of several lines of
-one number, in whatever interfaces, the first whose `when` holds is meant, else the one without.
+An ARG of a system call is C, in which a0 … a5 are its registers. A grant is aN[LENGTH], `string aN`, or `none`;
+aN?[LENGTH] and `string? aN` grant nothing for a null pointer. `vector aN[aM]` is the memory of an iovec. `room aN[aM]`
+is as long as aM points to; the first further value of the answer, its length, is written back there. after(aN),
+after_micro(aN), at(aN) and at_calendar(aN) make a deadline of the time at aN; `leaving` writes the rest of it back.
+`masked(aN, aM)` sets another signal mask, of aM bytes, for the time of the call; `masked(aN)`: aN points to both. If
+several lines have one number, in whatever interfaces, the first whose `when` holds counts, else the one without.
 
-Types: u32 i32 u64 i64, `grant read` (the one that is asked may read it), `grant write`, `grant read write`. A message
-has room for WORDS words; a grant takes two. The first argument of a client's call may be a `file` or a `socket`: a
-descriptor, of which the handler gets the struct that the service's file_at() or socket_at() says it stands for.
+Types: u32 i32 u64 i64, `grant read` (the callee may read it), `grant write`, `grant read write`. A message has room for
+WORDS words; a grant takes two. The first argument of a client's call may be a `file` or a `socket`: a descriptor, for
+which the handler gets the struct that the service's file_at() or socket_at() finds.
 Written for each interface into OUT:
 
     NAME.h          stubs of its calls, numbers of its notifications: what those above include

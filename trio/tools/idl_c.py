@@ -1,5 +1,5 @@
-"""C of an interface, whatever the structure: headers (prototypes, tables of handlers, numbers), what unpacks messages,
-the kernel's own functions; and the words that these have in common with a structure's."""
+"""Generates the C of an interface that all structures have in common: headers (prototypes, tables of handlers,
+numbers), dispatchers, the kernel's functions; and has the helpers that domains.py needs too."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from idl_parse import Argument, Interface, LinuxCall, Member, Service
 
 
 def parameters(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
-    """In a declaration; with pointers to where further values of the answer go."""
+    """The parameters of a declaration; further values of the answer are pointers."""
     parts = [*first, *(f"{each.c} {each.name}" for each in args), *(f"{each.c} *out_{each.name}" for each in outs)]
     return ", ".join(parts) or "void"
 
 
 def arguments(args: tuple[Argument, ...], outs: tuple[Argument, ...] = (), first: tuple[str, ...] = ()) -> str:
-    """In a call from a function with such parameters."""
+    """The arguments of a call in a function with such parameters."""
     return ", ".join([*first, *(each.name for each in args), *(f"out_{each.name}" for each in outs)])
 
 
@@ -33,18 +33,18 @@ def indented(lines: Iterable[str]) -> list[str]:
 
 
 def function(prototype: str, *body: str) -> list[str]:
-    """In C, with an empty line behind it."""
+    """A function in C, with an empty line behind it."""
     return [prototype, "{", *indented(body), "}", ""]
 
 
 def switch(value: str, cases: Mapping[str, Iterable[str]]) -> list[str]:
-    """In C."""
+    """A switch statement in C."""
     labelled = (line for label, body in cases.items() for line in (f"case {label}:", *indented(body)))
     return [f"switch ({value}) {{", *labelled, "}"]
 
 
 def pack(args: tuple[Argument, ...]) -> list[str]:
-    """What each word of a message is, in C."""
+    """The words of a message, in C."""
     words = []
     for arg in args:
         words += [f"{arg.name}.id", f"{arg.name}.length"] if arg.is_grant else [f"(uint64_t){arg.name}"]
@@ -69,14 +69,14 @@ def client_prototype(interface: Interface, member: Member) -> str:
 
 
 def _outs(interface: Interface, member: Member) -> list[str]:
-    """Where in a client's request each further value of the answer is."""
+    """The places of an answer's further values in a client's request."""
     name = f"OUT_{interface.name}_{member.name}".upper()
     return [f"#define {name}_{out.name.upper()} {index}" for index, out in enumerate(member.outs)]
 
 
 def enums(interface: Interface) -> dict[str, str]:
-    """Of an interface that has some, the header that both sides of a call include: `enum share { files = 1 }` of vfs is
-    `enum vfs_share { VFS_SHARE_FILES = 1 }`."""
+    """If the interface has enums, the header that both sides of a call include: `enum share { files = 1 }` of vfs
+    becomes `enum vfs_share { VFS_SHARE_FILES = 1 }`."""
     lines = []
     for each in interface.enums:
         name = f"{interface.name}_{each.name}"
@@ -90,7 +90,7 @@ def _head(interface: Interface) -> list[str]:
 
 
 def header(interface: Interface) -> str:
-    """Stubs of the calls, for those above, and the notifications' numbers, for those below."""
+    """For services above: stubs of the calls. For services below: the numbers of the notifications."""
     lines = [*_head(interface), '#include "endpoints.h"', ""]
     for member in interface.of("call"):
         lines += [*_comment(member.doc), f"{stub_prototype(interface, member)};"]
@@ -110,7 +110,7 @@ def handler_prototype(member: Member, name: str) -> str:
 
 
 def table(interface: Interface) -> str:
-    """The handlers' table, for those who call."""
+    """The type of the table of handlers, for whoever calls them."""
     lines = [*_head(interface), "", f"struct {interface.name}_service {{"]
     lines += ["\t/* At boot, in the order of the configuration from its end. */", "\tvoid (*start)(void);"]
     lines += ["\tvoid (*notified)(uint64_t bits);"]
@@ -120,7 +120,7 @@ def table(interface: Interface) -> str:
 
 
 def _finding(member: Member, name: str) -> list[str]:
-    """A handler of what a descriptor stands for, and what finds that, which the table names."""
+    """A handler that gets what a descriptor stands for, and the function in the table, which finds that."""
     kind, rest = member.args[0].type, member.args[1:]
     return [
         f"verdict {name}({parameters(rest, (), ('struct request *r', f'struct {kind} *{kind}'))});",
@@ -134,7 +134,7 @@ def _finding(member: Member, name: str) -> list[str]:
 
 
 def serve(interface: Interface) -> str:
-    """The handlers, and what their table holds, for the service."""
+    """For the service: prototypes of its handlers, and the contents of their table."""
     name = interface.name
     lines = [f'#include "{name}_table.h"', '#include "endpoints.h"', ""]
     lines += [f"void {name}_start(void);", f"void {name}_notified(uint64_t bits);"]
@@ -160,7 +160,7 @@ def serve(interface: Interface) -> str:
 
 
 def client(interface: Interface) -> str:
-    """Stubs of the clients' calls, and where in the request each further value of an answer is."""
+    """Stubs of the clients' calls, and the places of further values in the request."""
     lines = ['#include "port.h"', ""]
     for member in interface.of("client"):
         lines += [*_comment(member.doc), f"{client_prototype(interface, member)};"]
@@ -169,7 +169,7 @@ def client(interface: Interface) -> str:
 
 
 def endpoints(found: tuple[Service, ...]) -> str:
-    """Services' numbers, by their names and, where one service alone provides it, by the interface's."""
+    """Numbers of services, by their names; and by the interface's name if one service alone provides it."""
     lines = ["#define ENDPOINT_KERNEL 0"]
     lines += [f"#define ENDPOINT_{each.name.upper()} {each.endpoint}" for each in found]
     provided = [each.provides for each in found]
@@ -182,7 +182,7 @@ def endpoints(found: tuple[Service, ...]) -> str:
 
 
 def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
-    """File name to content: a counter's index a call; its name in reports; the errors that the interface lists."""
+    """File name to content: each call has the index of its counter, a name in reports, and the errors that it lists."""
     named = [(counter(i, m), f"{i.name}.{m.name}", m) for i in interfaces.values() for m in i.of("client", "call")]
     errors = "const uint16_t *const call_errors[]"
     head = ['#include "port.h"', "", "enum {", *(f"\t{name}," for name, _, _ in named), "\tCALLS", "};", ""]
@@ -190,7 +190,7 @@ def counters(interfaces: dict[str, Interface]) -> dict[str, str]:
     names = ["static const char *const call_names[] = {", *(f'\t"{name}",' for _, name, _ in named), "};"]
     body = ['#include "calls.h"', "", "#ifdef TRIO_CHECKED", f"{errors} = {{"]
     for _, _, member in named:
-        # Whatever waits may be ended by a signal.
+        # A signal may end whatever waits.
         listed = [*member.errors, *(["EINTR"] if member.waits else []), "0"]
         body.append(f"\t(const uint16_t[]){{ {', '.join(listed)} }},")
     body += ["};", "#endif", ""]
@@ -217,7 +217,7 @@ def kernel_calls(interface: Interface) -> dict[str, str]:
 
 
 def _unpacked(member: Member) -> list[str]:
-    """Its arguments, from the words of a message."""
+    """A call's arguments, from the words of a message."""
     return [
         f"(struct grant){{ words[{at}], words[{at + 1}] }}" if arg.is_grant else f"({arg.c})words[{at}]"
         for at, arg in member.packed
@@ -225,7 +225,7 @@ def _unpacked(member: Member) -> list[str]:
 
 
 def _called(member: Member, name: str) -> list[str]:
-    """From words to words, and the result."""
+    """Calls a function by the words of a message, which get its further values; returns its result."""
     inner = ", ".join([*_unpacked(member), *(f"&out_{out.name}" for out in member.outs)])
     if not member.outs:
         return [f"return {name}({inner});"]
@@ -235,7 +235,7 @@ def _called(member: Member, name: str) -> list[str]:
 
 
 def kernel_by_words(interface: Interface) -> str:
-    """The kernel's calls as a server makes them, by their numbers."""
+    """By number: the kernel's calls as a server makes them, from words to words."""
     calls, lines = interface.of("call"), ['#include "kernel_calls.h"', '#include "ipc.h"', ""]
     for member in calls:
         called = _called(member, f"kernel_call_{member.name}")
@@ -247,7 +247,7 @@ def kernel_by_words(interface: Interface) -> str:
 
 
 def dispatcher(interface: Interface) -> str:
-    """What unpacks messages and calls the handlers of `struct NAME_service`."""
+    """Functions that unpack messages and call the handlers in a `struct NAME_service`."""
     name, calls, clients = interface.name, {}, {}
     for each in interface.of("call"):
         called = _called(each, f"service->{each.name}")
@@ -277,12 +277,12 @@ def dispatcher(interface: Interface) -> str:
 
 
 def _of_registers(each: LinuxCall) -> str:
-    """One of Linux's calls, by a service that has the registers."""
+    """A system call whose service has the registers."""
     called = each.member.name if each.member else ""
     return f"return service->{called}({', '.join(('r', *each.args))});"
 
 
 def _of_table(name: str, result: str, what: str, rest: str, *body: str) -> list[str]:
-    """A function of a service that is told by its table."""
+    """A function that gets the service as its table."""
     table = f"const struct {name}_service *service = table;"
     return function(f"{result} serve_{name}_{what}(const void *table{rest})", table, "", *body)

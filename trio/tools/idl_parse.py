@@ -1,4 +1,4 @@
-"""What interfaces/*.idl and config/services.toml say: the language that idl.py tells of, and who provides what.
+"""Reads interfaces/*.idl, in the language that idl.py describes, and config/services.toml.
 
 Errors are Wrong: FILE:LINE: what.
 """
@@ -16,15 +16,15 @@ WORDS = 12
 OUT_WORDS = 8
 NOTIFICATIONS = 62
 TYPES = {"u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "i64": "int64_t"}
-#: Descriptors, of which the handler gets what they stand for.
+#: Types of descriptors: the handler gets what the descriptor stands for.
 OBJECTS = ("file", "socket")
 TYPES |= dict.fromkeys(OBJECTS, "int32_t")
 GRANTS = ("grant read", "grant write", "grant read write")
-#: The service that makes pages present, and the call by which all who copy ask for one.
+#: The service that makes pages present, and the call by which every service that copies asks for one.
 PAGER, PAGER_CALL = "vm", "fault"
-#: What becomes of a process that ends: the least first.
+#: What becomes of a process that ends; a process of several services has the last of theirs.
 AT_ITS_END = {"start again": "POLICY_START_AGAIN", "give up": "POLICY_GIVE_UP", "stop": "POLICY_STOP"}
-#: Of a system call.
+#: The last register of a system call.
 LAST_REGISTER = 5
 
 _NAME = r"[a-z][a-z0-9_]*"
@@ -41,12 +41,12 @@ _LINUX = re.compile(
 )
 _ABSENT = re.compile(rf"linux\s+(?P<number>\d+)\s+(?P<name>{_NAME})\s*=\s*(?P<error>E[A-Z0-9]+)\s*$")
 _REGISTER = re.compile(r"\ba([0-9]+)\b")
-#: The same as C has it.
+#: The same in C.
 _A = r"(a\[\d+\])"
-#: An argument that is an iovec, its address and how many parts it has; or room for something whose length comes back
-#: where the room's length was.
+#: An argument that is an iovec (its address, its number of parts), or room for a value (its address, and where its
+#: length is, to which the value's length is written).
 _PAIR = re.compile(rf"(vector|room) {_A}\[{_A}\]$")
-#: An argument that is a time in the client's memory, and the function that makes an instant of it.
+#: An argument that is a time in the client's memory: the function that makes an instant of it, and its address.
 _TIME = re.compile(rf"(after|after_micro|at|at_calendar)\({_A}\)$")
 _STRING = re.compile(r"string(\??) (.+)$")
 _GRANT = re.compile(rf"{_A}(\??)\[(.+)\]$")
@@ -82,7 +82,7 @@ class Argument:
 
     @property
     def rights(self) -> str:
-        """Of a grant, in C."""
+        """The rights of a grant, in C."""
         return " | ".join(f"RIGHT_{each.upper()}" for each in ("read", "write") if each in self.type)
 
     @property
@@ -122,7 +122,7 @@ class Member:
         return zip(accumulate((each.words for each in self.args), initial=0), self.args, strict=False)
 
 
-#: A service has so many grants of its clients' memory at once (seam/grants.c).
+#: How many grants of its clients' memory a service has at once (seam/grants.c).
 CLIENT_GRANTS = 2
 
 
@@ -153,8 +153,8 @@ class LinuxCall:
 
     @property
     def is_registers(self) -> bool:
-        """Its member's arguments are made of the registers alone, and its result is the member's: whoever has the
-        member can make them too (seam/switches.h, decoded-by-services)."""
+        """Whether the service can make the arguments itself, since they depend on the registers alone and the result is
+        the member's (seam/switches.h, decoded-by-services)."""
         more = self.when or self.unless or self.vector or self.room or self.time or self.masked or self.leaving
         words = " ".join(self.args)
         plain = not more and "t->" not in words and "deadline" not in words
@@ -162,7 +162,7 @@ class LinuxCall:
 
     @property
     def registers(self) -> int:
-        """So many of them, from the first, are used."""
+        """How many registers the call uses, from the first on."""
         return max((int(each) + 1 for each in re.findall(r"\ba\[(\d)\]", " ".join(self.args))), default=0)
 
 
@@ -184,8 +184,8 @@ class Interface:
 
 @dataclass(frozen=True)
 class Service:
-    """A table of the configuration: who provides what, made of what, and what it may call; of the kernel's interface
-    the calls `kernel` alone, of vm's the calls `vm`; of the machine ranges of ports, lines of interrupts, PCI functions
+    """A table of the configuration: what it provides, its sources, and what it may call; of the kernel's interface only
+    the calls `kernel`, of vm's the calls `vm`; of the machine ranges of ports, lines of interrupts, PCI functions
     (vendor, device). `clients_memory`: all of it is its to read and write. `at_its_end`: of AT_ITS_END."""
 
     name: str
@@ -208,8 +208,8 @@ class Service:
         return f"ENDPOINT_{self.name.upper()}"
 
     def depends_on(self, other: Service) -> bool:
-        """It calls `other`, or asks it for a page that a copy found absent. Who provides what it calls itself stands
-        before the others that provide it, and calls those alone."""
+        """Whether it calls `other`, or asks it for a page that a copy found absent. A service that provides what it
+        also calls stands before the others that provide that, and calls only those."""
         is_before = other.provides == self.provides and other.provides in other.calls
         return (other.provides in self.calls and not is_before) or other.provides == PAGER != self.provides
 
@@ -234,7 +234,7 @@ def parse(path: Path) -> Interface:
 
 
 def _statements(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """What ends with a brace or a semicolon: its first line's number, the lines for readers before it, its words."""
+    """Statements, which end with a brace or a semicolon: first line, the /// lines before it, text."""
     doc: list[str] = []
     words: list[str] = []
     began = 0
@@ -253,7 +253,7 @@ def _statements(text: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
 
 
 def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
-    """The interface with one more line, without its semicolon."""
+    """The interface with one more statement, which has no semicolon."""
     if text == "}":
         raise Wrong("something after the closing brace")
     if match := _USES.match(text):
@@ -276,7 +276,7 @@ def _with(made: Interface, text: str, doc: tuple[str, ...]) -> Interface:
 
 
 def _linux(text: str, clients: tuple[Member, ...]) -> LinuxCall:
-    """One of Linux's calls, by the lines of clients' calls that stand above."""
+    """Parses a system call; `clients` are the calls that stand above it."""
     registers = _REGISTER.findall(text)
     text = _REGISTER.sub(r"a[\1]", text)
     if absent := _ABSENT.match(text):
@@ -312,7 +312,7 @@ def _linux(text: str, clients: tuple[Member, ...]) -> LinuxCall:
 
 
 def _split(text: str) -> list[str]:
-    """At its commas outside of brackets."""
+    """Splits at commas outside of brackets."""
     parts, depth = [""], 0
     for each in text:
         depth += (each in "([") - (each in ")]")
@@ -371,13 +371,13 @@ def _arguments(text: str, enums: set[str]) -> tuple[Argument, ...]:
 
 
 def interfaces(folder: Path) -> dict[str, Interface]:
-    """By name. Raises Wrong."""
+    """All interfaces of a folder, by name. Raises Wrong."""
     return {each.name: each for each in map(parse, sorted(folder.glob("*.idl")))}
 
 
 def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
-    """Those of the configuration, where interfaces `known` by name are. Endpoints are numbered from 1 in the file's
-    order; 0 is the kernel. Raises Wrong."""
+    """The services of a configuration. Endpoints have numbers from 1 on, in the file's order; 0 is the kernel. Raises
+    Wrong."""
     found = []
     for endpoint, (name, table) in enumerate(tomllib.loads(path.read_text()).items(), 1):
         if table["provides"] not in known:

@@ -1,4 +1,4 @@
-"""Lines of Trio's code that run privileged in each structure: neither blank nor only comment, generated ones left out;
+"""Counts the lines that run privileged in each structure, without blank lines, comments and generated code;
 and KiB of the kernels' code, with what is generated.
 
 python3 lines.py                    a table in Markdown: parts by structures
@@ -37,7 +37,7 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "services": ("services/**/* seam/tree.h", STRUCTURES[:2]),
     "drivers": ("drivers/*/*", STRUCTURES[:2]),
 }
-#: What is linked into processes alone, and what a kernel has with TRIO_CHECKED or a switch alone.
+#: Linked only into processes, or only into a kernel with TRIO_CHECKED or a switch.
 NOT_PRIVILEGED = {"seam/process.c", "seam/process_traps.h", "kernel/core/checked.c", "seam/window.c"}
 _INCLUDED = re.compile(r'^#include "(abi/[a-z_]+\.h)"', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -56,7 +56,7 @@ def _kernel_and_seam() -> set[Path]:
 
 
 def files_of(part: str) -> set[Path]:
-    """Those that its patterns name; of the definitions, those that the kernel or the seam, or one of them, includes."""
+    """The files that its patterns name; of Linux's definitions only those that the kernel or the seam includes."""
     found = {path for pattern in PARTS[part][0].split() for path in TRIO.glob(pattern) if path.is_file()}
     left = list(_kernel_and_seam()) if part == _DEFINITIONS else []
     while left:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from idl_parse import Service, Wrong
 
-#: Of a domain: on its callers' stacks in the kernel; a thread of the kernel's; an address space of its own.
+#: Kinds of domains: in the kernel on its callers' stacks; a thread of the kernel; a process with its own space.
 KINDS = ("kernel", "thread", "process")
-#: Of seam/switches.h: where each changes something.
+#: The switches of seam/switches.h, and where each has an effect.
 SWITCHES: dict[str, str] = tomllib.loads((Path(__file__).parents[1] / "config" / "switches.toml").read_text())
 
 Groups = list[tuple[str, list[str]]]

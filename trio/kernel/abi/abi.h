@@ -1,5 +1,5 @@
 /* abi.h: Linux's system calls. A route takes a call's registers, follows pointers within structures (iovec, msghdr),
- * and calls the service. Routes are made from the lines `linux …` of interfaces/*.idl; route_kernel.c, sockets.c and
+ * and calls the service. Most routes are made from the lines `linux …` of the interfaces; route_kernel.c, sockets.c and
  * sleep.c have the others. */
 #ifndef TRIO_ABI_H
 #define TRIO_ABI_H
