@@ -1,6 +1,8 @@
 /* clients.c: servers have programs' requests: they answer them and park them; signals and deadlines end them. */
-#include "servers.h"
+#include "core/task.h"
+#include "ipc.h"
 #include "queue.h"
+#include "servers.h"
 #include "x86/machine.h"
 
 /* How long a server may take to answer a client whose process was killed. */

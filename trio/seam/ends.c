@@ -1,10 +1,13 @@
 /* ends.c: how a server that is a process ends, after a fault, after its own panic, or when another program takes its
  * place; and how one begins. The kernel takes back the server's rights to the machine. Everybody who has called it
  * waits for the next process, if rs may start one; else their calls, and later ones, fail with EIO. */
-#include "servers.h"
 #include "core/frames.h"
+#include "core/task.h"
+#include "ipc.h"
+#include "lives.h"
 #include "queue.h"
 #include "rs.h"
+#include "servers.h"
 #include "text.h"
 #include "x86/machine.h"
 

@@ -1,6 +1,8 @@
 /* grants.c: the table of grants, and copies by them. The kernel makes an entry for each grant in a message, for the
  * domain that gets the message, and ends it with the call. A copy walks the owner's page tables: it enters no address
  * space, and only the server's own side can fault. */
+#include "ipc.h"
+#include "message.h"
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"

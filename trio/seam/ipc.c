@@ -3,9 +3,11 @@
  * the ready queue nor the clock is read: the processor's time stays on the caller's account (task_account). Numbered
  * guards (docs/trio-design.md says what each refuses) send whatever is in the way to queued.c, which does all of it.
  * Nothing fails after "committed". */
-#include "servers.h"
 #include "core/checked.h"
+#include "core/task.h"
+#include "message.h"
 #include "queue.h"
+#include "servers.h"
 #include "switches.h"
 #include "x86/switch.h"
 

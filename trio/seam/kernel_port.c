@@ -1,5 +1,8 @@
 /* kernel_port.c: port.h's functions for all that runs in the kernel, except parking and notifications: copies, grants,
  * pages. */
+#include "core/memory.h"
+#include "ipc.h"
+#include "message.h"
 #include "structure.h"
 #include "vm.h"
 

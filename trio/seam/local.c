@@ -1,9 +1,11 @@
 /* local.c: services in the kernel's own domain, as procedures. A request is handled on the stack of the task that made
  * it, so a client's memory is the present address space, and a task whose request is parked leaves the processor. The
  * order is port.h's. */
-#include "structure.h"
-#include "queue.h"
+#include "core/task.h"
 #include "endpoints.h"
+#include "local.h"
+#include "queue.h"
+#include "structure.h"
 
 /* By endpoint: its notifications. A bit for each endpoint that was notified and has not been told. */
 static uint64_t notifications[ENDPOINTS], notified;

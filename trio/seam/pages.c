@@ -1,10 +1,13 @@
 /* pages.c: what a process sees of physical memory: its own pages, devices, and windows on frames. Each is at its base
  * plus the physical address. A window holds nothing: it is gone when its frame is free. The kernel loads a server's
  * program at boot, and when rs says so. */
+#include "abi/elf.h"
+#include "core/memory.h"
+#include "ipc.h"
+#include "message.h"
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
-#include "abi/elf.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"

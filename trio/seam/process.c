@@ -1,4 +1,5 @@
 /* process.c: a process's traps and its memory functions. */
+#include "message.h"
 #include "process_traps.h"
 #include "server.h"
 #include "text.h"

@@ -1,7 +1,10 @@
 /* queued.c: messages between domains, whatever else is going on. A caller gives its message to a server, which is a
  * task with a queue, and waits for the reply. A caller's number is a task's, or TASKS + a domain's. */
-#include "servers.h"
+#include "core/task.h"
+#include "ipc.h"
+#include "message.h"
 #include "queue.h"
+#include "servers.h"
 #include "switches.h"
 
 struct server servers[DOMAINS];

@@ -1,8 +1,9 @@
 /* server.c: the loop of a domain that is a thread or a process: the messages that come to it, the requests that it has
  * parked, and port.h's functions, in port.h's order. It is linked into each such domain. */
-#include "server.h"
+#include "message.h"
 #include "process_traps.h"
 #include "queue.h"
+#include "server.h"
 #include "vm.h"
 
 #ifdef PROCESS

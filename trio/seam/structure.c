@@ -1,6 +1,7 @@
 /* structure.c: see structure.h; and the functions of port.h that depend on where a service is. */
-#include "structure.h"
+#include "ipc.h"
 #include "queue.h"
+#include "structure.h"
 
 uint64_t services_notified;
 struct task *notifier;

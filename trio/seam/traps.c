@@ -1,4 +1,6 @@
 /* traps.c: the requests of a server (message.h). The kernel knows who the server is; what it gives is checked here. */
+#include "ipc.h"
+#include "message.h"
 #include "servers.h"
 #include "switches.h"
 #include "x86/machine.h"

@@ -4,6 +4,7 @@
  * anew, or goes on with the rest. */
 #include "abi/abi.h"
 #include "abi/files.h"
+#include "core/task.h"
 #include "vfs_client.h"
 #include "vm_client.h"
 

@@ -1,6 +1,7 @@
 /* syscall.c: the way from a system call's number to its route and back, and the work before a program goes on. */
 #include "abi/abi.h"
 #include "abi/signal.h"
+#include "core/task.h"
 #include "pm_client.h"
 #include "structure.h"
 #include "switches.h"

@@ -1,7 +1,8 @@
 /* device_calls.c: calls 40 to 48 of kernel.idl, by which drivers reach their devices. */
+#include "core/memory.h"
+#include "ipc.h"
 #include "kernel_serve.h"
 #include "structure.h"
-#include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 

@@ -6,9 +6,10 @@
  * an allocation without a promise takes from these. An allocation from a promise does not change that number, and
  * neither does freeing such a frame: the other free frames are always as many as can still be allocated from
  * promises. */
-#include "kernel_serve.h"
-#include "core/frames.h"
 #include "core/checked.h"
+#include "core/frames.h"
+#include "core/memory.h"
+#include "kernel_serve.h"
 
 #define ORDERS 10
 /* The end of what the direct map reaches, and of what the temporary map at boot shows of it. */

@@ -1,9 +1,11 @@
 /* memory_calls.c: the kernel's calls about spaces and frames (kernel.idl, 20, 22 and 29 to 36); the others are in
  * x86/spaces.c. A service that errs gets -EINVAL; it reaches nothing beyond user memory and no space that is absent. */
+#include "core/frames.h"
+#include "core/memory.h"
+#include "endpoints.h"
+#include "ipc.h"
 #include "kernel_serve.h"
 #include "structure.h"
-#include "core/frames.h"
-#include "endpoints.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
 

@@ -3,6 +3,7 @@
 #include "abi/abi.h"
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/task.h"
 #include "endpoints.h"
 #include "kernel_serve.h"
 #include "numbers.h"

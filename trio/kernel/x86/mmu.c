@@ -2,6 +2,7 @@
  * all physical memory, and kernel stacks. The root's two entries for it never change after the start, so a space has
  * the map once it has copied these. */
 #include "core/checked.h"
+#include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"

@@ -1,8 +1,9 @@
 /* processor.c: see processor.h. */
-#include "x86/processor.h"
 #include "core/memory.h"
 #include "x86/cpu.h"
 #include "x86/entry.h"
+#include "x86/processor.h"
+#include "x86/switch.h"
 
 #define KERNEL_CS 0x08
 #define KERNEL_SS 0x10

@@ -2,9 +2,11 @@
  * itself and once for each of its entries that is not 0, so that one sees whether it is empty without looking through
  * it. Every frame that is allocated here, except a root, was promised before, so that this cannot fail. Every frame
  * whose last hold is dropped here was allocated so: an object holds its frames for as long as they are mapped. */
+#include "core/frames.h"
+#include "core/memory.h"
+#include "core/task.h"
 #include "kernel_serve.h"
 #include "structure.h"
-#include "core/task.h"
 #include "switches.h"
 #include "x86/cpu.h"
 #include "x86/paging.h"
