@@ -15,8 +15,8 @@
 #define PAGES_AT_ONCE 0
 #endif
 
-/* files-uncached: fs asks the disk's driver for what a file holds at each read, and nothing ahead; what is not written
- * yet is written before. Else it has a cache of that, as it always has of what describes files. "Each read crosses from
+/* files-uncached: fs asks the disk's driver for a file's bytes at each read, reads nothing ahead, and first writes what
+ * is not written yet. Else it caches them, as it always caches what describes files. "Each read crosses from
  * file server to driver and back" (Chorus, XNU). */
 #ifndef FILES_UNCACHED
 #define FILES_UNCACHED 0
@@ -49,20 +49,20 @@
 #define DECODED_BY_SERVICES 0
 #endif
 
-/* heartbeats: rs asks each process twice a second whether it is alive, and ends one that has not said so by the next
- * time; else the clock's ticks alone tell of one that does not return. MINIX 3's reincarnation server (Herder 2006). */
+/* heartbeats: rs asks each process twice a second whether it is alive, and ends one that has not answered by the next
+ * time; else only the clock's ticks show that one does not return. MINIX 3's reincarnation server (Herder 2006). */
 #ifndef HEARTBEATS
 #define HEARTBEATS 0
 #endif
 
-/* checksums: /dev/ram0 is behind the service checksum, as /dev/checked is; else it is asked itself. A filter that finds
+/* checksums: /dev/ram0 is behind the service checksum, as /dev/checked is; else vfs and fs call its driver. A filter that finds
  * a driver's wrong answers costs up to 28 % (Herder 2009: Dealing with driver failures in the storage stack). */
 #ifndef CHECKSUMS
 #define CHECKSUMS 0
 #endif
 
-/* parking-counted: no decision, a count: of what handlers in the kernel do again, since they begin anew once they are
- * unparked. A kernel whose calls sleep where they are would not. */
+/* parking-counted: no decision but a count of what handlers in the kernel do twice, since they begin anew once they are
+ * unparked. A kernel whose calls sleep where they are would not do it twice. */
 #ifndef PARKING_COUNTED
 #define PARKING_COUNTED 0
 #endif
