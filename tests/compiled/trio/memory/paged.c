@@ -81,7 +81,7 @@ static void touched(void)
 	CHECK(user_read(1, AT + 5 * PAGE, &value) == 0 && value == 55 && bring(5) == NULL);
 	CHECK(user_write(1, AT + 5 * PAGE, 56) == 0 && *page == 55);
 	/* What is its own by now stays its own. */
-	CHECK(await(&r, 1, AT + 5 * PAGE, ACCESS_WRITE) == ANSWERED && r.result == 0);
+	CHECK(await(&r, 1, AT + 5 * PAGE, VM_ACCESS_WRITE) == ANSWERED && r.result == 0);
 	CHECK(user_read(1, AT + 5 * PAGE, &value) == 0 && value == 56);
 	end();
 }
@@ -129,7 +129,7 @@ static void forked(void)
 
 	make_mapped();
 	CHECK(CALL(fork, 1, 2, 0) == 0);
-	CHECK(await(&r, 1, AT, ACCESS_WRITE) == PARKED && await(&s, 2, AT, 0) == PARKED);
+	CHECK(await(&r, 1, AT, VM_ACCESS_WRITE) == PARKED && await(&s, 2, AT, 0) == PARKED);
 	CHECK(news() == WANTED && news() == WANTED && news() == NOTHING);
 	*bring(0) = 5;
 	CHECK(CALL(object_brought, object, 0, 0) == 0 && r.link.next == NULL && s.link.next == NULL);
