@@ -55,8 +55,9 @@
 #define HEARTBEATS 0
 #endif
 
-/* checksums: /dev/ram0 is behind the service checksum, as /dev/checked is; else vfs and fs call its driver. A filter that finds
- * a driver's wrong answers costs up to 28 % (Herder 2009: Dealing with driver failures in the storage stack). */
+/* checksums: /dev/ram0 is behind the service checksum, as /dev/checked is; else vfs and fs call its driver. A filter
+ * that finds a driver's wrong answers costs up to 28 % (Herder 2009: Dealing with driver failures in the storage
+ * stack). */
 #ifndef CHECKSUMS
 #define CHECKSUMS 0
 #endif

@@ -290,7 +290,8 @@ static int64_t access_word(uint32_t task, uint64_t address, bool write, uint64_t
 			*word = (uint64_t *)((char *)physical(frame) + address % PAGE);
 			return 0;
 		}
-		result = vm_service.fault(task, address, (there ? VM_ACCESS_PRESENT : 0) | (write ? VM_ACCESS_WRITE : 0));
+		result = vm_service.fault(task, address,
+					  (there ? VM_ACCESS_PRESENT : 0) | (write ? VM_ACCESS_WRITE : 0));
 		if (result != 0)
 			return result;
 	}
