@@ -92,6 +92,14 @@ class MissingError(KernometerError):
     status = Status.MISSING
 
 
+class LibraryError(MissingError):
+    """A library that only some need, an extra of pyproject.toml, is not installed."""
+
+    def __init__(self, what: str, library: str, extra: str) -> None:
+        how = f"pip install 'kernometer[{extra}]' (in a checkout: .venv/bin/pip install {library})"
+        super().__init__(f"{what} needs {library}.", how)
+
+
 class FailedError(KernometerError):
     """The command of the user that was to be timed failed."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernometer.campaign.cells import Cell, Listen, Outcome
 from kernometer.campaign.worker import Measured, Who, measure_cell, who
-from kernometer.errors import KernometerError, MissingError, TargetError
+from kernometer.errors import KernometerError, LibraryError, TargetError
 from kernometer.results.model import AnyRecord, By
 from kernometer.results.store import Store, read_file
 from kernometer.results.writer import new_session_id
@@ -196,7 +196,7 @@ def workers_of(address: str, by: By, store: Store, label: str, listen: Listen) -
     try:
         from distributed import Client
     except ImportError as error:
-        raise MissingError("--scheduler needs dask.distributed.", "pip install 'kernometer[scheduler]'") from error
+        raise LibraryError("--scheduler", "distributed", "scheduler") from error
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:

@@ -15,6 +15,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from kernometer.errors import LibraryError
 from kernometer.results.model import Result
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key
@@ -148,8 +149,12 @@ def change_points(values: Sequence[float]) -> list[int]:
     if len(values) < FEWEST or len(set(values)) == 1:
         return []
     import numpy as np
-    import ruptures  # type: ignore[import-untyped]  # ruptures carries no types
     from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
+
+    try:
+        import ruptures  # type: ignore[import-untyped]  # ruptures carries no types
+    except ImportError as error:
+        raise LibraryError("A change-point by time", "ruptures", "changes") from error
 
     ranks = stats.rankdata(values)
     scaled = (ranks - ranks.mean()) / ranks.std()

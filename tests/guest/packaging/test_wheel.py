@@ -105,8 +105,8 @@ def works(command: list[str], folder: Path) -> None:
     digest = run(["sh", str(ROOT / "probe/amalgamate.sh"), "--digest"], folder).strip()
     assert f'"source_digest":"{digest}"' in result.read_text()
     assert "getppid" in run([*command, "show", "published/minix-3.4"], folder, env)
-    run([*command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], folder, env)
-    assert (folder / "miao.svg").read_text().startswith("<svg")
+    run([*command, "figure", "miao-3", "published/miao-2011", "-o", "miao.csv"], folder, env)
+    assert (folder / "miao.csv").read_text().count("\n") > 3
     assert run([*command, "guest", "add", "trio", "micro"], folder, env).startswith("trio-micro: trio ")
     assert "trio/trap" in run([*command, "workloads", "--unit-costs"], folder, env)
 
@@ -130,7 +130,10 @@ def test_an_installed_wheel_compiles_its_probe_and_its_kernel_and_measures(wheel
     purelib = "import sysconfig; print(sysconfig.get_path('purelib'))"
     borrowed = run([sys.executable, "-c", purelib], tmp_path)
     (Path(run([str(python), "-c", purelib], tmp_path).strip()) / "borrowed.pth").write_text(borrowed)
-    works([str(install(python, "--no-deps", str(wheel)))], tmp_path)
+    command = str(install(python, "--no-deps", str(wheel)))
+    works([command], tmp_path)
+    run([command, "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"], tmp_path, home(tmp_path))
+    assert (tmp_path / "miao.svg").read_text().startswith("<svg")
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +164,12 @@ def test_pip_installs_all_that_it_needs_in_a_clean_environment(wheel: Path, inde
         )
         assert done.returncode == Status.MISSING, done.stderr
         assert "\nnext: " in done.stderr
+    picture = [str(command), "figure", "miao-3", "published/miao-2011", "-o", "miao.svg"]
+    done = subprocess.run(
+        picture, env=home(tmp_path), cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == Status.MISSING, done.stderr
+    assert "pip install 'kernometer[figures]'" in done.stderr
     works([str(command)], tmp_path)
     boots([str(command)], tmp_path)
 

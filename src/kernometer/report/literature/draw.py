@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from kernometer.errors import LibraryError
 from kernometer.report.literature.points import Drawing, Panel
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
@@ -28,9 +29,14 @@ TITLE, LEGEND = 112, 60
 
 
 def picture(drawing: Drawing, form: str) -> bytes:
-    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second."""
-    import vl_convert
+    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second.
 
+    Raises LibraryError without it.
+    """
+    try:
+        import vl_convert
+    except ImportError as error:
+        raise LibraryError("A picture of a figure", "vl-convert-python", "figures") from error
     given: dict[str, Any] = {"vl_version": "5.20", "allowed_base_urls": []}
     made = spec(drawing)
     if form == "svg":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import IO
 
-from kernometer.errors import MissingError
+from kernometer.errors import LibraryError
 from kernometer.report.store.export import COLUMNS, Line, Per
 
 #: Lines in memory, and in one row group of a file.
@@ -27,7 +27,7 @@ def write_parquet(out: IO[bytes], lines: Iterator[Line], per: Per) -> None:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingError("--parquet needs pyarrow.", "pip install 'kernometer[parquet]'") from error
+        raise LibraryError("--parquet", "pyarrow", "parquet") from error
     types = {"text": pa.string(), "integer": pa.int64(), "float": pa.float64(), "truth": pa.bool_()}
     schema = pa.schema([(column, types[_kind(column, per)]) for column in COLUMNS[per]])
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:

@@ -6,6 +6,8 @@ import base64
 import io
 from collections.abc import Mapping
 
+from kernometer.errors import LibraryError
+
 #: Characters of a sent line: any terminal takes them, and a few lines fit into the smallest input queue.
 LINE = 72
 #: POSIX's cksum: CRC-32 with this polynomial, highest bit first.
@@ -15,9 +17,12 @@ POLYNOMIAL = 0x04C11DB7
 def iso(files: Mapping[str, bytes]) -> bytes:
     """An ISO 9660 image of flat files: 8.3 in capitals for the oldest readers, Rock Ridge for the names as they are.
 
-    Raises ValueError for a name that is not 8.3.
+    Raises ValueError for a name that is not 8.3, LibraryError without pycdlib.
     """
-    from pycdlib import PyCdlib
+    try:
+        from pycdlib import PyCdlib
+    except ImportError as error:
+        raise LibraryError("A CD-ROM for a console", "pycdlib", "console") from error
 
     image = PyCdlib()
     image.new(interchange_level=1, rock_ridge="1.09", vol_ident="KERNOMETER")

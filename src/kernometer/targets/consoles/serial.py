@@ -12,12 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import pexpect
-from pexpect.socket_pexpect import SocketSpawn
-
-from kernometer.errors import TargetError
+from kernometer.errors import LibraryError, TargetError
 from kernometer.targets.base import Deadline
 from kernometer.targets.stream import LAST_OUTPUT, Splitter, shown
+
+try:
+    import pexpect
+    from pexpect.socket_pexpect import SocketSpawn
+except ImportError as error:
+    raise LibraryError("console:", "pexpect", "console") from error
 
 PIECE = 1 << 16
 #: The most output within one step: a boot's messages are a hundredth of it.
