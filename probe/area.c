@@ -1,25 +1,17 @@
 /* area.c: memory for working sets, and sums of words whose loads no compiler widens or omits. */
 #include "km.h"
 
-/* The word before the area stores the address that malloc returned. */
-static void *area_of_malloc(struct km *km, size_t bytes)
-{
-	char *block = malloc(bytes + 2 * km->page), *at;
-
-	if (!block)
-		km_fail_call(km, "malloc");
-	at = block + km->page;
-	at += km->page - (uintptr_t)at % km->page;
-	((void **)(void *)at)[-1] = block;
-	return at;
-}
-
 void *km_area(struct km *km, size_t bytes)
 {
 	void *at = km_map_fresh(bytes, 1);
 
-	if (!at && errno == ENOSYS)
-		return area_of_malloc(km, bytes);
+	if (!at && errno == ENOSYS) { /* no mmap here */
+		char *block = malloc(bytes + km->page);
+
+		if (!block)
+			km_fail_call(km, "malloc");
+		return block + km->page - (uintptr_t)block % km->page;
+	}
 	if (!at)
 		km_fail_call(km, "mmap");
 	return at;
@@ -34,21 +26,12 @@ void *km_area_huge(struct km *km, size_t bytes)
 	if (why)
 		km_unsupported(km, "%s", why);
 	if (bytes % huge != 0)
-		km_unsupported(km, "the working set is no multiple of a huge page, which has %lu KiB here",
+		km_unsupported(km, "the working set is not a multiple of a huge page, which has %lu KiB here",
 			       (unsigned long)(huge / 1024));
 	at = km_map_huge(bytes, huge);
 	if (!at)
 		km_lacking(km, "madvise");
 	return at;
-}
-
-void km_area_free(struct km *km, void *at, size_t bytes)
-{
-	if (km_unmap(at, bytes) == 0)
-		return;
-	if (errno != ENOSYS)
-		km_fail_call(km, "munmap");
-	free(((void **)at)[-1]);
 }
 
 /* Four sums: with one, the additions would take the time, not the loads. */

@@ -92,6 +92,16 @@ void km_child_failed(struct km *km, int status, int report)
 	km_fail(km, "a child exited with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
+int km_wait(struct km *km, long pid)
+{
+	int status;
+
+	while (waitpid((pid_t)pid, &status, 0) != (pid_t)pid)
+		if (errno != EINTR)
+			km_fail_call(km, "waitpid");
+	return status;
+}
+
 void km_child_wait(struct km *km, long pid, int report)
 {
 	int status;

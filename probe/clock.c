@@ -198,7 +198,7 @@ static double rate(struct clock_source *c, uint64_t span)
 	return (double)(w1 - w0) / (double)(t1 - t0);
 }
 
-static int ticks_ascending(const void *a, const void *b)
+int km_ascending(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -228,7 +228,7 @@ static uint64_t smallest_step(struct clock_source *c, long reads)
 		if (i % 1024 == 1023 && clock_wall() > limit)
 			break;
 	}
-	qsort(interval, n, sizeof *interval, ticks_ascending);
+	qsort(interval, n, sizeof *interval, km_ascending);
 	least = n > 0 ? interval[0] : 0;
 	for (size_t i = 1; i < n; i++) {
 		uint64_t step = interval[i] - interval[i - 1];

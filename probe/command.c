@@ -1,8 +1,8 @@
 /* command.c: times a user's command as three rows: cmd/NAME@time=real, user and system.
  *
  * A sample is one execution: fork, exec, wait. Its input comes from /dev/null and its output goes there; a status other
- * than 0 is an error, since a command that fails early looks fast. User and system time are the kernel's own account;
- * where that is kept at its tick, a short execution's is one or the other, and only sums tell. */
+ * than 0 is an error, since a command that fails early looks fast. User and system time are the kernel's own account:
+ * a kernel that keeps it by its tick charges a whole tick to one of the two or to neither, so that only sums tell. */
 #include "engine.h"
 
 #define LEAST_EXECUTIONS 5
@@ -48,7 +48,7 @@ static double account_step_ns(void)
 	return 1000;
 }
 
-/* The child. It returns its errno alone, through a pipe that a successful exec closes. */
+/* The child. It sends its errno through a pipe that a successful exec closes. */
 static KM_NORETURN void become(char **command, int null, int errors)
 {
 	int error;

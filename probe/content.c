@@ -3,10 +3,19 @@
 
 #define CONTENT_CHUNK (256 * 1024)
 
-/* A counter through a mixer: computes any word without those before it. */
+/* A mixed counter: each word is computed without the words before it. */
 uint64_t km_content_word(uint64_t seed, uint64_t index)
 {
 	return km_mix(seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15));
+}
+
+uint32_t km_content_half(uint64_t seed, uint64_t offset)
+{
+	uint64_t word = km_content_word(seed, offset / KM_CONTENT_WORD);
+	uint32_t half;
+
+	memcpy(&half, (const char *)&word + offset % KM_CONTENT_WORD, sizeof half);
+	return half;
 }
 
 void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset)
@@ -32,6 +41,24 @@ void km_content_check(struct km *km, const void *from, size_t bytes, uint64_t se
 		at += n;
 		offset += n;
 		bytes -= n;
+	}
+}
+
+void km_content_overwritten(struct km *km, int fd, size_t size, uint64_t blocks, uint64_t before, uint64_t seed,
+			    uint64_t writes)
+{
+	uint64_t *block = km_alloc(km, size);
+
+	km_rewind(km, fd);
+	for (uint64_t k = 0; k < blocks; k++) {
+		km_read_all(km, fd, block, size);
+		if (k >= writes) {
+			km_content_check(km, block, size, before, k * size);
+			continue;
+		}
+		if (block[0] != (writes - 1 - k) / blocks * blocks + k)
+			km_fail(km, "block %" PRIu64 " does not contain its last write", k);
+		km_content_check(km, block + 1, size - sizeof *block, seed, sizeof *block);
 	}
 }
 

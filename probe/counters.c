@@ -10,9 +10,11 @@ const char *const counter_names[N_COUNTERS] = { "instructions_user", "instructio
 #if HAVE_PERF_EVENT
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#endif
 
 static int fds[N_COUNTERS] = { -1, -1, -1, -1 };
 
+#if HAVE_PERF_EVENT
 static int open_one(int i)
 {
 	struct perf_event_attr a;
@@ -29,6 +31,27 @@ static int open_one(int i)
 	a.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	return (int)syscall(SYS_perf_event_open, &a, 0, -1, fds[0], (unsigned long)PERF_FLAG_FD_CLOEXEC);
 }
+
+static void group(unsigned long request)
+{
+	if (fds[0] >= 0)
+		ioctl(fds[0], request, PERF_IOC_FLAG_GROUP);
+}
+#else
+enum { PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_RESET };
+
+static int open_one(int i)
+{
+	(void)i;
+	errno = ENOSYS;
+	return -1;
+}
+
+static void group(unsigned long request)
+{
+	(void)request;
+}
+#endif
 
 static void close_all(void)
 {
@@ -60,6 +83,8 @@ const char *counters_missing(void)
 	static char why[128];
 	int i = open_all();
 
+	if (!HAVE_PERF_EVENT)
+		return "this probe was built without perf_event_open (no such call here, or no kernel headers)";
 	if (i == N_COUNTERS) {
 		close_all();
 		return "";
@@ -67,12 +92,6 @@ const char *counters_missing(void)
 	snprintf(why, sizeof why, "perf_event_open (%s): %s (%s)", counter_names[i], errno_name(errno),
 		 strerror(errno));
 	return why;
-}
-
-static void group(unsigned long request)
-{
-	if (fds[0] >= 0)
-		ioctl(fds[0], request, PERF_IOC_FLAG_GROUP);
 }
 
 void counters_on(void)
@@ -121,28 +140,3 @@ int counters_read(double values[N_COUNTERS], uint64_t intervals)
 		values[i] -= empty[i] / EMPTY * (double)intervals;
 	return 1;
 }
-#else
-const char *counters_missing(void)
-{
-	return "this probe was built without perf_event_open (no such call here, or no kernel headers)";
-}
-
-void counters_open(void)
-{
-}
-
-void counters_on(void)
-{
-}
-
-void counters_off(void)
-{
-}
-
-int counters_read(double values[N_COUNTERS], uint64_t intervals)
-{
-	(void)values;
-	(void)intervals;
-	return 0;
-}
-#endif

@@ -1,4 +1,4 @@
-/* display.c: is there a frame buffer for the rows that need one, and has it the driver that a row names?
+/* display.c: tells whether there is a frame buffer for the rows that need one, and whether its driver is the named one.
  *
  * A row that names a driver is by path alone: an emulated machine always has the display, and the count is the driver's
  * work. "bochs-drm" is the kernel's driver for the display that Linux's driver of that name drives: so one row compares

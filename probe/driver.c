@@ -66,7 +66,7 @@ static void remove_folder(const char *path)
 	}
 }
 
-/* Without an output nothing that is measured can be told. */
+/* After a signal, or without an output, to which no row could be reported. */
 static int stopping(void)
 {
 	return stopped_by || ferror(stdout);
@@ -116,33 +116,33 @@ static size_t gather(int from, char *to, size_t size, double seconds, int *full)
 struct plan { /* of one row */
 	const struct row *row;
 	long batch, baseline_batch; /* 0: not calibrated */
-	int once;                   /* neither calibrated nor counted: a first call, or a row that counts */
-	int refused;                /* unsupported here, or not calibrated: another try would end the same */
-	long runs;                  /* timed ones begun */
+	struct outcome outcome;     /* of its last run, if that told it */
+	int told;
+	int once;    /* neither calibrated nor counted: a first call, or a row that counts */
+	int refused; /* unsupported here, or not calibrated: another try would end the same */
+	long runs;   /* timed ones begun */
 };
 
-static int says_unsupported(const char *text, size_t n)
-{
-	static const char start[] = "{\"type\":\"unsupported\"";
-
-	return n >= sizeof start && memcmp(text, start, sizeof start - 1) == 0;
-}
-
-/* Passes on what the process printed if it is records; otherwise reports why there are none. 1 if the row failed. */
+/* Passes on the records that the process printed, and stores its outcome; if there are no records it reports why. A
+ * zero ends `text`. 1 if the row failed. */
 static int relay(const struct options *o, struct plan *p, long run, const char *text, size_t n, int full, int status,
 		 double seconds)
 {
 	char why[128];
+	size_t records = strlen(text);
 	int lost = WIFEXITED(status) && WEXITSTATUS(status) == KM_OUTPUT_LOST;
-	int whole = !lost && n > 0 && text[0] == '{' && text[n - 1] == '\n';
+	int whole = !lost && records > 0 && text[0] == '{' && text[records - 1] == '\n';
 
+	p->told = n == records + 1 + sizeof p->outcome;
 	if (whole) {
-		fwrite(text, 1, n, stdout);
+		fwrite(text, 1, records, stdout);
 		fflush(stdout);
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < records; i++)
 			emitted_lines += text[i] == '\n';
 	}
-	p->refused |= whole && says_unsupported(text, n);
+	if (p->told)
+		memcpy(&p->outcome, text + records + 1, sizeof p->outcome);
+	p->refused |= whole && status == 0 && !p->told;
 	if (whole && WIFEXITED(status))
 		return WEXITSTATUS(status) != 0;
 	if (stopping())
@@ -161,7 +161,7 @@ static int relay(const struct options *o, struct plan *p, long run, const char *
 	return 1;
 }
 
-/* Runs one process for one row; stores its output, ended by a zero, in `text`. 1 if the row failed. */
+/* Runs one process for one row; stores its output and a zero behind it in `text`. 1 if the row failed. */
 static int one_process(const struct options *o, enum role role, struct plan *p, struct folders *folders, char *text)
 {
 	struct options own = *o;
@@ -265,38 +265,6 @@ static size_t choose(const struct options *o, struct plan *plans)
 	return n;
 }
 
-static double record_number(const char *text, const char *key)
-{
-	const char *at = strstr(text, key);
-
-	return at ? strtod(at + strlen(key), NULL) : 0;
-}
-
-static int samples_ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* The median of a record's samples, overhead included: exact enough to see how much runs differ. */
-static double middle_sample(const char *text)
-{
-	static const char key[] = "\"samples\":[";
-	static double samples[MAX_SAMPLES];
-	const char *at = strstr(text, key);
-	size_t n = 0;
-
-	for (at = at ? at + sizeof key - 1 : NULL; at && *at && *at != ']' && n < MAX_SAMPLES; n++) {
-		char *end;
-
-		samples[n] = strtod(at, &end);
-		at = *end == ',' ? end + 1 : end;
-	}
-	qsort(samples, n, sizeof *samples, samples_ascending);
-	return n > 0 ? samples[n / 2] : 0;
-}
-
 struct drive { /* one call of the program */
 	const struct options *o;
 	struct plan plan[MAX_REGIONS / 2];
@@ -337,9 +305,9 @@ static void once_each(struct drive *d, enum role role)
 			/* A counting run may be killed because the counters slow it: the row is timed all the same. */
 			p->refused = role == CALIBRATE || d->text[0] == '{';
 			d->failed++;
-		} else if (role == CALIBRATE) {
-			p->batch = (long)record_number(d->text, "\"batch\":");
-			p->baseline_batch = (long)record_number(d->text, "\"baseline_batch\":");
+		} else if (role == CALIBRATE && p->told) {
+			p->batch = p->outcome.batch;
+			p->baseline_batch = p->outcome.baseline_batch;
 		}
 	}
 }
@@ -352,8 +320,8 @@ static void time_once(struct drive *d, size_t i)
 	if (!p->refused && !lacks_batch(d, p)) {
 		if (one_process(d->o, TIME, p, &d->folders, d->text))
 			d->failed++;
-		else
-			pace_add(&d->pace[i], middle_sample(d->text), (double)(clock_wall() - start) / 1e9);
+		else if (p->told)
+			pace_add(&d->pace[i], p->outcome.middle, (double)(clock_wall() - start) / 1e9);
 	}
 	d->pace[i].over = p->refused;
 }

@@ -5,7 +5,7 @@
 #include "km.h"
 
 #define KM_FORMAT 1 /* of the output; results/model.py has its history */
-#define KM_VERSION "0.1.1"
+#define KM_VERSION "0.1.2"
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 
@@ -54,7 +54,7 @@ struct row {
 };
 /* All rows in the registry's order; `*n` of them. Valid as long as the program runs. */
 const struct row *registry_rows(size_t *n);
-/* The row of this name alone, in a hundredth of the time and memory; NULL: there is none. */
+/* Finds the row of this name without the others, in a hundredth of the time and memory; NULL: there is none. */
 const struct row *registry_row(const char *name);
 /* Whether the row is selected: by its name, its workload's name (in this profile), or a pattern. */
 int row_selected(const struct row *, const struct options *);
@@ -75,7 +75,7 @@ const char *platform_self(const char *argv0);        /* this program's path, or 
 int platform_allowed_cpus(int cpus[MAX_CPUS]);       /* how many; 0: unknown */
 int platform_online_cpus(void);
 int platform_pin(int cpu); /* 0, or -1 with errno */
-/* Makes this process (0) the leader of a process group of its own, or a child, where the platform allows that. */
+/* Makes this process (0) or a child the leader of a process group of its own, where the platform allows that. */
 void platform_lead_group(pid_t);
 int platform_allow(const int *cpus, int n); /* to run on any of these: 0, or -1 with errno */
 int platform_current_cpu(void);             /* -1: unknown */
@@ -178,6 +178,12 @@ void emit_workload(FILE *, const struct workload *, const struct options *);
 void print_list(FILE *, const struct options *);
 
 /* run.c: one run of one row, in its own process --------------------------------------------------------------- */
+/* What a run tells the driver besides its records, after them and behind a zero byte, which no record contains. A run
+ * that exits with 0 and does not tell it has found its row unsupported. */
+struct outcome {
+	long batch, baseline_batch; /* of a calibration: iterations of a sample */
+	double middle;              /* the median of its samples, overhead included: it shows how much runs differ */
+};
 struct engine {
 	const struct options *o;
 	const struct row *row;
@@ -265,8 +271,8 @@ int drive(const struct options *); /* the exit status */
 
 /* display.c: the driver of the frame buffer, for the rows that name one ------------------------------------------ */
 const char *display_needed(const struct row *); /* "bochs-drm", "vesafb"; NULL: any, or none */
-const char *display_missing(
-	const struct row *); /* why the frame buffer here does not serve; NULL if it does, or the row needs none */
+/* Why the frame buffer here does not serve this row; NULL if it does, or if the row needs none. */
+const char *display_missing(const struct row *);
 
 /* disk.c: directories on disks with a certain file system, for the rows that need one -------------------------- */
 const char *disk_needed(const struct row *); /* its kind, "ext4" or "minix"; NULL: any file system */

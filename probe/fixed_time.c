@@ -15,16 +15,10 @@ static void fixed_time_alarm(int number)
 void km_fixed_time_setup(struct km *km, double stated)
 {
 	static const struct claim none = { NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, NO_CLAIM, 0 };
-	struct sigaction act;
 
 	km->claim = none;
 	km->ops = stated;
-	memset(&act, 0, sizeof act);
-	act.sa_handler = fixed_time_alarm;
-	act.sa_flags = SA_RESTART;
-	sigemptyset(&act.sa_mask);
-	if (sigaction(SIGALRM, &act, NULL) != 0)
-		km_fail_call(km, "sigaction");
+	km_handle(km, SIGALRM, fixed_time_alarm, SA_RESTART);
 }
 
 uint64_t km_fixed_time(struct km *km, void (*run)(void *, uint64_t), void *state, const uint64_t *done, uint64_t n)
@@ -43,9 +37,4 @@ uint64_t km_fixed_time(struct km *km, void (*run)(void *, uint64_t), void *state
 	while (!fixed_time_over);
 	end = km_end(km);
 	return (uint64_t)((double)(end - begin) * (double)n * km->ops / (double)(*done - before) + 0.5);
-}
-
-void km_fixed_time_teardown(void)
-{
-	signal(SIGALRM, SIG_DFL);
 }

@@ -158,13 +158,6 @@ void km_frame_teardown(void *state)
 
 	for (long y = 0; y < f->height; y++)
 		km_frame_put(f, 0, y, f->before + y * f->width, f->width);
-	if (f->map)
-		km_unmap(f->map, f->fb.bytes);
-	km_close(&f->fd);
-	km_free(f->before);
-	km_free(f->line);
-	km_free(f->more);
-	km_free(f);
 }
 
 /* By time on any display; by path each row names the driver. */

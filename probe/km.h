@@ -96,6 +96,7 @@ struct workload {
 		size_t at;      /* of a uint64_t in the state, which must be the number of all iterations */
 		const char *of; /* what it counts, in words; NULL: no such number */
 	} counted;
+	/* Ends peers, checks how they ended, and restores what this process's exit does not; or NULL. */
 	void (*teardown)(void *state);
 	uint64_t max_batch; /* iterations per sample at most; 0: no limit */
 };
@@ -124,14 +125,15 @@ void km_unsupported(struct km *, const char *format, ...) KM_NORETURN KM_PRINTF(
 /* A remark that belongs to the figure: `code` is a short constant word, the rest a sentence. */
 void km_warn(struct km *, const char *code, const char *format, ...) KM_PRINTF(3, 4);
 
-/* Memory that setup needs: never NULL, zeroed; freed by km_free. */
+/* Memory that setup needs: never NULL, zeroed. It lasts as long as the process; a sample frees its own by km_free. */
 void *km_alloc(struct km *, size_t bytes);
 void km_free(void *);
+/* The same for a workload's state, whose first member is `struct km *km`: that is set. */
+void *km_state(struct km *, size_t bytes);
 /* area.c: memory of a working set: page-aligned, untouched, in ordinary (never huge) pages if possible. Never NULL. */
 void *km_area(struct km *, size_t bytes);
 /* The same in huge pages; the row is unsupported, with the reason, where the system has none. For setup. */
 void *km_area_huge(struct km *, size_t bytes);
-void km_area_free(struct km *, void *, size_t bytes);
 /* The sum of all machine words, each by its own load, KM_SUM_WORDS of them unrolled: `bytes` is a multiple. */
 #define KM_SUM_WORDS 8
 unsigned long km_sum(const void *, size_t bytes);
@@ -141,10 +143,13 @@ unsigned long km_sum_wide(const void *, size_t bytes, int forward);
 /* A path inside this run's temporary directory, into `to` of KM_PATH bytes; returns `to`. */
 #define KM_PATH 1024
 char *km_path(struct km *, char *to, const char *name);
+/* Makes that directory the current one, or km_fail: the depth of a name relative to it costs nothing. */
+void km_enter(struct km *);
 /* The next number of this run's generator, which every run reseeds: no row's work depends on what ran before. */
 uint64_t km_random(struct km *);
 /* Scatters a counter over all 64 bits. */
 uint64_t km_mix(uint64_t);
+int km_ascending(const void *, const void *); /* clock.c: for qsort of uint64_t */
 
 /* Starts a peer process that runs body(km, state) and exits 0; placed as the row says. Never returns an error: it ends
  * the run. What kills the peer becomes the run's error: a parent that finds its pipe closed need only call km_fail. */
@@ -153,6 +158,7 @@ long km_peer(struct km *, void (*body)(struct km *, void *), void *state);
 void km_all_cpus(struct km *);
 /* Waits two seconds at most for that peer to exit with 0; otherwise km_fail. */
 void km_peer_end(struct km *, long pid);
+int km_wait(struct km *, long pid); /* for that child, however long it takes: its status; or km_fail */
 
 /* watch.c: for processes that wait for each other by a call that does not return when the other one dies. km_watch
  * before km_peer, km_watch_parent first thing in the peer: then a waiting call fails with EINTR when the other one has
@@ -163,9 +169,11 @@ void km_watch_end(struct km *);
 void km_watch_look(struct km *); /* km_fail if a peer has exited */
 /* After a failed call: km_fail, unless a signal other than a peer's end interrupted it; then the caller repeats it. */
 void km_interrupted(struct km *, const char *call);
-/* For what the kernel keeps when all its users have died: a keeper, in a session of its own so that no signal to the
- * run's group reaches it, makes it by make(), and calls discard(id) once this process and its peers have exited.
- * Returns the id; or -1 with make's errno. Before km_peer. */
+/* Sets this process's handler of a signal, or km_fail; `flags` are those of sigaction. */
+void km_handle(struct km *, int number, void (*handler)(int), int flags);
+/* Starts a keeper of something that the kernel keeps when all its users have died. The keeper makes it by make(), and
+ * calls discard(id) once this process and its peers have exited; it is in a session of its own, so that no signal to
+ * the run's group reaches it. Returns the id, or -1 with make's errno. Call it before km_peer. */
 struct km_keeper {
 	int alive; /* a pipe's end, open in all processes but the keeper */
 	long pid;
@@ -191,7 +199,7 @@ int proc_execl_main(int argc, char **argv);
 /* The function that reads the clock of this name, in its own ticks; or the row is unsupported. For setup. */
 uint64_t (*km_clock_read(struct km *, const char *name))(void);
 
-/* All of `n` bytes or km_fail: pipes and files transfer in pieces, and EINTR is no end. */
+/* They move all `n` bytes, or km_fail: pipes and files transfer in pieces, and EINTR does not end a transfer. */
 void km_write_all(struct km *, int fd, const void *, size_t n);
 void km_read_all(struct km *, int fd, void *, size_t n);
 
@@ -221,7 +229,6 @@ struct km_command {
 /* The path of the program of that name, of KM_PATH bytes; or the row is unsupported, with `advice`. For setup. */
 void km_program(struct km *, char *to, const char *name, const char *advice);
 void km_command_init(struct km *, struct km_command *, const char *path); /* NULL: the PATH of this process */
-void km_command_free(struct km_command *);
 long km_command_start(struct km *, const struct km_command *);
 /* Waits for it; km_fail, with the first line of its standard error, unless it exited with that status. */
 void km_command_end(struct km *, const struct km_command *, long pid, int wanted);
@@ -233,10 +240,17 @@ void km_file_gone(struct km *, const char *name); /* removes it */
 
 /* content.c: files whose bytes are a function of a seed and the offset: what was read is checked without a copy. */
 #define KM_CONTENT_WORD 8
-uint64_t km_content_word(uint64_t seed, uint64_t index);                      /* the 8 bytes at offset 8 * index */
+uint64_t km_content_word(uint64_t seed, uint64_t index); /* the 8 bytes at offset 8 * index */
+/* The 4 bytes at this offset, a multiple of 4, as the processor loads them: every buffer has as many. */
+uint32_t km_content_half(uint64_t seed, uint64_t offset);
 void km_content_fill(void *to, size_t bytes, uint64_t seed, uint64_t offset); /* both in multiples of 8 */
 /* km_fail, with the offset, unless these bytes (the first of them at `offset`) are that content's. */
 void km_content_check(struct km *, const void *, size_t bytes, uint64_t seed, uint64_t offset);
+/* km_fail unless a file of `blocks` blocks contains what `writes` writes of a block left, one after another and from
+ * the start again after the last: in a block's first word the number of its last write, then the content of `seed`. A
+ * block that was not written has the content of `before`. */
+void km_content_overwritten(struct km *, int fd, size_t size, uint64_t blocks, uint64_t before, uint64_t seed,
+			    uint64_t writes);
 /* km_fail, with what is missing and a remedy, unless `files` more files of `bytes` each fit in the run's directory. */
 void km_room(struct km *, unsigned files, uint64_t bytes);
 /* A new file in the run's directory with that content, open for both, at its start, read before; or km_fail. */
@@ -250,10 +264,9 @@ void km_uncached_setup(struct km *, int fd, uint64_t bytes);
 void km_uncache(struct km *, int fd, uint64_t bytes);
 
 /* fixed_time.c: for the fixed-time form of a workload, self-timed, with max_batch 1. An iteration is stated, not done:
- * one alarm period counts as `stated` operations. In setup; for one period of repeated run(state, 1); in teardown. */
+ * one alarm period counts as `stated` operations. In setup; for one period of repeated run(state, 1). */
 void km_fixed_time_setup(struct km *, double stated);
 uint64_t km_fixed_time(struct km *, void (*run)(void *, uint64_t), void *state, const uint64_t *done, uint64_t n);
-void km_fixed_time_teardown(void);
 
 /* frame.c: the upper left part of the screen, drawn line by line, by write(2) or in the mapped frame buffer. Its former
  * content is restored at the end. Each of these calls works or ends the run. */
@@ -281,18 +294,39 @@ void km_frame_draw(void *, uint64_t n);      /* n iterations */
 void km_frame_only_make(void *, uint64_t n); /* the same lines, made in memory, not shown */
 void km_frame_settle(void *, uint64_t n);    /* reads the last iteration back, pixel for pixel */
 void km_frame_verify(void *, uint64_t n);    /* n iterations, the last one checked; or km_fail */
-void km_frame_teardown(void *);              /* frees more and the state too */
+void km_frame_teardown(void *);              /* restores the screen */
 void km_frame_put(struct km_frame *, long x, long y, const uint32_t *, long n); /* n pixels of a line */
 void km_frame_get(struct km_frame *, long x, long y, uint32_t *, long n);
 uint32_t km_frame_colour(const struct km_frame *, unsigned red, unsigned green, unsigned blue);
 uint32_t km_frame_picture(const struct km_frame *, uint64_t k, long x, long y); /* its pixel; inverted for odd k */
 extern const struct point km_frame_points[];                                    /* parameters: width, height */
-/* Common fields of the definitions of workloads that draw with these alone. */
-#define KM_FRAME_ROW                                                                               \
-	.per = "pixel", .unit = UNIT_PER_S, .source = "L part I",                                  \
-	.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)", \
-	.params = { "width", "height" }, .points = km_frame_points, .run = km_frame_draw,          \
-	.baseline = km_frame_only_make, .settle = km_frame_settle, .verify = km_frame_verify,      \
-	.teardown = km_frame_teardown
+/* Two workloads that draw with these alone: by write, and in the mapped frame buffer. `before`: what they do first. */
+#define KM_FRAME_WORKLOADS(symbol, frame, by_write, mapped, before, its_setup)                                   \
+	KM_FRAME_WORKLOAD(symbol, frame, by_write ", by write", CAP_FRAME_BUFFER, its_setup,                     \
+			  before "a line made in memory and a pwrite for it, for each line");                    \
+	KM_FRAME_WORKLOAD(symbol##_mmap, frame "-mmap", mapped "in the mapped frame buffer",                     \
+			  CAP_FRAME_BUFFER | CAP_MMAP, its_setup,                                                \
+			  before                                                                                 \
+			  "for each line, its pixels made in the mapped frame buffer; page faults of the first " \
+			  "touch and of a driver that watches for changes")
+#define KM_FRAME_WORKLOAD(symbol, its_name, does, capabilities, its_setup, contains)                       \
+	const struct workload symbol = {                                                                   \
+		.name = its_name,                                                                          \
+		.per = "pixel",                                                                            \
+		.unit = UNIT_PER_S,                                                                        \
+		.source = "L part I",                                                                      \
+		.what = does,                                                                              \
+		.inside = contains,                                                                        \
+		.subtracts = "the same lines made in memory and not shown (shown beside, not subtracted)", \
+		.needs = capabilities,                                                                     \
+		.params = { "width", "height" },                                                           \
+		.points = km_frame_points,                                                                 \
+		.setup = its_setup,                                                                        \
+		.run = km_frame_draw,                                                                      \
+		.baseline = km_frame_only_make,                                                            \
+		.settle = km_frame_settle,                                                                 \
+		.verify = km_frame_verify,                                                                 \
+		.teardown = km_frame_teardown                                                              \
+	}
 
 #endif

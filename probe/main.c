@@ -254,7 +254,7 @@ static void inherit_nothing(void)
 
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR) != fd)
-			refuse("it cannot be opened in the place of a closed stream", "/dev/null");
+			refuse("cannot open, in the place of a closed stream", "/dev/null");
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);

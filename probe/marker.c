@@ -1,5 +1,5 @@
 /* marker.c: the instructions that begin and end a timed region and name it: harmless ones that compilers never emit,
- * which an emulator's plugin finds during translation (plugin/decode.h).
+ * which an emulator's plugin finds during translation (src/kernometer/guests/plugins/decode.h).
  *
  *   x86      nopl disp32(%rax)   the displacement is 0x4b4d0000 or 0x4b4e0000 and the region
  *   aarch64  movz xzr, #imm16    0x4000 or 0x8000 and the region
@@ -29,11 +29,12 @@
 #define STUBS(kind) FIRST ".rept 2048\n" STUB(kind) NEXT ".endr\n"
 
 /* Global: for a local symbol the assembler names the section instead, whose one entry in aarch64's global offset table
- * both would share. */
-__asm__(".text\n.balign 16\n.globl km_begin_stubs, km_end_stubs\n"
+ * both would share. Counts by path of fork and exec depend on how the image lies in pages: with this alignment each of
+ * its segments begins at the page where it began in 0.1.1. */
+__asm__(".text\n.balign 2048\n.globl km_begin_stubs, km_end_stubs\n"
 	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END));
 
-/* By exactly the names above: on macOS the symbol of a C name has an underscore before it. */
+/* Declared with exactly the names above: on macOS the symbol of a C name begins with an underscore. */
 extern const char km_begin_stubs[] __asm__("km_begin_stubs"), km_end_stubs[] __asm__("km_end_stubs");
 
 /* Makes a function pointer from an address: ISO C has no such cast; POSIX's dlsym needs the same. */

@@ -269,7 +269,7 @@ void meter_run_end(struct meter *m)
 		close(m->io);
 }
 
-/* A system that counts no switches always returns 0. Asked after the samples, since the test sleeps. */
+/* A system that counts no switches always returns 0. The test sleeps, and therefore comes after the samples. */
 static int switches_are_counted(void)
 {
 	struct timeval nap = { 0, 1000 };

@@ -142,6 +142,14 @@ void *km_alloc(struct km *km, size_t bytes)
 	return p;
 }
 
+void *km_state(struct km *km, size_t bytes)
+{
+	struct km **state = km_alloc(km, bytes);
+
+	*state = km;
+	return state;
+}
+
 void km_free(void *p)
 {
 	free(p);
@@ -154,6 +162,12 @@ char *km_path(struct km *km, char *to, const char *name)
 	if (n < 0 || n >= KM_PATH)
 		km_fail(km, "the temporary directory's name is too long for %s", name);
 	return to;
+}
+
+void km_enter(struct km *km)
+{
+	if (chdir(km->engine->dir) != 0)
+		km_fail_call(km, "chdir");
 }
 
 /* The finaliser of SplitMix64 (Steele, Lea, Flood 2014): small, and every seed is a good one. */
@@ -169,7 +183,7 @@ uint64_t km_random(struct km *km)
 	return km_mix(km->engine->random += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* On one CPU peers inherit this process's; elsewhere they take the allowed ones in turn, from the next one on. */
+/* On one CPU peers inherit this process's CPU; elsewhere they take the allowed ones in turn, from the next one on. */
 static void place_peer(struct engine *e, int number)
 {
 	int at = 0;

@@ -157,15 +157,6 @@ int platform_allowed_cpus(int cpus[MAX_CPUS])
 	return n;
 }
 
-int platform_pin(int cpu)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	return sched_setaffinity(0, sizeof set, &set);
-}
-
 int platform_allow(const int *cpus, int n)
 {
 	cpu_set_t set;
@@ -174,6 +165,11 @@ int platform_allow(const int *cpus, int n)
 	for (int i = 0; i < n; i++)
 		CPU_SET(cpus[i], &set);
 	return sched_setaffinity(0, sizeof set, &set);
+}
+
+int platform_pin(int cpu)
+{
+	return platform_allow(&cpu, 1);
 }
 
 int platform_current_cpu(void)
@@ -187,20 +183,8 @@ int platform_allowed_cpus(int cpus[MAX_CPUS])
 	return 0;
 }
 
-int platform_pin(int cpu)
-{
-	(void)cpu;
-	errno = ENOSYS;
-	return -1;
-}
-
-int platform_allow(const int *cpus, int n)
-{
-	(void)cpus;
-	(void)n;
-	errno = ENOSYS;
-	return -1;
-}
+KM_LACKS(int, platform_pin, (int cpu KM_UNUSED), -1)
+KM_LACKS(int, platform_allow, (const int *cpus KM_UNUSED, int n KM_UNUSED), -1)
 
 int platform_current_cpu(void)
 {
@@ -225,7 +209,7 @@ void platform_die_with_parent(void)
 #endif
 }
 
-/* The processor's own name, where it is an x86; or "". */
+/* Stores the name that an x86 processor gives itself; "" for others. */
 static void cpu_brand(char *to, size_t n)
 {
 	char brand[49] = "", *at = brand;
@@ -273,43 +257,20 @@ void platform_cpu_model(char *to, size_t n)
 
 const char *errno_name(int error)
 {
+#define NAMED(error)          \
+	{                     \
+		error, #error \
+	}
 	static const struct {
 		int value;
 		const char *name;
-	} names[] = {
-		{ EPERM, "EPERM" },
-		{ ENOENT, "ENOENT" },
-		{ ESRCH, "ESRCH" },
-		{ EINTR, "EINTR" },
-		{ EIO, "EIO" },
-		{ E2BIG, "E2BIG" },
-		{ ENOEXEC, "ENOEXEC" },
-		{ EBADF, "EBADF" },
-		{ ECHILD, "ECHILD" },
-		{ EAGAIN, "EAGAIN" },
-		{ ENOMEM, "ENOMEM" },
-		{ EACCES, "EACCES" },
-		{ EFAULT, "EFAULT" },
-		{ EBUSY, "EBUSY" },
-		{ EEXIST, "EEXIST" },
-		{ EXDEV, "EXDEV" },
-		{ ENODEV, "ENODEV" },
-		{ ENOTDIR, "ENOTDIR" },
-		{ EISDIR, "EISDIR" },
-		{ EINVAL, "EINVAL" },
-		{ ENFILE, "ENFILE" },
-		{ EMFILE, "EMFILE" },
-		{ EFBIG, "EFBIG" },
-		{ ENOSPC, "ENOSPC" },
-		{ ESPIPE, "ESPIPE" },
-		{ EROFS, "EROFS" },
-		{ EPIPE, "EPIPE" },
-		{ ENOSYS, "ENOSYS" },
-		{ ETIMEDOUT, "ETIMEDOUT" },
-		{ EDEADLK, "EDEADLK" },
-		{ ENAMETOOLONG, "ENAMETOOLONG" },
-		{ ENOTSUP, "ENOTSUP" },
-	};
+	} names[] = { NAMED(EPERM),        NAMED(ENOENT),  NAMED(ESRCH),   NAMED(EINTR),     NAMED(EIO),
+		      NAMED(E2BIG),        NAMED(ENOEXEC), NAMED(EBADF),   NAMED(ECHILD),    NAMED(EAGAIN),
+		      NAMED(ENOMEM),       NAMED(EACCES),  NAMED(EFAULT),  NAMED(EBUSY),     NAMED(EEXIST),
+		      NAMED(EXDEV),        NAMED(ENODEV),  NAMED(ENOTDIR), NAMED(EISDIR),    NAMED(EINVAL),
+		      NAMED(ENFILE),       NAMED(EMFILE),  NAMED(EFBIG),   NAMED(ENOSPC),    NAMED(ESPIPE),
+		      NAMED(EROFS),        NAMED(EPIPE),   NAMED(ENOSYS),  NAMED(ETIMEDOUT), NAMED(EDEADLK),
+		      NAMED(ENAMETOOLONG), NAMED(ENOTSUP) };
 	static char other[24];
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -39,18 +39,16 @@ int km_fb_info(int fd, struct km_fb *fb)
 	return 0;
 }
 
+#if HAVE_MMAP
 void *km_fb_map(int fd, const struct km_fb *fb)
 {
-#if HAVE_MMAP
 	void *map = mmap(NULL, fb->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return map == MAP_FAILED ? NULL : map;
-#else
-	(void)fd, (void)fb;
-	errno = ENOSYS;
-	return NULL;
-#endif
 }
+#else
+KM_LACKS(void *, km_fb_map, (int fd KM_UNUSED, const struct km_fb *fb KM_UNUSED), NULL)
+#endif
 
 ssize_t km_fb_read(int fd, void *to, size_t n, size_t offset)
 {
@@ -62,31 +60,9 @@ ssize_t km_fb_write(int fd, const void *from, size_t n, size_t offset)
 	return pwrite(fd, from, n, (off_t)offset);
 }
 #else
-int km_fb_info(int fd, struct km_fb *fb)
-{
-	(void)fd, (void)fb;
-	errno = ENOSYS;
-	return -1;
-}
-
-void *km_fb_map(int fd, const struct km_fb *fb)
-{
-	(void)fd, (void)fb;
-	errno = ENOSYS;
-	return NULL;
-}
-
-ssize_t km_fb_read(int fd, void *to, size_t n, size_t offset)
-{
-	(void)fd, (void)to, (void)n, (void)offset;
-	errno = ENOSYS;
-	return -1;
-}
-
-ssize_t km_fb_write(int fd, const void *from, size_t n, size_t offset)
-{
-	(void)fd, (void)from, (void)n, (void)offset;
-	errno = ENOSYS;
-	return -1;
-}
+KM_LACKS(int, km_fb_info, (int fd KM_UNUSED, struct km_fb *fb KM_UNUSED), -1)
+KM_LACKS(void *, km_fb_map, (int fd KM_UNUSED, const struct km_fb *fb KM_UNUSED), NULL)
+KM_LACKS(ssize_t, km_fb_read, (int fd KM_UNUSED, void *to KM_UNUSED, size_t n KM_UNUSED, size_t offset KM_UNUSED), -1)
+KM_LACKS(ssize_t, km_fb_write,
+	 (int fd KM_UNUSED, const void *from KM_UNUSED, size_t n KM_UNUSED, size_t offset KM_UNUSED), -1)
 #endif

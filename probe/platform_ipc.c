@@ -252,17 +252,11 @@ int km_mq_get(int handle, void *word)
 	return got == 8 ? 0 : -1;
 }
 
-int km_mq_close(int handle)
-{
-	return mq_close(ipc_queues[handle]);
-}
-
 #else
 
 KM_LACKS(int, km_mq_new, (const char *name KM_UNUSED), -1)
 KM_LACKS(int, km_mq_put, (int handle KM_UNUSED, const void *word KM_UNUSED), -1)
 KM_LACKS(int, km_mq_get, (int handle KM_UNUSED, void *word KM_UNUSED), -1)
-KM_LACKS(int, km_mq_close, (int handle KM_UNUSED), -1)
 
 #endif
 

@@ -23,7 +23,6 @@ int km_queue_remove(int id);
 int km_mq_new(const char *name); /* a handle, valid in children too, or -1 */
 int km_mq_put(int handle, const void *word);
 int km_mq_get(int handle, void *word); /* waits */
-int km_mq_close(int handle);
 
 int km_event_new(void); /* an eventfd, read and written by words; or -1 */
 

@@ -61,7 +61,7 @@ void *km_map_plain(size_t bytes)
 	return memory_private(bytes, PROT_READ | PROT_WRITE);
 }
 
-/* A kernel built without huge pages returns EINVAL: nothing is lost. */
+/* A kernel built without huge pages returns EINVAL: it gives none anyway. */
 static int memory_refuse_huge(void *at, size_t bytes)
 {
 #if HAVE_NOHUGEPAGE
@@ -169,7 +169,7 @@ int km_cache_drop(int fd)
 KM_LACKS(int, km_cache_drop, (int fd KM_UNUSED), -1)
 #endif
 
-/* Maps the file for this question alone: a lasting mapping would keep no page in memory, but a touch of it would. */
+/* Maps the file for this question alone: a lasting mapping keeps no page in memory, but a touch of one does. */
 long km_cache_resident(int fd, size_t bytes)
 {
 #if HAVE_MMAP && HAVE_MINCORE

@@ -22,7 +22,7 @@
 #define HAVE_AFFINITY 0
 #define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 1
-#define HAVE_CLOCK_RAW 0 /* there are CLOCK_REALTIME and CLOCK_MONOTONIC alone */
+#define HAVE_CLOCK_RAW 0 /* it has only CLOCK_REALTIME and CLOCK_MONOTONIC */
 #define HAVE_EVENTFD 0
 #define HAVE_FADVISE 0
 #define HAVE_FRAME_BUFFER 0
@@ -39,7 +39,7 @@
 #define HAVE_POLL 1
 #define HAVE_POSIX_MQ 0
 #define HAVE_POSIX_SPAWN 1
-#define HAVE_PROC 0 /* there is a /proc, but nothing in it is as in Linux's */
+#define HAVE_PROC 0 /* its /proc has other files than Linux's */
 #define HAVE_PTHREAD 0
 #define HAVE_SBRK 0
 #define HAVE_SCHED_YIELD 0

@@ -50,13 +50,6 @@ void km_command_init(struct km *km, struct km_command *c, const char *path)
 	km_pipe(km, c->report);
 }
 
-void km_command_free(struct km_command *c)
-{
-	km_close(&c->report[0]);
-	km_close(&c->report[1]);
-	km_free(c->environment[0]);
-}
-
 static void redirect(const struct km_command *c, const char *name, int flags, int as)
 {
 	int fd = open(name ? name : "/dev/null", flags, 0600);
@@ -89,11 +82,8 @@ long km_command_start(struct km *km, const struct km_command *c)
 void km_command_end(struct km *km, const struct km_command *c, long pid, int wanted)
 {
 	char said[128], name[KM_PATH];
-	int status;
+	int status = km_wait(km, pid);
 
-	while (waitpid((pid_t)pid, &status, 0) != (pid_t)pid)
-		if (errno != EINTR)
-			km_fail_call(km, "waitpid");
 	if (WIFEXITED(status) && WEXITSTATUS(status) == wanted)
 		return;
 	if (WIFEXITED(status) && km_file_line(km_path(km, name, SAID), said, sizeof said))

@@ -72,7 +72,7 @@ const struct row *registry_row(const char *name)
 	return NULL;
 }
 
-/* `*` matches any number of characters, every other character itself. */
+/* `*` matches any number of characters; every other character matches itself. */
 static int matches(const char *pattern, const char *name)
 {
 	if (*pattern == '*')
@@ -176,7 +176,7 @@ static const char *batch_at(const char *word, long *op, long *baseline)
 	return end;
 }
 
-/* The batch that a list sets for this id (0: checks the list alone). -1 if it is no such list. */
+/* Stores the batch that a list sets for this id; 0 only checks the list. -1 if the word is not such a list. */
 static int batch_listed(const char *list, unsigned long id, long *op, long *baseline)
 {
 	for (const char *at = list; at; at = *at == ',' ? at + 1 : NULL) {

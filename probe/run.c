@@ -328,9 +328,7 @@ static uint64_t cold_sample(struct engine *e)
 	} while (n < sizeof text - 1 && (k > 0 || (k < 0 && errno == EINTR)));
 	text[n] = '\0';
 	close(out[0]);
-	while (waitpid((pid_t)pid, &status, 0) < 0)
-		if (errno != EINTR)
-			km_fail_call(&e->km, "waitpid");
+	status = km_wait(&e->km, pid);
 	if (text[0] == '{') {
 		fputs(text, stdout);
 		exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
@@ -441,6 +439,20 @@ static void hot_row(struct engine *e, enum role role, struct meter *m, struct me
 	verify_and_end(e, state);
 }
 
+/* Writes the outcome behind the records. Sorts the samples, which have been printed. */
+static void tell_outcome(struct measured *r)
+{
+	struct outcome outcome = { (long)r->op.batch, (long)r->baseline.batch, 0 };
+	size_t half = r->op.n / 2;
+
+	if (r->op.n > 0) {
+		qsort(r->op.value, r->op.n, sizeof *r->op.value, km_ascending);
+		outcome.middle = (double)r->op.value[half];
+	}
+	fputc('\0', stdout);
+	fwrite(&outcome, sizeof outcome, 1, stdout);
+}
+
 int run_row(const struct options *o, enum role role, const struct row *row, long run, const char *dir)
 {
 	static struct engine e;
@@ -471,5 +483,6 @@ int run_row(const struct options *o, enum role role, const struct row *row, long
 	if (o->by == BY_PATH && row->workload->self_timed)
 		tally_self_timed(&e);
 	tally_emit(&e);
+	tell_outcome(&r);
 	return 0;
 }

@@ -76,8 +76,8 @@ long spawn(const struct options *o, enum role role, const struct row *row, long 
 	child_words(words, text, o, role, row, run, dir);
 	if (words[0]) {
 		execv(words[0], (char **)(uintptr_t)words); /* its argument is not const for historical reasons */
-		/* A copy of the driver would not be the fresh program that is measured elsewhere. Where no run can
-		 * be one, under an emulator of another processor, all are copies. */
+		/* A copy of the driver would not be the fresh program that is measured elsewhere. But under an
+		 * emulator of another processor no run can be a fresh program: there all of them are copies. */
 		if (errno != ENOEXEC)
 			exit(cannot_execute(o, row, run));
 	}

@@ -1,5 +1,5 @@
-/* tally.c: what the kernel itself counts in single iterations of a row, by path, where it tells, as Trio does in a
- * file. They come after the timed ones, so that reading the file moves no figure. */
+/* tally.c: reports what the kernel itself counts in single iterations of a row, by path, on a kernel that tells it in a
+ * file, as Trio does. These iterations come after the timed ones, so that reading the file moves no figure. */
 #include "engine.h"
 
 #define TALLY_FILE "/proc/trio/counters"
@@ -8,11 +8,11 @@
 #define TALLY_NAMES 400
 #define TALLY_NAME 48
 
-/* Two readings with nothing between (or one iteration, where a row times itself, with more around its region), and one
- * after an iteration (or two): lines of a name and a number. */
+/* Readings of the file: lines of a name and a number. Nothing happens between the first two, and one iteration between
+ * the last two. A row that times itself does more around its region: there they are one iteration and two. */
 enum { TALLY_IDLE, TALLY_BEFORE, TALLY_AFTER, TALLY_READINGS };
 
-struct tally { /* of one name: what each of the iterations moved it by */
+struct tally { /* of one name: by how much each of the iterations changed it */
 	char name[TALLY_NAME];
 	int64_t moved[TALLIES];
 };
@@ -43,7 +43,7 @@ static struct tally *tally_of(const char *name)
 	return &tallies[i];
 }
 
-/* Adds each number of a text so many times. */
+/* Adds each number of a text, multiplied by `times`. */
 static void tally_add(const char *text, int iteration, int times)
 {
 	while (*text) {
@@ -60,7 +60,7 @@ static void tally_add(const char *text, int iteration, int times)
 	}
 }
 
-/* Pages that a fork has made read-only are the process's own again: none is copied while the kernel counts. */
+/* Writes to each page that a fork may have made read-only, so that the kernel copies none of them while it counts. */
 static void tally_touch(char *texts)
 {
 	for (size_t i = 0; i < TALLY_READINGS * TALLY_TEXT; i += 1024)

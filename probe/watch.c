@@ -21,12 +21,13 @@ static void watch_on(int number)
 	errno = error;
 }
 
-static void watch_action(struct km *km, int number)
+void km_handle(struct km *km, int number, void (*handler)(int), int flags)
 {
 	struct sigaction action;
 
 	memset(&action, 0, sizeof action);
-	action.sa_handler = watch_on; /* without SA_RESTART */
+	action.sa_handler = handler;
+	action.sa_flags = flags;
 	sigemptyset(&action.sa_mask);
 	if (sigaction(number, &action, NULL) != 0)
 		km_fail_call(km, "sigaction");
@@ -35,8 +36,8 @@ static void watch_action(struct km *km, int number)
 void km_watch(struct km *km)
 {
 	watch_parent = getpid();
-	watch_action(km, SIGALRM);
-	watch_action(km, SIGCHLD);
+	km_handle(km, SIGALRM, watch_on, 0); /* without SA_RESTART: the call that waits fails */
+	km_handle(km, SIGCHLD, watch_on, 0);
 }
 
 void km_watch_parent(struct km *km)

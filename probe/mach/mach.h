@@ -35,7 +35,7 @@ enum { SEND = 1, RECEIVE = 2 };
 enum { INHERIT_SHARE = 0, INHERIT_COPY = 1 };
 enum { RIGHT_RECEIVE = 1, READ_WRITE = 3 };
 
-/* kernel.c: traps. They return 0 for success, if not a port. */
+/* kernel.c: traps. They return a port, or 0 for success. */
 long null_trap(void); /* number 10, which returns 0 at once */
 port mach_task_self(void);
 port mach_host_self(void);
@@ -61,7 +61,7 @@ uintptr_t new_memory(size_t);
 void drop_memory(uintptr_t, size_t);
 void share(uintptr_t, size_t); /* with tasks that are made later */
 void start(port task, void (*entry)(void), void *stack_end);
-port second_task(void (*entry)(void)); /* with a copy of this memory, which lives until the machine ends */
+port second_task(void (*entry)(void)); /* lives until the machine ends, with a copy of this memory */
 /* What a second task listens at: a right to send here, to receive there, where its name is SERVER. */
 #define SERVER 4096U
 port serve(void (*entry)(void));
@@ -84,7 +84,7 @@ void null_traps(void *, uint64_t n);
 /* main.c */
 _Noreturn void fail(const char *what);
 
-/* ../probe/marker.c */
+/* ../marker.c */
 void mark_begin(unsigned region);
 void mark_end(unsigned region);
 
@@ -103,7 +103,7 @@ struct row {
 	const char *line, *at, *name;
 	size_t name_length;
 };
-int next_row(struct row *); /* the first, after one of zeros; 0: no more */
+int next_row(struct row *); /* moves on to the next row; from zeros to the first; 0: there is none */
 uint64_t number_in(const char *from, const char *key);
 const char *after(const char *from, const char *key);
 int selected(const struct row *, char **words, int n, int quick);

@@ -1,4 +1,4 @@
-/* main.c: the boot task of GNU Mach. It measures one row of the registry, by path, as ../probe/sample.c does: each
+/* main.c: the boot task of GNU Mach. It measures one row of the registry, by path, as ../sample.c does: each
  * iteration is a region of its own, and an empty region is the bracket. The kernel's boot script gives it the ports of
  * host and devices, then the words of the probe's command line. */
 #include "mach.h"
@@ -19,7 +19,7 @@ static void end_line(void)
 	put("}\n");
 }
 
-/* The records, between the markers, and the machine's end. */
+/* Ends the output with its marker, sends it, and switches the machine off. */
 static _Noreturn void finish(void)
 {
 	size_t records = 0;
@@ -43,7 +43,7 @@ static void begin_record(const char *type, const struct row *r)
 	put("\"");
 }
 
-/* Of the row, or, before there is one, of the whole. If the way out fails too, the machine is given up, mute. */
+/* Reports the failure of the row, or of the program if no row has begun. If the report fails too, the machine hangs. */
 _Noreturn void fail(const char *what)
 {
 	static int failing;

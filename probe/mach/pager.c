@@ -15,7 +15,7 @@ enum {
 static uintptr_t area;
 static size_t used;
 
-/* The second task: its pages are there before it is asked, as a cache's are. Each moves to the kernel, and stays. */
+/* The second task. It has all pages before it is asked, as a cache has. Each moves to the kernel, and stays there. */
 static void supply(void)
 {
 	static struct message got, m;

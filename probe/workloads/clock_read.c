@@ -9,9 +9,8 @@ struct clock_state {
 
 static void *clock_setup(struct km *km)
 {
-	struct clock_state *c = km_alloc(km, sizeof *c);
+	struct clock_state *c = km_state(km, sizeof *c);
 
-	c->km = km;
 	c->read = km_clock_read(km, strchr(km->workload->name, '/') + 1);
 	c->first = c->read();
 	km->claim.faults = 0;
@@ -45,7 +44,7 @@ static void clock_verify(void *state, uint64_t n)
 		.source = "K table 2", \
 		.what = definition, .inside = "one read through a function pointer, as each sample's two reads are", \
 		.needs = capability, .settings = hangs_on, .points = KM_POINTS({ .profile = QUICK, .path_n = 100 }), \
-		.setup = clock_setup, .run = clock_run, .verify = clock_verify, .teardown = km_free }
+		.setup = clock_setup, .run = clock_run, .verify = clock_verify }
 /* clang-format on */
 
 CLOCK(clock_read_monotonic, "monotonic", CAP_CLOCK_GETTIME, SET_CLOCK_SOURCE | SET_VDSO,

@@ -21,9 +21,8 @@ struct cpu_arith {
 
 static void *cpu_arith_new(struct km *km, double expected, double tolerance)
 {
-	struct cpu_arith *s = km_alloc(km, sizeof *s);
+	struct cpu_arith *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->first = ARITH_FIRST;
 	s->last = ARITH_LAST;
 	s->low = expected - tolerance;
@@ -88,7 +87,7 @@ static void cpu_arithoh_run(void *state, uint64_t n)
 
 #define CPU_ARITH_ROW                                                                                         \
 	.unit = UNIT_PER_S, .source = "M table 1", .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }), \
-	.counted = { offsetof(struct cpu_arith, right), "sums are right" }, .teardown = km_free
+	.counted = { offsetof(struct cpu_arith, right), "sums are right" }
 #define CPU_ARITH(type, conversions, its_setup)                                                                 \
 	CPU_ARITH_RUN(cpu_arith_##type##_run, type)                                                             \
 	const struct workload cpu_arith_##type = {                                                              \

@@ -1,9 +1,9 @@
 /* cpu/arith-double-soft: cpu/arith-double in IEEE 754 double arithmetic made of integers alone: the cost on a system
  * that has no floating-point unit or does not switch it on (M's factors 68 and 36).
  *
- * Written from the standard: round to nearest, ties to even; subnormals, infinities, signed zeros. Of NaN operands the
- * first comes out, quieted; an invalid operation gives the one NaN below. There are no flags. Numbers are uint64_t in
- * the standard's interchange format. tests/probe compares bit for bit with the hardware. */
+ * Written from the standard: round to nearest, ties to even; subnormals, infinities, signed zeros. The result of NaN
+ * operands is the first of them, quieted; that of an invalid operation is the NaN below. There are no flags. Numbers
+ * are uint64_t in the standard's interchange format. tests/probe compares bit for bit with the hardware. */
 #include "../km.h"
 
 #define SOFT_SIGN (UINT64_C(1) << 63)
@@ -221,9 +221,8 @@ struct cpu_soft {
 
 static void *cpu_soft_setup(struct km *km)
 {
-	struct cpu_soft *s = km_alloc(km, sizeof *s);
+	struct cpu_soft *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->first = 2;
 	s->last = 101;
 	km->claim = (struct claim){ 0 };
@@ -263,5 +262,4 @@ const struct workload cpu_arith_double_soft = {
 	.setup = cpu_soft_setup,
 	.run = cpu_soft_run,
 	.counted = { offsetof(struct cpu_soft, right), "sums have the right bits" },
-	.teardown = km_free,
 };

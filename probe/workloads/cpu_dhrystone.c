@@ -202,9 +202,8 @@ struct cpu_dhry {
 
 static void *cpu_dhry_setup(struct km *km)
 {
-	struct cpu_dhry *s = km_alloc(km, sizeof *s);
+	struct cpu_dhry *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	dhry_head = &s->record1;
 	dhry_second = &s->record2;
 	dhry_head->next = dhry_second;
@@ -302,5 +301,4 @@ const struct workload cpu_dhrystone = {
 	.setup = cpu_dhry_setup,
 	.run = cpu_dhry_run,
 	.verify = cpu_dhry_verify,
-	.teardown = km_free,
 };

@@ -14,9 +14,8 @@ struct cpu_hanoi {
 
 static void *cpu_hanoi_setup(struct km *km)
 {
-	struct cpu_hanoi *s = km_alloc(km, sizeof *s);
+	struct cpu_hanoi *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->to = 2;
 	for (int i = 0; i < HANOI_DISCS; i++)
 		s->peg[0][s->height[0]++] = HANOI_DISCS - i;
@@ -73,5 +72,4 @@ const struct workload cpu_hanoi = {
 	.setup = cpu_hanoi_setup,
 	.run = cpu_hanoi_run,
 	.verify = cpu_hanoi_verify,
-	.teardown = km_free,
 };

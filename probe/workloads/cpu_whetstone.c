@@ -317,9 +317,8 @@ static KM_NOINLINE void whet_module11(struct cpu_whet *s)
 
 static void *cpu_whet_setup(struct km *km)
 {
-	struct cpu_whet *s = km_alloc(km, sizeof *s);
+	struct cpu_whet *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->t = WHET_T;
 	s->t1 = WHET_T1;
 	s->t2 = WHET_T2;
@@ -388,5 +387,4 @@ const struct workload cpu_whetstone = {
 	.setup = cpu_whet_setup,
 	.run = cpu_whet_run,
 	.verify = cpu_whet_verify,
-	.teardown = km_free,
 };

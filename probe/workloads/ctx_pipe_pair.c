@@ -29,9 +29,8 @@ static void pipe_pair_peer(struct km *km, void *state)
 
 static void *pipe_pair_setup(struct km *km)
 {
-	struct pipe_pair *p = km_alloc(km, sizeof *p);
+	struct pipe_pair *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	km_pipe(km, p->there);
 	km_pipe(km, p->back);
 	p->peer = km_peer(km, pipe_pair_peer, p);
@@ -80,10 +79,6 @@ static void pipe_pair_teardown(void *state)
 
 	km_close(&p->there[1]);
 	km_peer_end(p->km, p->peer);
-	km_close(&p->back[0]);
-	km_close(&p->own[0]);
-	km_close(&p->own[1]);
-	km_free(p);
 }
 
 const struct workload ctx_pipe_pair = {

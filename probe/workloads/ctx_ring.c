@@ -103,9 +103,8 @@ static void ctx_ring_own_pipe(struct ctx_ring *r)
 
 static void *ctx_ring_setup(struct km *km)
 {
-	struct ctx_ring *r = km_alloc(km, sizeof *r);
+	struct ctx_ring *r = km_state(km, sizeof *r);
 
-	r->km = km;
 	r->procs = km->arg[CTX_RING_PROCS];
 	r->token = km->arg[CTX_RING_TOKEN] ? (size_t)km->arg[CTX_RING_TOKEN] : 1;
 	r->words = (size_t)km->arg[CTX_RING_WS] / sizeof *r->set;
@@ -175,13 +174,6 @@ static void ctx_ring_teardown(void *state)
 	km_close(&r->to); /* process 1 exits, and so the next one, and so on */
 	for (long i = 1; i < r->procs; i++)
 		km_peer_end(r->km, r->peer[i]);
-	km_close(&r->from);
-	km_close(&r->own[0]);
-	km_close(&r->own[1]);
-	km_free(r->set);
-	km_free(r->bytes);
-	km_free(r->sent);
-	km_free(r);
 }
 
 /* All N of lmbench's figure for one token and working set, on one CPU; `some`: N = 2, 8, 32. By path about 200 hops. */
@@ -190,26 +182,6 @@ static void ctx_ring_teardown(void *state)
 		{ { 8, token, ws }, some, 25, SAME_CPU, 0 }, { { 16, token, ws }, FULL, 12, SAME_CPU, 0 }, \
 		{ { 24, token, ws }, FULL, 8, SAME_CPU, 0 }, { { 32, token, ws }, some, 6, SAME_CPU, 0 },  \
 		{ { 64, token, ws }, FULL, 3, SAME_CPU, 0 }, { { 96, token, ws }, FULL, 3, SAME_CPU, 0 }
-
-static const struct point ctx_ring_points[] = {
-	/* G calls the size "of the token"; lat_ctx's size is the working set's: both. */
-	CTX_RING_LINE(0, 0, QUICK),
-	CTX_RING_LINE(4096, 0, FULL),
-	CTX_RING_LINE(8192, 0, FULL),
-	CTX_RING_LINE(16384, 0, FULL),
-	CTX_RING_LINE(32768, 0, FULL),
-	CTX_RING_LINE(65536, 0, FULL),
-	CTX_RING_LINE(0, 4096, FULL),
-	CTX_RING_LINE(0, 8192, FULL),
-	CTX_RING_LINE(0, 16384, QUICK),
-	CTX_RING_LINE(0, 32768, FULL),
-	CTX_RING_LINE(0, 65536, FULL),
-	{ { 2, 0, 0 }, QUICK, 0, OTHER_CPU, 0 },
-	{ { 8, 0, 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 2, 65536, 0 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 2, 0, 65536 }, FULL, 0, OTHER_CPU, 0 },
-	{ { 0 }, 0, 0, 0, 0 },
-};
 
 const struct workload ctx_ring = {
 	.name = "ctx/ring",
@@ -223,7 +195,13 @@ const struct workload ctx_ring = {
 	.figure_less_baseline = 1,
 	.params = { "procs", "token", "ws" },
 	.curve = "procs",
-	.points = ctx_ring_points,
+	.points = KM_POINTS(/* G calls the size "of the token"; lat_ctx's size is the working set's: both. */
+			    CTX_RING_LINE(0, 0, QUICK), CTX_RING_LINE(4096, 0, FULL), CTX_RING_LINE(8192, 0, FULL),
+			    CTX_RING_LINE(16384, 0, FULL), CTX_RING_LINE(32768, 0, FULL), CTX_RING_LINE(65536, 0, FULL),
+			    CTX_RING_LINE(0, 4096, FULL), CTX_RING_LINE(0, 8192, FULL), CTX_RING_LINE(0, 16384, QUICK),
+			    CTX_RING_LINE(0, 32768, FULL), CTX_RING_LINE(0, 65536, FULL),
+			    { { 2, 0, 0 }, QUICK, 0, OTHER_CPU, 0 }, { { 8, 0, 0 }, FULL, 0, OTHER_CPU, 0 },
+			    { { 2, 65536, 0 }, FULL, 0, OTHER_CPU, 0 }, { { 2, 0, 65536 }, FULL, 0, OTHER_CPU, 0 }),
 	.setup = ctx_ring_setup,
 	.run = ctx_ring_run,
 	.baseline = ctx_ring_baseline,

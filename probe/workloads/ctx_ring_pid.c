@@ -2,7 +2,7 @@
  *
  * L does not define a "pass" as a hop or a round, and the MINIX column hardly grows with the ring, as if it were a hop:
  * so both are rows. One iteration is the whole: fork procs - 1 children, send the token, reap them. Process 0 (the
- * parent) reads from the last child. The token starts so that its last hop ends at the parent: at the parent if the
+ * parent) reads from the last child. The token starts where its last hop will end at the parent: at the parent if the
  * number of hops is a multiple of procs, otherwise at the child that is so many hops away. */
 #include "../km.h"
 
@@ -122,10 +122,9 @@ static void ring_pid_run(void *state, uint64_t n) /* timed: n times fork, pass, 
 
 static void *ring_pid_start(struct km *km, uint64_t hops)
 {
-	struct ring_pid *r = km_alloc(km, sizeof *r);
+	struct ring_pid *r = km_state(km, sizeof *r);
 	uint64_t procs = (uint64_t)km->arg[RING_PID_PROCS];
 
-	r->km = km;
 	r->procs = (long)procs;
 	r->hops = hops;
 	r->start = (procs - hops % procs) % procs;
@@ -147,37 +146,11 @@ static void *ring_pid_hops_setup(struct km *km)
 	return ring_pid_start(km, (uint64_t)km->arg[RING_PID_PASSES]);
 }
 
-static void ring_pid_teardown(void *state)
-{
-	struct ring_pid *r = state;
-
-	km_close(&r->report[0]);
-	km_close(&r->report[1]);
-	km_free(r);
-}
-
-/* By path a row stays below 2e8 instructions, which the two largest rings of rounds exceed. */
-static const struct point ring_pid_points[] = {
-	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },   { { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
-	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },  { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },  { { 100, 1000 }, FULL, 0, SAME_CPU, 0 },
-	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },   { { 200, 100 }, FULL, 0, SAME_CPU, 0 },
-	{ { 200, 1000 }, FULL, 0, SAME_CPU, 0 }, { { 0 }, 0, 0, 0, 0 },
-};
-
-static const struct point ring_pid_hops_points[] = {
-	{ { 10, 10 }, QUICK, 4, SAME_CPU, 0 },   { { 10, 100 }, FULL, 4, SAME_CPU, 0 },
-	{ { 10, 1000 }, FULL, 1, SAME_CPU, 0 },  { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
-	{ { 100, 100 }, FULL, 1, SAME_CPU, 0 },  { { 100, 1000 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 10 }, FULL, 1, SAME_CPU, 0 },   { { 200, 100 }, FULL, 1, SAME_CPU, 0 },
-	{ { 200, 1000 }, FULL, 1, SAME_CPU, 0 }, { { 0 }, 0, 0, 0, 0 },
-};
-
 #define RING_PID_INSIDE "the pipes, fork of all but the first process, every hop, their exit and wait, the sum's check"
 
 #define CTX_RING_PID_ROW                                               \
 	.per = "ring", .inside = RING_PID_INSIDE, .run = ring_pid_run, \
-	.counted = { offsetof(struct ring_pid, done), "rings were made" }, .teardown = ring_pid_teardown
+	.counted = { offsetof(struct ring_pid, done), "rings were made" }
 
 const struct workload ctx_ring_pid = {
 	.name = "ctx/ring-pid",
@@ -185,7 +158,12 @@ const struct workload ctx_ring_pid = {
 	.source = "L table 2, its \"times passed\" read as rounds",
 	.what = "make a ring of `procs` processes and pass a token that sums their process ids round it `rounds` times",
 	.params = { "procs", "rounds" },
-	.points = ring_pid_points,
+	/* By path a row stays below 2e8 instructions, which the two largest rings of rounds exceed. */
+	.points = KM_POINTS({ { 10, 10 }, QUICK, 4, SAME_CPU, 0 }, { { 10, 100 }, QUICK, 2, SAME_CPU, 0 },
+			    { { 10, 1000 }, FULL, 1, SAME_CPU, 0 }, { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
+			    { { 100, 100 }, FULL, 1, SAME_CPU, 0 }, { { 100, 1000 }, FULL, 0, SAME_CPU, 0 },
+			    { { 200, 10 }, FULL, 1, SAME_CPU, 0 }, { { 200, 100 }, FULL, 0, SAME_CPU, 0 },
+			    { { 200, 1000 }, FULL, 0, SAME_CPU, 0 }),
 	.setup = ring_pid_setup,
 };
 
@@ -195,6 +173,10 @@ const struct workload ctx_ring_pid_hops = {
 	.source = "L table 2, its \"times passed\" read as hops",
 	.what = "make a ring of `procs` processes and pass a token that sums process ids on `hops` times in all",
 	.params = { "procs", "hops" },
-	.points = ring_pid_hops_points,
+	.points = KM_POINTS({ { 10, 10 }, QUICK, 4, SAME_CPU, 0 }, { { 10, 100 }, FULL, 4, SAME_CPU, 0 },
+			    { { 10, 1000 }, FULL, 1, SAME_CPU, 0 }, { { 100, 10 }, FULL, 1, SAME_CPU, 0 },
+			    { { 100, 100 }, FULL, 1, SAME_CPU, 0 }, { { 100, 1000 }, FULL, 1, SAME_CPU, 0 },
+			    { { 200, 10 }, FULL, 1, SAME_CPU, 0 }, { { 200, 100 }, FULL, 1, SAME_CPU, 0 },
+			    { { 200, 1000 }, FULL, 1, SAME_CPU, 0 }),
 	.setup = ring_pid_hops_setup,
 };

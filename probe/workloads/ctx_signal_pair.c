@@ -12,8 +12,7 @@ static volatile sig_atomic_t signal_pair_told; /* SIGTERM or SIGALRM (peer), SIG
 
 struct signal_pair {
 	struct km *km;
-	sigset_t before, open;             /* the mask before setup; the parent's in sigsuspend */
-	struct sigaction usr1, usr2, chld; /* the actions before setup */
+	sigset_t before, open; /* the mask before setup; the parent's in sigsuspend */
 	uint64_t sent, raised;
 	pid_t parent;
 	long peer;
@@ -25,17 +24,6 @@ static void signal_pair_on(int number)
 		signal_pair_got = (signal_pair_got + 1) & SIGNAL_PAIR_WRAP;
 	else
 		signal_pair_told = number;
-}
-
-static void signal_pair_action(struct km *km, int number, struct sigaction *before)
-{
-	struct sigaction action;
-
-	memset(&action, 0, sizeof action);
-	action.sa_handler = signal_pair_on;
-	sigemptyset(&action.sa_mask);
-	if (sigaction(number, &action, before) != 0)
-		km_fail_call(km, "sigaction");
 }
 
 /* Waits for a signal from the peer's parent; 0 when the peer is to exit. */
@@ -63,8 +51,8 @@ static void signal_pair_peer(struct km *km, void *state)
 	sigdelset(&open, SIGUSR1);
 	sigdelset(&open, SIGTERM);
 	sigdelset(&open, SIGALRM);
-	signal_pair_action(km, SIGTERM, NULL);
-	signal_pair_action(km, SIGALRM, NULL);
+	km_handle(km, SIGTERM, signal_pair_on, 0);
+	km_handle(km, SIGALRM, signal_pair_on, 0);
 	alarm(SIGNAL_PAIR_LOOK);
 	for (int seen = 0; signal_pair_next(p, &open, seen); seen = signal_pair_got)
 		if (kill(p->parent, SIGUSR2) != 0) {
@@ -76,10 +64,9 @@ static void signal_pair_peer(struct km *km, void *state)
 
 static void *signal_pair_setup(struct km *km)
 {
-	struct signal_pair *p = km_alloc(km, sizeof *p);
+	struct signal_pair *p = km_state(km, sizeof *p);
 	sigset_t mask;
 
-	p->km = km;
 	p->parent = getpid();
 	signal_pair_got = signal_pair_told = 0;
 	sigemptyset(&mask);
@@ -90,9 +77,9 @@ static void *signal_pair_setup(struct km *km)
 	sigaddset(&mask, SIGALRM);
 	if (sigprocmask(SIG_BLOCK, &mask, &p->before) != 0)
 		km_fail_call(km, "sigprocmask");
-	signal_pair_action(km, SIGUSR1, &p->usr1);
-	signal_pair_action(km, SIGUSR2, &p->usr2);
-	signal_pair_action(km, SIGCHLD, &p->chld);
+	km_handle(km, SIGUSR1, signal_pair_on, 0);
+	km_handle(km, SIGUSR2, signal_pair_on, 0);
+	km_handle(km, SIGCHLD, signal_pair_on, 0);
 	p->peer = km_peer(km, signal_pair_peer, p);
 
 	mask = p->open = p->before; /* the peer inherits all five blocked; here two stay blocked */
@@ -154,16 +141,9 @@ static void signal_pair_teardown(void *state)
 {
 	struct signal_pair *p = state;
 
-	if (sigaction(SIGCHLD, &p->chld, NULL) != 0)
-		km_fail_call(p->km, "sigaction");
 	if (kill((pid_t)p->peer, SIGTERM) != 0)
 		km_fail_call(p->km, "kill");
 	km_peer_end(p->km, p->peer);
-	if (sigaction(SIGUSR1, &p->usr1, NULL) != 0 || sigaction(SIGUSR2, &p->usr2, NULL) != 0)
-		km_fail_call(p->km, "sigaction");
-	if (sigprocmask(SIG_SETMASK, &p->before, NULL) != 0)
-		km_fail_call(p->km, "sigprocmask");
-	km_free(p);
 }
 
 const struct workload ctx_signal_pair = {

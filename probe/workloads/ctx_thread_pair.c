@@ -49,9 +49,8 @@ static void *thread_pair_other(void *state)
 
 static void *thread_pair_setup(struct km *km)
 {
-	struct thread_pair *p = km_alloc(km, sizeof *p);
+	struct thread_pair *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	thread_pair_check(p, pthread_mutex_init(&p->lock, NULL), "pthread_mutex_init");
 	thread_pair_check(p, pthread_cond_init(&p->main, NULL), "pthread_cond_init");
 	thread_pair_check(p, pthread_cond_init(&p->other, NULL), "pthread_cond_init");
@@ -93,7 +92,6 @@ static void thread_pair_teardown(void *state)
 	thread_pair_give(p, THREAD_PAIR_END, &p->other);
 	thread_pair_check(p, pthread_mutex_unlock(&p->lock), "pthread_mutex_unlock");
 	thread_pair_check(p, pthread_join(p->thread, NULL), "pthread_join");
-	km_free(p);
 }
 
 const struct workload ctx_thread_pair = {

@@ -43,9 +43,8 @@ static void ctx_yield_peer(struct km *km, void *state)
 
 static void *ctx_yield_setup(struct km *km)
 {
-	struct ctx_yield *p = km_alloc(km, sizeof *p);
+	struct ctx_yield *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->turn = km_map_shared(CTX_YIELD_BYTES);
 	if (!p->turn)
 		km_lacking(km, "mmap");
@@ -131,8 +130,6 @@ static void ctx_yield_teardown(void *state)
 	km_watch_end(p->km);
 	km_close(&p->wake[1]);
 	km_peer_end(p->km, p->peer);
-	km_unmap((void *)(uintptr_t)p->turn, CTX_YIELD_BYTES);
-	km_free(p);
 }
 
 const struct workload ctx_yield = {

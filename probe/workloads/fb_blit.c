@@ -26,21 +26,5 @@ static void *fb_blit_setup(struct km *km)
 	return f;
 }
 
-const struct workload fb_blit = {
-	.name = "fb/blit",
-	KM_FRAME_ROW,
-	.what = "a picture copied from memory to the screen, by write",
-	.inside = "a line made in memory and a pwrite for it, for each line",
-	.needs = CAP_FRAME_BUFFER,
-	.setup = fb_blit_setup,
-};
-
-const struct workload fb_blit_mmap = {
-	.name = "fb/blit-mmap",
-	KM_FRAME_ROW,
-	.what = "a picture copied from memory to the screen, in the mapped frame buffer",
-	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
-		  "driver that watches for changes",
-	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_blit_setup,
-};
+KM_FRAME_WORKLOADS(fb_blit, "fb/blit", "a picture copied from memory to the screen",
+		   "a picture copied from memory to the screen, ", "", fb_blit_setup);

@@ -1,4 +1,4 @@
-/* fb/cursor: moves a partly transparent cursor: restores what it hid, reads what it will hide, draws both into one. */
+/* fb/cursor: moves a partly transparent cursor: restores what it hid, reads what it will hide, draws it over that. */
 #include "../km.h"
 
 #define FB_CURSOR_WIDTH 320 /* of the picture, pixels */
@@ -92,14 +92,6 @@ static void fb_cursor_run(void *state, uint64_t n)
 	}
 }
 
-static void fb_cursor_teardown(void *state)
-{
-	struct fb_cursor_state *c = state;
-
-	km_free(c->hidden);
-	km_frame_teardown(&c->frame);
-}
-
 static const struct point fb_cursor_points[] = {
 	{ { 16 }, FULL, 0, ONE_CPU, 0 },      { { 64 }, FULL, 0, ONE_CPU, 0 },   { { 16 }, FULL, 8, ON_BOCHS_DRM, 0 },
 	{ { 64 }, FULL, 8, ON_BOCHS_DRM, 0 }, { { 16 }, FULL, 8, ON_VESAFB, 0 }, { { 64 }, FULL, 8, ON_VESAFB, 0 },
@@ -108,7 +100,7 @@ static const struct point fb_cursor_points[] = {
 
 #define FB_CURSOR_ROW                                                                                               \
 	.per = "pixel", .unit = UNIT_PER_S, .source = "L part I", .params = { "size" }, .points = fb_cursor_points, \
-	.run = fb_cursor_run, .settle = km_frame_settle, .verify = km_frame_verify, .teardown = fb_cursor_teardown
+	.run = fb_cursor_run, .settle = km_frame_settle, .verify = km_frame_verify, .teardown = km_frame_teardown
 
 const struct workload fb_cursor = {
 	.name = "fb/cursor",

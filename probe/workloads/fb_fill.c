@@ -20,21 +20,5 @@ static void *fb_fill_setup(struct km *km)
 	return km_frame_new(km, fb_fill_make, fb_fill_pixel);
 }
 
-const struct workload fb_fill = {
-	.name = "fb/fill",
-	KM_FRAME_ROW,
-	.what = "a rectangle filled with one colour, by write",
-	.inside = "a line made in memory and a pwrite for it, for each line",
-	.needs = CAP_FRAME_BUFFER,
-	.setup = fb_fill_setup,
-};
-
-const struct workload fb_fill_mmap = {
-	.name = "fb/fill-mmap",
-	KM_FRAME_ROW,
-	.what = "a rectangle filled with one colour, in the mapped frame buffer",
-	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
-		  "driver that watches for changes",
-	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_fill_setup,
-};
+KM_FRAME_WORKLOADS(fb_fill, "fb/fill", "a rectangle filled with one colour", "a rectangle filled with one colour, ", "",
+		   fb_fill_setup);

@@ -11,9 +11,8 @@ struct fb_info_state {
 
 static void *fb_info_setup(struct km *km)
 {
-	struct fb_info_state *f = km_alloc(km, sizeof *f);
+	struct fb_info_state *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->fd = km_frame_device(km, O_RDONLY);
 	if (km_fb_info(f->fd, &f->first) != 0)
 		km_fail_call(km, "ioctl " KM_FB);
@@ -45,14 +44,6 @@ static void fb_info_verify(void *state, uint64_t n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " answers were right", f->same, n);
 }
 
-static void fb_info_teardown(void *state)
-{
-	struct fb_info_state *f = state;
-
-	km_close(&f->fd);
-	km_free(f);
-}
-
 const struct workload fb_info = {
 	.name = "fb/info",
 	.per = "query",
@@ -65,5 +56,4 @@ const struct workload fb_info = {
 	.setup = fb_info_setup,
 	.run = fb_info_run,
 	.verify = fb_info_verify,
-	.teardown = fb_info_teardown,
 };

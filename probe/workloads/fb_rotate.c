@@ -2,13 +2,13 @@
  * accept a request for rotation, but most drivers ignore it. */
 #include "../km.h"
 
-/* By the source picture's pixel for this place: x and y are the turned picture's. */
+/* Takes the source picture's pixel for this place; x and y are the turned picture's. */
 static uint32_t fb_rotate_pixel(const struct km_frame *f, uint64_t k, long x, long y)
 {
 	return k & 1 ? km_frame_picture(f, 0, f->height - 1 - y, x) : km_frame_picture(f, 0, y, f->width - 1 - x);
 }
 
-/* A line of the turned picture is a column of the other, from the bottom up, or in a turn to the left down. */
+/* A line of the turned picture is a column of the other: from the bottom up, or from the top in a turn to the left. */
 static void fb_rotate_make(const struct km_frame *f, uint64_t k, long y, uint32_t *to)
 {
 	long step = k & 1 ? f->height : -f->height; /* the height is now the picture's former width */
@@ -35,21 +35,7 @@ static void *fb_rotate_setup(struct km *km)
 	return f;
 }
 
-const struct workload fb_rotate = {
-	.name = "fb/rotate",
-	KM_FRAME_ROW,
-	.what = "a picture turned by a quarter and drawn, to the right and to the left in turn, by write",
-	.inside = "the turning in software; a line made in memory and a pwrite for it, for each line",
-	.needs = CAP_FRAME_BUFFER,
-	.setup = fb_rotate_setup,
-};
-
-const struct workload fb_rotate_mmap = {
-	.name = "fb/rotate-mmap",
-	KM_FRAME_ROW,
-	.what = "a picture turned by a quarter, to the right and left in turn, and drawn in the mapped frame buffer",
-	.inside = "the turning in software; for each line, its pixels made in the mapped frame buffer; page faults of "
-		  "the first touch and of a driver that watches for changes",
-	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_rotate_setup,
-};
+KM_FRAME_WORKLOADS(fb_rotate, "fb/rotate",
+		   "a picture turned by a quarter and drawn, to the right and to the left in turn",
+		   "a picture turned by a quarter, to the right and left in turn, and drawn ",
+		   "the turning in software; ", fb_rotate_setup);

@@ -48,21 +48,5 @@ static void *fb_text_setup(struct km *km)
 	return km_frame_new(km, fb_text_make, fb_text_pixel);
 }
 
-const struct workload fb_text = {
-	.name = "fb/text",
-	KM_FRAME_ROW,
-	.what = "text drawn: glyphs of 8 x 8 pixels, each expanded from its bits, by write",
-	.inside = "a line made in memory and a pwrite for it, for each line",
-	.needs = CAP_FRAME_BUFFER,
-	.setup = fb_text_setup,
-};
-
-const struct workload fb_text_mmap = {
-	.name = "fb/text-mmap",
-	KM_FRAME_ROW,
-	.what = "text drawn: glyphs of 8 x 8 pixels, each expanded from its bits, in the mapped frame buffer",
-	.inside = "for each line, its pixels made in the mapped frame buffer; page faults of the first touch and of a "
-		  "driver that watches for changes",
-	.needs = CAP_FRAME_BUFFER | CAP_MMAP,
-	.setup = fb_text_setup,
-};
+KM_FRAME_WORKLOADS(fb_text, "fb/text", "text drawn: glyphs of 8 x 8 pixels, each expanded from its bits",
+		   "text drawn: glyphs of 8 x 8 pixels, each expanded from its bits, ", "", fb_text_setup);

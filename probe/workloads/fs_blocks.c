@@ -17,10 +17,9 @@ struct fs_blocks {
 
 static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 {
-	struct fs_blocks *f = km_alloc(km, sizeof *f);
+	struct fs_blocks *f = km_state(km, sizeof *f);
 	uint64_t bytes;
 
-	f->km = km;
 	f->from = f->to = -1;
 	f->size = (size_t)km->arg[0];
 	f->blocks = (uint64_t)km->arg[1];
@@ -42,16 +41,6 @@ static struct fs_blocks *fs_blocks_setup(struct km *km, int reads, int writes)
 	km->claim.faults = 0;
 	km->claim.syscalls = (reads + writes) * (1 + 1 / (double)f->blocks); /* one more for the rewind at the end */
 	return f;
-}
-
-static void fs_blocks_teardown(void *state)
-{
-	struct fs_blocks *f = state;
-
-	km_close(&f->from);
-	km_close(&f->to);
-	km_free(f->buffer);
-	km_free(f);
 }
 
 static void fs_blocks_next(struct fs_blocks *f)
@@ -153,20 +142,8 @@ static void fs_write_run(void *state, uint64_t n)
 static void fs_write_verify(void *state, uint64_t n)
 {
 	struct fs_blocks *f = state;
-	uint64_t *block = km_alloc(f->km, f->size);
 
-	km_rewind(f->km, f->to);
-	for (uint64_t k = 0; k < f->blocks; k++) {
-		km_read_all(f->km, f->to, block, f->size);
-		if (k >= n) {
-			km_content_check(f->km, block, f->size, f->to_seed, k * f->size);
-			continue;
-		}
-		if (block[0] != (n - 1 - k) / f->blocks * f->blocks + k)
-			km_fail(f->km, "block %" PRIu64 " does not contain its last write", k);
-		km_content_check(f->km, block + 1, f->size - sizeof *block, f->from_seed, sizeof *block);
-	}
-	km_free(block);
+	km_content_overwritten(f->km, f->to, f->size, f->blocks, f->to_seed, f->from_seed, n);
 }
 
 /* fs/copy ---------------------------------------------------------------------------------------------------- */
@@ -213,7 +190,7 @@ static const struct point fs_blocks_points[] = {
 #define FS_BLOCKS_ROW                                                                                                 \
 	.per = "block", .unit = UNIT_BYTES_PER_S, .source = "M table 1, C; UnixBench fstime", .settings = SET_FOLDER, \
 	.params = { "bufsize", "blocks" }, .points = fs_blocks_points,                                                \
-	.counted = { offsetof(struct fs_blocks, done), "blocks were moved" }, .teardown = fs_blocks_teardown
+	.counted = { offsetof(struct fs_blocks, done), "blocks were moved" }
 
 const struct workload fs_read = {
 	.name = "fs/read",

@@ -15,18 +15,15 @@ struct fs_create_delete {
 
 static void *fs_create_delete_setup(struct km *km)
 {
-	struct fs_create_delete *f = km_alloc(km, sizeof *f);
-	char folder[KM_PATH];
+	struct fs_create_delete *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->bytes = (size_t)km->arg[0];
 	f->data = km_alloc(km, f->bytes);
 	km_content_fill(f->data, f->bytes, km_random(km), 0);
 	for (int i = 0; i < FS_CREATE_DELETE_FILES; i++)
 		snprintf(f->name[i], sizeof f->name[i], "f%d", i % 1000);
 	km_room(km, FS_CREATE_DELETE_FILES, f->bytes);
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	km->ops = FS_CREATE_DELETE_FILES;
 	km->claim.writes = f->bytes ? km->ops : 0;
 	km->claim.syscalls = 3 * km->ops + km->claim.writes;
@@ -77,20 +74,6 @@ static void fs_create_delete_verify(void *state, uint64_t n)
 			km_fail(f->km, "a deleted file is still there");
 }
 
-static void fs_create_delete_teardown(void *state)
-{
-	struct fs_create_delete *f = state;
-
-	km_free(f->data);
-	km_free(f);
-}
-
-static const struct point fs_create_delete_points[] = {
-	{ { 0 }, QUICK, 5, ONE_CPU, 0 },    { { 1024 }, FULL, 8, ONE_CPU, 0 },   { { 4096 }, FULL, 8, ONE_CPU, 0 },
-	{ { 10240 }, FULL, 8, ONE_CPU, 0 }, { { 0 }, FULL, 8, ON_EXT4, 0 },      { { 0 }, FULL, 8, ON_MINIX, 0 },
-	{ { 10240 }, FULL, 8, ON_EXT4, 0 }, { { 10240 }, FULL, 8, ON_MINIX, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 const struct workload fs_create_delete = {
 	.name = "fs/create-delete",
 	.per = "file",
@@ -100,9 +83,11 @@ const struct workload fs_create_delete = {
 	.settings = SET_FOLDER,
 	.params = { "bytes" },
 	.curve = "bytes",
-	.points = fs_create_delete_points,
+	.points = KM_POINTS({ { 0 }, QUICK, 5, ONE_CPU, 0 }, { { 1024 }, FULL, 8, ONE_CPU, 0 },
+			    { { 4096 }, FULL, 8, ONE_CPU, 0 }, { { 10240 }, FULL, 8, ONE_CPU, 0 },
+			    { { 0 }, FULL, 8, ON_EXT4, 0 }, { { 0 }, FULL, 8, ON_MINIX, 0 },
+			    { { 10240 }, FULL, 8, ON_EXT4, 0 }, { { 10240 }, FULL, 8, ON_MINIX, 0 }),
 	.setup = fs_create_delete_setup,
 	.run = fs_create_delete_run,
 	.verify = fs_create_delete_verify,
-	.teardown = fs_create_delete_teardown,
 };

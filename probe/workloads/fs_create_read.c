@@ -21,11 +21,9 @@ struct fs_create_read {
 
 static void *fs_create_read_setup(struct km *km)
 {
-	struct fs_create_read *f = km_alloc(km, sizeof *f);
+	struct fs_create_read *f = km_state(km, sizeof *f);
 	double opens = (double)km->arg[0] * (double)km->arg[1];
-	char folder[KM_PATH];
 
-	f->km = km;
 	f->files = km->arg[0];
 	f->reads = km->arg[1];
 	f->seed = km_random(km);
@@ -34,8 +32,7 @@ static void *fs_create_read_setup(struct km *km)
 		snprintf(f->name[i], sizeof f->name[i], "f%ld", i % 1000000);
 	km_content_fill(f->data, sizeof f->data, f->seed, 0);
 	km_room(km, (unsigned)f->files, FS_CREATE_READ_BYTES);
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	km->claim.writes = (double)f->files;
 	km->claim.reads = opens;
 	km->claim.syscalls = 3 * ((double)f->files + opens);
@@ -103,24 +100,6 @@ static void fs_create_read_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static void fs_create_read_teardown(void *state)
-{
-	struct fs_create_read *f = state;
-
-	km_free(f->name);
-	km_free(f);
-}
-
-static const struct point fs_create_read_points[] = {
-	{ { 10, 10 }, QUICK, 8, ONE_CPU, 0 },    { { 10, 100 }, FULL, 2, ONE_CPU, 0 },
-	{ { 10, 1000 }, FULL, 0, ONE_CPU, 0 },   { { 100, 10 }, FULL, 2, ONE_CPU, 0 },
-	{ { 100, 100 }, FULL, 0, ONE_CPU, 0 },   { { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 10 }, FULL, 0, ONE_CPU, 0 },   { { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1000, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 10, 10 }, QUICK, 8, ON_EXT4, 0 },
-	{ { 10, 10 }, QUICK, 8, ON_MINIX, 0 },   { { 100, 10 }, FULL, 2, ON_EXT4, 0 },
-	{ { 100, 10 }, FULL, 2, ON_MINIX, 0 },   { { 0 }, 0, 0, ONE_CPU, 0 }
-};
-
 const struct workload fs_create_read = {
 	.name = "fs/create-read",
 	.per = "whole run",
@@ -129,11 +108,16 @@ const struct workload fs_create_read = {
 	.inside = "open, write, close of each new file; then `reads` passes over all: open, read, close; no removal",
 	.settings = SET_FOLDER,
 	.params = { "files", "reads" },
-	.points = fs_create_read_points,
+	.points = KM_POINTS({ { 10, 10 }, QUICK, 8, ONE_CPU, 0 }, { { 10, 100 }, FULL, 2, ONE_CPU, 0 },
+			    { { 10, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 100, 10 }, FULL, 2, ONE_CPU, 0 },
+			    { { 100, 100 }, FULL, 0, ONE_CPU, 0 }, { { 100, 1000 }, FULL, 0, ONE_CPU, 0 },
+			    { { 1000, 10 }, FULL, 0, ONE_CPU, 0 }, { { 1000, 100 }, FULL, 0, ONE_CPU, 0 },
+			    { { 1000, 1000 }, FULL, 0, ONE_CPU, 0 }, { { 10, 10 }, QUICK, 8, ON_EXT4, 0 },
+			    { { 10, 10 }, QUICK, 8, ON_MINIX, 0 }, { { 100, 10 }, FULL, 2, ON_EXT4, 0 },
+			    { { 100, 10 }, FULL, 2, ON_MINIX, 0 }),
 	.max_batch = 1,
 	.setup = fs_create_read_setup,
 	.run = fs_create_read_run,
 	.settle = fs_create_read_settle,
 	.counted = { offsetof(struct fs_create_read, checked), "iterations were checked" },
-	.teardown = fs_create_read_teardown
 };

@@ -21,10 +21,8 @@ static const char fs_file_bw_name[] = "data";
 /* Makes the file and reads it once piece by piece: each pass must find the same. */
 static struct fs_file_bw *fs_file_bw_setup(struct km *km, int whole)
 {
-	struct fs_file_bw *f = km_alloc(km, sizeof *f);
-	char folder[KM_PATH];
+	struct fs_file_bw *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->bytes = (size_t)km->arg[0];
 	f->piece = f->bytes < FS_FILE_BW_PIECE ? f->bytes : FS_FILE_BW_PIECE;
 	f->seed = km_random(km);
@@ -36,8 +34,7 @@ static struct fs_file_bw *fs_file_bw_setup(struct km *km, int whole)
 		f->wanted += whole ? km_sum(f->buffer, f->piece) : f->buffer[0];
 	}
 	km_rewind(km, f->fd);
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	km->bytes = (double)f->bytes;
 	return f;
 }
@@ -85,15 +82,6 @@ static void fs_file_bw_settle(void *state, uint64_t n)
 
 	fs_file_bw_verify(f, n);
 	km_content_check(f->km, f->buffer, f->piece, f->seed, f->bytes - f->piece);
-}
-
-static void fs_file_bw_teardown(void *state)
-{
-	struct fs_file_bw *f = state;
-
-	km_close(&f->fd);
-	km_free(f->buffer);
-	km_free(f);
 }
 
 /* fs/read-64k ------------------------------------------------------------------------------------------------- */
@@ -193,7 +181,7 @@ static const struct point fs_file_bw_points[] = {
 #define FS_FILE_BW_ROW                                                                                            \
 	.per = "file", .unit = UNIT_BYTES_PER_S, .settings = SET_FOLDER, .params = { "bytes" }, .curve = "bytes", \
 	.points = fs_file_bw_points, .counted = { offsetof(struct fs_file_bw, done), "passes were made" },        \
-	.verify = fs_file_bw_verify, .teardown = fs_file_bw_teardown
+	.verify = fs_file_bw_verify
 
 const struct workload fs_read_64k = {
 	.name = "fs/read-64k",

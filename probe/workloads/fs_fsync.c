@@ -26,9 +26,8 @@ static void fs_fsync_say_durability(struct km *km)
 
 static void *fs_fsync_setup(struct km *km)
 {
-	struct fs_fsync *f = km_alloc(km, sizeof *f);
+	struct fs_fsync *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->size = (size_t)km->arg[0];
 	f->old = km_random(km);
 	f->new = km_random(km);
@@ -68,33 +67,8 @@ static void fs_fsync_verify(void *state, uint64_t n)
 
 	if (f->done != n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " blocks were written", f->done, n);
-	km_rewind(f->km, f->fd);
-	for (uint64_t k = 0; k < FS_FSYNC_BLOCKS; k++) {
-		km_read_all(f->km, f->fd, f->block, f->size);
-		if (k >= n) {
-			km_content_check(f->km, f->block, f->size, f->old, k * f->size);
-			continue;
-		}
-		if (f->block[0] != (n - 1 - k) / FS_FSYNC_BLOCKS * FS_FSYNC_BLOCKS + k)
-			km_fail(f->km, "block %" PRIu64 " does not contain its last write", k);
-		km_content_check(f->km, f->block + 1, f->size - sizeof *f->block, f->new, sizeof *f->block);
-	}
+	km_content_overwritten(f->km, f->fd, f->size, FS_FSYNC_BLOCKS, f->old, f->new, n);
 }
-
-static void fs_fsync_teardown(void *state)
-{
-	struct fs_fsync *f = state;
-
-	km_close(&f->fd);
-	km_free(f->block);
-	km_free(f);
-}
-
-static const struct point fs_fsync_points[] = {
-	{ { 512 }, FULL, 20, ONE_CPU, 0 },   { { 4096 }, QUICK, 10, ONE_CPU, 0 }, { { 65536 }, FULL, 10, ONE_CPU, 0 },
-	{ { 4096 }, FULL, 10, ON_EXT4, 0 },  { { 4096 }, FULL, 10, ON_MINIX, 0 }, { { 65536 }, FULL, 5, ON_EXT4, 0 },
-	{ { 65536 }, FULL, 5, ON_MINIX, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 },
-};
 
 const struct workload fs_fsync = {
 	.name = "fs/fsync",
@@ -105,9 +79,11 @@ const struct workload fs_fsync = {
 	.settings = SET_FOLDER,
 	.params = { "bytes" },
 	.curve = "bytes",
-	.points = fs_fsync_points,
+	.points = KM_POINTS({ { 512 }, FULL, 20, ONE_CPU, 0 }, { { 4096 }, QUICK, 10, ONE_CPU, 0 },
+			    { { 65536 }, FULL, 10, ONE_CPU, 0 }, { { 4096 }, FULL, 10, ON_EXT4, 0 },
+			    { { 4096 }, FULL, 10, ON_MINIX, 0 }, { { 65536 }, FULL, 5, ON_EXT4, 0 },
+			    { { 65536 }, FULL, 5, ON_MINIX, 0 }),
 	.setup = fs_fsync_setup,
 	.run = fs_fsync_run,
 	.verify = fs_fsync_verify,
-	.teardown = fs_fsync_teardown,
 };

@@ -217,10 +217,8 @@ static void fs_iotest_peer(struct km *km, void *state)
 
 static struct fs_iotest *fs_iotest_setup_with(struct km *km)
 {
-	struct fs_iotest *f = km_alloc(km, sizeof *f);
-	char folder[KM_PATH];
+	struct fs_iotest *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->procs = (int)km->arg[FS_IOTEST_ARG_PROCS];
 	f->writes = km->arg[FS_IOTEST_ARG_WRITES] > 0;
 	f->direct = km->workload->params[FS_IOTEST_ARG_RANDOM] != NULL;
@@ -235,8 +233,7 @@ static struct fs_iotest *fs_iotest_setup_with(struct km *km)
 	f->written = km_alloc(km, f->part / FS_IOTEST_BLOCK * sizeof *f->written);
 	fs_iotest_lay(f);
 	km_room(km, 1, (uint64_t)f->procs * f->part);
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	fs_iotest_make_file(f);
 	for (int i = 0; i < f->procs; i++) {
 		km_pipe(km, f->ask[i]);
@@ -302,16 +299,8 @@ static void fs_iotest_teardown(void *state)
 
 	for (int i = 0; i < f->procs; i++)
 		km_close(&f->ask[i][1]);
-	for (int i = 0; i < f->procs; i++) {
+	for (int i = 0; i < f->procs; i++)
 		km_peer_end(f->km, f->peer[i]);
-		km_close(&f->answer[i][0]);
-	}
-	if (f->direct)
-		km_area_free(f->km, f->buffer, FS_IOTEST_LARGEST);
-	else
-		km_free(f->buffer);
-	km_free(f->written);
-	km_free(f);
 }
 
 #define FS_IOTEST_APART 8 /* from here on each process has a CPU: fs/iotest-latency has these alone */
@@ -336,13 +325,6 @@ static const struct point fs_iotest_points[] = {
 };
 
 #define FS_IOTEST_DISK_AT(procs, writes, random) { { procs, writes, random }, FULL, 0, OTHER_CPU, 0 }
-static const struct point fs_iotest_disk_points[] = {
-	FS_IOTEST_DISK_AT(1, 0, 0),  FS_IOTEST_DISK_AT(8, 0, 0),  FS_IOTEST_DISK_AT(32, 0, 0),
-	FS_IOTEST_DISK_AT(1, 0, 1),  FS_IOTEST_DISK_AT(8, 0, 1),  FS_IOTEST_DISK_AT(32, 0, 1),
-	FS_IOTEST_DISK_AT(1, 50, 1), FS_IOTEST_DISK_AT(8, 50, 1), FS_IOTEST_DISK_AT(32, 50, 1),
-	{ { 0 }, 0, 0, 0, 0 },
-};
-
 #define FS_IOTEST_WHAT                                                                                                 \
 	"`procs` processes make requests of 512 bytes to 64 KiB at random places of a cached file, `writes` per cent " \
 	"of them writes"
@@ -392,6 +374,8 @@ const struct workload fs_iotest_disk = {
 	.needs = CAP_FADVISE,
 	.settings = SET_FOLDER | SET_DEVICE,
 	.params = { "procs", "writes", "random" },
-	.points = fs_iotest_disk_points,
+	.points = KM_POINTS(FS_IOTEST_DISK_AT(1, 0, 0), FS_IOTEST_DISK_AT(8, 0, 0), FS_IOTEST_DISK_AT(32, 0, 0),
+			    FS_IOTEST_DISK_AT(1, 0, 1), FS_IOTEST_DISK_AT(8, 0, 1), FS_IOTEST_DISK_AT(32, 0, 1),
+			    FS_IOTEST_DISK_AT(1, 50, 1), FS_IOTEST_DISK_AT(8, 50, 1), FS_IOTEST_DISK_AT(32, 50, 1)),
 	.setup = fs_iotest_setup,
 };

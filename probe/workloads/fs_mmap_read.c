@@ -24,22 +24,11 @@ static size_t fs_mmap_read_bytes(const struct fs_mmap_read *f)
 	return (size_t)f->copies * f->size;
 }
 
-/* The content's first 4 bytes at this offset, which every buffer has; the compiler makes an ordinary load. */
-static uint32_t fs_mmap_read_word(const struct fs_mmap_read *f, uint64_t offset)
-{
-	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
-	uint32_t part;
-
-	memcpy(&part, (const char *)&word + offset % KM_CONTENT_WORD, sizeof part);
-	return part;
-}
-
 static void *fs_mmap_read_setup(struct km *km)
 {
-	struct fs_mmap_read *f = km_alloc(km, sizeof *f);
+	struct fs_mmap_read *f = km_state(km, sizeof *f);
 	uint64_t bytes = (uint64_t)km->arg[1] * 1024;
 
-	f->km = km;
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
@@ -48,7 +37,7 @@ static void *fs_mmap_read_setup(struct km *km)
 		bytes = FS_MMAP_READ_PATH;
 	f->copies = bytes / f->size;
 	for (uint64_t i = 0; i < f->copies; i++)
-		f->wanted += fs_mmap_read_word(f, i * f->size);
+		f->wanted += km_content_half(f->seed, i * f->size);
 	km_room(km, 1, bytes);
 	f->fd = km_content_file(km, "data", f->seed, bytes);
 	km->ops = (double)f->copies;
@@ -95,13 +84,6 @@ static void fs_mmap_read_run(void *state, uint64_t n)
 	f->done += n;
 }
 
-static void fs_mmap_read_unmap(struct fs_mmap_read *f)
-{
-	if (f->map && km_unmap(f->map, fs_mmap_read_bytes(f)) != 0)
-		km_fail_call(f->km, "munmap");
-	f->map = NULL;
-}
-
 /* Checks each piece by its first word, and the last one whole. */
 static void fs_mmap_read_settle(void *state, uint64_t n)
 {
@@ -110,7 +92,8 @@ static void fs_mmap_read_settle(void *state, uint64_t n)
 	if (f->sum != f->wanted)
 		km_fail(f->km, "the data copied differ from the file's");
 	km_content_check(f->km, f->buffer, f->size, f->seed, (f->copies - 1) * f->size);
-	fs_mmap_read_unmap(f);
+	if (km_unmap(f->map, fs_mmap_read_bytes(f)) != 0)
+		km_fail_call(f->km, "munmap");
 	f->checked += n;
 }
 
@@ -122,36 +105,10 @@ static void fs_mmap_read_verify(void *state, uint64_t n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " passes were checked", f->checked, n);
 }
 
-static void fs_mmap_read_teardown(void *state)
-{
-	struct fs_mmap_read *f = state;
-
-	fs_mmap_read_unmap(f);
-	km_close(&f->fd);
-	km_free(f->buffer);
-	km_free(f);
-}
-
-/* The smallest buffer copies the small file only: 64 MiB by 4 bytes take a quarter of a second, for no more faults. */
-static const struct point fs_mmap_read_points[] = {
-	{ { 4, 4096 }, FULL, 2, ONE_CPU, 0 },
-	{ { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 3, ONE_CPU, 0 },
-	{ { 16, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 64, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 4096 }, FULL, 3, ON_EXT4, 0 },
-	{ { 65536, 4096 }, FULL, 3, ON_MINIX, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 #define FS_MMAP_READ_ROW                                                                                \
 	.per = "copy", .unit = UNIT_BYTES_PER_S, .source = "K figure 6", .settings = SET_FOLDER,        \
 	.params = { "buffer", "file_kib" }, .curve = "buffer", .max_batch = 1, .run = fs_mmap_read_run, \
-	.prepare = fs_mmap_read_prepare, .settle = fs_mmap_read_settle, .verify = fs_mmap_read_verify,  \
-	.teardown = fs_mmap_read_teardown
+	.prepare = fs_mmap_read_prepare, .settle = fs_mmap_read_settle, .verify = fs_mmap_read_verify
 
 const struct workload fs_mmap_read = {
 	.name = "fs/mmap-read",
@@ -160,7 +117,12 @@ const struct workload fs_mmap_read = {
 	.inside = "libc's memcpy of the whole file and the faults of its pages; not mmap and munmap; "
 		  "by path the file is 256 KiB long",
 	.needs = CAP_MMAP,
-	.points = fs_mmap_read_points,
+	/* The smallest buffer copies the small file only: 64 MiB by 4 bytes take 0.25 s, for no more faults. */
+	.points = KM_POINTS({ { 4, 4096 }, FULL, 2, ONE_CPU, 0 }, { { 4096, 4096 }, FULL, 3, ONE_CPU, 0 },
+			    { { 65536, 4096 }, QUICK, 3, ONE_CPU, 0 }, { { 16, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 64, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 256, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 4096, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 65536, 4096 }, FULL, 3, ON_EXT4, 0 }, { { 65536, 4096 }, FULL, 3, ON_MINIX, 0 }),
 	.setup = fs_mmap_read_setup,
 };
 

@@ -21,10 +21,9 @@ struct fs_read_buffer {
 
 static void *fs_read_buffer_setup(struct km *km)
 {
-	struct fs_read_buffer *f = km_alloc(km, sizeof *f);
+	struct fs_read_buffer *f = km_state(km, sizeof *f);
 	uint64_t bytes = (uint64_t)km->arg[1] * 1024;
 
-	f->km = km;
 	f->size = (size_t)km->arg[0];
 	f->seed = km_random(km);
 	f->buffer = km_alloc(km, f->size);
@@ -41,16 +40,6 @@ static void *fs_read_buffer_setup(struct km *km)
 	km->claim.faults = 0;
 	km->claim.syscalls = 1 + 1 / (double)f->calls;
 	return f;
-}
-
-/* The content's first 4 bytes at this offset, which every buffer has; the compiler makes an ordinary load. */
-static uint32_t fs_read_buffer_word(const struct fs_read_buffer *f, uint64_t offset)
-{
-	uint64_t word = km_content_word(f->seed, offset / KM_CONTENT_WORD);
-	uint32_t part;
-
-	memcpy(&part, (const char *)&word + offset % KM_CONTENT_WORD, sizeof part);
-	return part;
 }
 
 static void fs_read_buffer_reads(struct fs_read_buffer *f, uint64_t n)
@@ -85,7 +74,7 @@ static void fs_read_buffer_settle(void *state, uint64_t n)
 
 	(void)n;
 	for (; f->checked < f->done; f->checked++)
-		sum += fs_read_buffer_word(f, f->checked % f->calls * f->size);
+		sum += km_content_half(f->seed, f->checked % f->calls * f->size);
 	if (sum != f->sum)
 		km_fail(f->km, "the data read differ from the file's");
 	f->sum = 0;
@@ -99,15 +88,6 @@ static void fs_read_buffer_verify(void *state, uint64_t n)
 	n *= (uint64_t)f->km->ops;
 	if (f->checked != n)
 		km_fail(f->km, "%" PRIu64 " of %" PRIu64 " reads were checked", f->checked, n);
-}
-
-static void fs_read_buffer_teardown(void *state)
-{
-	struct fs_read_buffer *f = state;
-
-	km_close(&f->fd);
-	km_free(f->buffer);
-	km_free(f);
 }
 
 /* Uncached ---------------------------------------------------------------------------------------------------- */
@@ -139,30 +119,10 @@ static void fs_read_buffer_uncached_run(void *state, uint64_t n)
 	fs_read_buffer_reads(f, n * f->calls);
 }
 
-static const struct point fs_read_buffer_points[] = {
-	{ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 },     { { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
-	{ { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 },  { { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16, 65536 }, FULL, 300, ONE_CPU, 0 },    { { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 300, ONE_CPU, 0 },   { { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },    { { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 4096, 4096 }, QUICK, 200, ON_EXT4, 0 },
-	{ { 4096, 4096 }, QUICK, 200, ON_MINIX, 0 }, { { 65536, 4096 }, FULL, 32, ON_EXT4, 0 },
-	{ { 65536, 4096 }, FULL, 32, ON_MINIX, 0 },  { { 0 }, 0, 0, ONE_CPU, 0 }
-};
-
-/* The smallest buffers read the small file only: 64 MiB by 4 bytes are seconds of system calls, and no more disk. */
-static const struct point fs_read_buffer_uncached_points[] = {
-	{ { 4, 4096 }, FULL, 0, ONE_CPU, 0 },      { { 16, 4096 }, FULL, 0, ONE_CPU, 0 },
-	{ { 64, 4096 }, FULL, 0, ONE_CPU, 0 },     { { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
-	{ { 256, 65536 }, FULL, 0, ONE_CPU, 0 },   { { 1024, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 4096, 65536 }, FULL, 0, ONE_CPU, 0 },  { { 16384, 65536 }, FULL, 0, ONE_CPU, 0 },
-	{ { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 }
-};
-
 #define FS_READ_BUFFER_ROW                                                                       \
 	.per = "read", .unit = UNIT_BYTES_PER_S, .source = "K figure 5", .settings = SET_FOLDER, \
 	.params = { "buffer", "file_kib" }, .curve = "buffer", .settle = fs_read_buffer_settle,  \
-	.verify = fs_read_buffer_verify, .teardown = fs_read_buffer_teardown
+	.verify = fs_read_buffer_verify
 
 const struct workload fs_read_buffer = {
 	.name = "fs/read-buffer",
@@ -170,7 +130,14 @@ const struct workload fs_read_buffer = {
 	.what = "read a cached file of random bytes (K: 64 MiB) from start to end with a buffer of `buffer` bytes",
 	.inside = "one read, and after the last of the file an lseek to its start; by path the file is as long as "
 		  "the plan, which does not change a read",
-	.points = fs_read_buffer_points,
+	.points = KM_POINTS({ { 4, 4096 }, QUICK, 300, ONE_CPU, 0 }, { { 4096, 4096 }, QUICK, 200, ONE_CPU, 0 },
+			    { { 65536, 4096 }, QUICK, 32, ONE_CPU, 0 }, { { 4, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 16, 65536 }, FULL, 300, ONE_CPU, 0 }, { { 64, 65536 }, FULL, 300, ONE_CPU, 0 },
+			    { { 256, 65536 }, FULL, 300, ONE_CPU, 0 }, { { 1024, 65536 }, FULL, 300, ONE_CPU, 0 },
+			    { { 4096, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 16384, 65536 }, FULL, 64, ONE_CPU, 0 },
+			    { { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 4096, 4096 }, QUICK, 200, ON_EXT4, 0 },
+			    { { 4096, 4096 }, QUICK, 200, ON_MINIX, 0 }, { { 65536, 4096 }, FULL, 32, ON_EXT4, 0 },
+			    { { 65536, 4096 }, FULL, 32, ON_MINIX, 0 }),
 	.setup = fs_read_buffer_setup,
 	.run = fs_read_buffer_run,
 };
@@ -183,7 +150,12 @@ const struct workload fs_read_buffer_uncached = {
 	.inside = "all reads of the file and their waits for the disk, with read-ahead; "
 		  "what the disk or a hypervisor caches is unknown",
 	.needs = CAP_FADVISE | CAP_MMAP,
-	.points = fs_read_buffer_uncached_points,
+	/* The smallest buffers read the small file only: 64 MiB by 4 bytes take seconds, for no more disk. */
+	.points = KM_POINTS({ { 4, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 16, 4096 }, FULL, 0, ONE_CPU, 0 },
+			    { { 64, 4096 }, FULL, 0, ONE_CPU, 0 }, { { 65536, 4096 }, QUICK, 0, ONE_CPU, 0 },
+			    { { 256, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 1024, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 4096, 65536 }, FULL, 0, ONE_CPU, 0 }, { { 16384, 65536 }, FULL, 0, ONE_CPU, 0 },
+			    { { 65536, 65536 }, FULL, 0, ONE_CPU, 0 }),
 	.max_batch = 1,
 	.setup = fs_read_buffer_uncached_setup,
 	.run = fs_read_buffer_uncached_run,

@@ -11,15 +11,12 @@ static const char *const fs_rename_names[] = { "a", "b" };
 
 static void *fs_rename_setup(struct km *km)
 {
-	struct fs_rename *f = km_alloc(km, sizeof *f);
-	char folder[KM_PATH];
+	struct fs_rename *f = km_state(km, sizeof *f);
 	struct stat s;
 	int fd;
 
-	f->km = km;
 	km_room(km, 1, 0);
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	fd = open(fs_rename_names[0], O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		km_fail_call(km, "open");
@@ -65,5 +62,4 @@ const struct workload fs_rename = {
 	.setup = fs_rename_setup,
 	.run = fs_rename_run,
 	.verify = fs_rename_verify,
-	.teardown = km_free,
 };

@@ -42,16 +42,15 @@ static void ipc_bw_peer(struct km *km, void *state)
 			p->sent[0] = ++p->number;
 			got = km_put(p->peers.out, p->sent, p->message);
 		}
-	} while (got > 0); /* of either: nobody would answer a parent that waits */
+	} while (got > 0); /* after a failed write too: otherwise nobody would answer a parent that waits */
 	if (got < 0 && errno != ECONNRESET) /* a socket's: the parent has died with data unread */
 		km_fail_call(km, "read or write of the peer");
 }
 
 static void *ipc_bw_start(struct km *km, struct ipc_bw_ends own, struct ipc_bw_ends peers)
 {
-	struct ipc_bw *p = km_alloc(km, sizeof *p);
+	struct ipc_bw *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->own = own;
 	p->peers = peers;
 	p->message = (size_t)km->arg[IPC_BW_MESSAGE];
@@ -126,9 +125,6 @@ static void ipc_bw_teardown(void *state)
 
 	ipc_bw_close(&p->own);
 	km_peer_end(p->km, p->peer);
-	km_free(p->sent);
-	km_free(p->got);
-	km_free(p);
 }
 
 static const struct point ipc_socket_bw_points[] = {

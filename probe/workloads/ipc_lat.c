@@ -14,8 +14,7 @@ struct ipc_transport {
 	void (*open)(struct ipc_lat *, int near[2], int far[2]);
 	int (*put)(const struct ipc_lat *, int to, const void *); /* 0, or -1 with errno */
 	int (*get)(const struct ipc_lat *, int from, void *);     /* the same; waits */
-	int (*close)(int);       /* a side's descriptor for put; NULL: nothing to close */
-	int (*pair)(int end[2]); /* sockets: connected, or -1 with errno */
+	int (*pair)(int end[2]);                                  /* sockets: connected, or -1 with errno */
 	const char *pair_call;
 };
 
@@ -83,9 +82,8 @@ static void ipc_lat_peer(struct km *km, void *state)
 
 static void *ipc_lat_setup(struct km *km, const struct ipc_transport *by)
 {
-	struct ipc_lat *p = km_alloc(km, sizeof *p);
+	struct ipc_lat *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->by = by;
 	p->queue = -1;
 	by->open(p, p->near, p->far);
@@ -148,15 +146,6 @@ static void ipc_lat_teardown(void *state)
 	km_peer_end(p->km, p->peer);
 	if (p->queue >= 0)
 		km_keep_end(p->km, &p->keeper);
-	if (p->by->close) {
-		const int open[] = { p->near[IPC_LAT_PUT], p->far[IPC_LAT_PUT], p->own_near[IPC_LAT_PUT],
-				     p->own_far[IPC_LAT_PUT] };
-
-		for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
-			if (p->by->close(open[i]) != 0)
-				km_fail_call(p->km, "close");
-	}
-	km_free(p);
 }
 
 /* Sockets and eventfd: descriptors, written to and read. ------------------------------------------------------- */
@@ -194,14 +183,12 @@ static void ipc_lat_event_open(struct ipc_lat *p, int near[2], int far[2])
 		km_lacking(p->km, "eventfd");
 }
 
-#define IPC_LAT_PAIR(pair, call) \
-	{ "write", "read", 1, ipc_lat_pair_open, ipc_lat_fd_put, ipc_lat_fd_get, close, pair, call }
+#define IPC_LAT_PAIR(pair, call) { "write", "read", 1, ipc_lat_pair_open, ipc_lat_fd_put, ipc_lat_fd_get, pair, call }
 static const struct ipc_transport ipc_lat_unix = IPC_LAT_PAIR(km_socket_unix, "socketpair");
 static const struct ipc_transport ipc_lat_tcp = IPC_LAT_PAIR(km_socket_tcp, "a TCP connection over loopback");
 static const struct ipc_transport ipc_lat_udp = IPC_LAT_PAIR(km_socket_udp, "UDP sockets of loopback");
-static const struct ipc_transport ipc_lat_event = {
-	"write", "read", 8, ipc_lat_event_open, ipc_lat_fd_put, ipc_lat_fd_get, close, NULL, NULL
-};
+static const struct ipc_transport ipc_lat_event = { "write",        "read",         8,    ipc_lat_event_open,
+						    ipc_lat_fd_put, ipc_lat_fd_get, NULL, NULL };
 
 /* System V: one queue, a type for each direction of each line. ------------------------------------------------- */
 
@@ -224,9 +211,8 @@ static int ipc_lat_sysv_get(const struct ipc_lat *p, int from, void *word)
 	return km_queue_get(p->queue, from, word);
 }
 
-static const struct ipc_transport ipc_lat_sysv = {
-	"msgsnd", "msgrcv", 8, ipc_lat_sysv_open, ipc_lat_sysv_put, ipc_lat_sysv_get, NULL, NULL, NULL
-};
+static const struct ipc_transport ipc_lat_sysv = { "msgsnd",         "msgrcv",         8,    ipc_lat_sysv_open,
+						   ipc_lat_sysv_put, ipc_lat_sysv_get, NULL, NULL };
 
 /* POSIX: a queue for each direction of each line. -------------------------------------------------------------- */
 
@@ -260,9 +246,8 @@ static int ipc_lat_mq_get(const struct ipc_lat *p, int from, void *word)
 	return km_mq_get(from, word);
 }
 
-static const struct ipc_transport ipc_lat_mq = { "mq_send",       "mq_receive",   8,
-						 ipc_lat_mq_open, ipc_lat_mq_put, ipc_lat_mq_get,
-						 km_mq_close,     NULL,           NULL };
+static const struct ipc_transport ipc_lat_mq = { "mq_send",      "mq_receive",   8,    ipc_lat_mq_open,
+						 ipc_lat_mq_put, ipc_lat_mq_get, NULL, NULL };
 
 static void *ipc_unix_lat_setup(struct km *km)
 {

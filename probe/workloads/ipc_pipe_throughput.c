@@ -12,9 +12,8 @@ struct pipe_throughput {
 
 static void *pipe_throughput_setup(struct km *km)
 {
-	struct pipe_throughput *p = km_alloc(km, sizeof *p);
+	struct pipe_throughput *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	for (size_t i = 0; i < sizeof p->in / sizeof p->in[0]; i++)
 		p->in[i] = km_random(km);
 	p->in[0] = 0;
@@ -49,15 +48,6 @@ static void pipe_throughput_verify(void *state, uint64_t n)
 		km_fail(p->km, "a block of 512 bytes changed in the pipe");
 }
 
-static void pipe_throughput_teardown(void *state)
-{
-	struct pipe_throughput *p = state;
-
-	km_close(&p->end[0]);
-	km_close(&p->end[1]);
-	km_free(p);
-}
-
 const struct workload ipc_pipe_throughput = {
 	.name = "ipc/pipe-throughput",
 	.per = "loop",
@@ -69,5 +59,4 @@ const struct workload ipc_pipe_throughput = {
 	.setup = pipe_throughput_setup,
 	.run = pipe_throughput_run,
 	.verify = pipe_throughput_verify,
-	.teardown = pipe_throughput_teardown,
 };

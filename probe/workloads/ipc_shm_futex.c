@@ -48,9 +48,8 @@ static void shm_futex_peer(struct km *km, void *state)
 
 static void *shm_futex_setup(struct km *km)
 {
-	struct shm_futex *p = km_alloc(km, sizeof *p);
+	struct shm_futex *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->word = km_map_shared(SHM_FUTEX_BYTES);
 	if (!p->word)
 		km_lacking(km, "mmap");
@@ -109,8 +108,6 @@ static void shm_futex_teardown(void *state)
 	p->word[SHM_FUTEX_STOP] = 1;
 	shm_futex_put(p->km, p->word, *p->word | 1);
 	km_peer_end(p->km, p->peer);
-	km_unmap((void *)(uintptr_t)p->word, SHM_FUTEX_BYTES);
-	km_free(p);
 }
 
 const struct workload ipc_shm_futex = {

@@ -42,9 +42,8 @@ static void tcp_connect_peer(struct km *km, void *state)
 
 static void *tcp_connect_setup(struct km *km)
 {
-	struct tcp_connect *p = km_alloc(km, sizeof *p);
+	struct tcp_connect *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	if (km_socket_listen(&p->listener, &p->port) != 0)
 		km_lacking(km, "a TCP port of loopback");
 	km_pipe(km, p->report);
@@ -99,8 +98,6 @@ static void tcp_connect_teardown(void *state)
 	struct tcp_connect *p = state;
 
 	km_peer_end(p->km, p->peer);
-	km_close(&p->report[0]);
-	km_free(p);
 }
 
 const struct workload ipc_tcp_connect = {

@@ -8,8 +8,8 @@
  * When a climb is refused, another process that existed before tries a step too; a warning reports whether it got one.
  *
  * Memory: a system refuses memory when it refuses to promise it (Linux: by RLIMIT_AS, by the accounting of
- * vm.overcommit_memory=2, or at the end of the address space). For promised memory that it lacks it kills a process
- * with SIGKILL instead. So one page of each step is touched, which proves the step, and no more. */
+ * vm.overcommit_memory=2, or at the end of the address space). If it lacks memory that it has promised, it kills a
+ * process with SIGKILL instead. So the row touches one page of each step, which proves the step, and no more. */
 #include "../km.h"
 
 enum limit_param { LIMIT_MOST, LIMIT_OWN };
@@ -89,9 +89,8 @@ static void limit_peer(struct km *km, void *state)
 /* Starts the other process; a limit that is set later does not apply to it. */
 static struct limit *limit_new(struct km *km, const struct limit_kind *kind)
 {
-	struct limit *l = km_alloc(km, sizeof *l);
+	struct limit *l = km_state(km, sizeof *l);
 
-	l->km = km;
 	l->kind = kind;
 	l->most = (uint64_t)km->arg[LIMIT_MOST];
 	l->held = km_alloc(km, (size_t)l->most * sizeof *l->held);
@@ -128,9 +127,6 @@ static void limit_teardown(void *state)
 
 	km_close(&l->ask[1]);
 	km_peer_end(l->km, l->other);
-	km_close(&l->answer[0]);
-	km_free(l->held);
-	km_free(l);
 }
 
 /* Processes: children that wait for the end of a pipe, which their parent's close or death causes. --------------- */
@@ -163,11 +159,8 @@ static void limit_process_give_back(struct limit *l, uint64_t n)
 	km_close(&l->gate[0]);
 	km_close(&l->gate[1]);
 	for (uint64_t i = 0; i < n; i++) {
-		int status;
+		int status = km_wait(l->km, (long)l->held[i].child);
 
-		while (waitpid(l->held[i].child, &status, 0) < 0)
-			if (errno != EINTR)
-				km_fail_call(l->km, "waitpid");
 		if (status != 0)
 			km_fail(l->km, "a waiting child ended with status 0x%x", (unsigned)status);
 	}

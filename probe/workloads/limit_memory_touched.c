@@ -10,7 +10,7 @@ struct limit_touched {
 	int killed; /* the signal that killed the last child; 0: none */
 };
 
-/* Its exit status is 0 where it was refused memory, and nothing else ended it. */
+/* Exits with 0 if memory was refused, or nothing was; with 1 if something else ended it. */
 static void limit_touched_child(const struct limit_touched *l, int made)
 {
 	for (uint64_t i = 0; i < l->most; i++) {
@@ -45,9 +45,7 @@ static uint64_t limit_touched_run(void *state, uint64_t n) /* a count: nothing i
 	if (got < 0)
 		km_fail_call(l->km, "read");
 	km_close(&made[0]);
-	while (waitpid(child, &status, 0) != child)
-		if (errno != EINTR)
-			km_fail_call(l->km, "waitpid");
+	status = km_wait(l->km, (long)child);
 	if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
 		km_fail(l->km, "the child was not refused memory, but could not go on");
 	l->killed = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -57,9 +55,8 @@ static uint64_t limit_touched_run(void *state, uint64_t n) /* a count: nothing i
 
 static void *limit_touched_setup(struct km *km)
 {
-	struct limit_touched *l = km_alloc(km, sizeof *l);
+	struct limit_touched *l = km_state(km, sizeof *l);
 
-	l->km = km;
 	l->most = (uint64_t)km->arg[0];
 	if (limit_touched_run(l, 0) == l->most)
 		km_unsupported(km, "not refused up to %" PRIu64 " MiB: give the guest less memory (+memory=256)",
@@ -85,6 +82,5 @@ const struct workload limit_memory_touched = {
 	.setup = limit_touched_setup,
 	.self_timed = limit_touched_run,
 	.counted = { offsetof(struct limit_touched, climbs), "climbs were made" },
-	.teardown = km_free,
 	.max_batch = 1,
 };

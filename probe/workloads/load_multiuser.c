@@ -112,13 +112,6 @@ static uint64_t load_multiuser_arithmetic(struct load_multiuser *s, long user)
 	return sum;
 }
 
-static int load_multiuser_order(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static uint64_t load_multiuser_sort(struct load_multiuser *s, long user)
 {
 	static uint64_t numbers[MULTIUSER_NUMBERS];
@@ -128,7 +121,7 @@ static uint64_t load_multiuser_sort(struct load_multiuser *s, long user)
 	(void)user;
 	for (uint64_t i = 0; i < MULTIUSER_NUMBERS; i++)
 		numbers[i] = km_mix(i);
-	qsort(numbers, MULTIUSER_NUMBERS, sizeof numbers[0], load_multiuser_order);
+	qsort(numbers, MULTIUSER_NUMBERS, sizeof numbers[0], km_ascending);
 	for (uint64_t i = 0; i < MULTIUSER_NUMBERS; i++)
 		sum += numbers[i] * (i + 1); /* another order has another sum */
 	return sum;
@@ -149,7 +142,7 @@ static struct load_multiuser_done load_multiuser_user(struct load_multiuser *s, 
 	return done;
 }
 
-/* One round: all users in, their replies, all out. Replies are smaller than PIPE_BUF, so none is split. */
+/* One round: all users start, reply and exit. Replies are smaller than PIPE_BUF, so none is split. */
 static struct load_multiuser_done load_multiuser_round(struct km *km, struct load_multiuser *s)
 {
 	struct load_multiuser_done all = { 0, 0 }, one;
@@ -205,9 +198,8 @@ static uint64_t load_multiuser_wanted(struct load_multiuser *s)
 
 static void *load_multiuser_setup(struct km *km)
 {
-	struct load_multiuser *s = km_alloc(km, sizeof *s);
+	struct load_multiuser *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	km_room(km, (unsigned)km->arg[0], MULTIUSER_FILE);
 	km_pipe(km, s->there);
 	km_pipe(km, s->back);
@@ -250,21 +242,7 @@ static void load_multiuser_teardown(void *state)
 
 	km_close(&s->there[1]);
 	km_peer_end(s->km, s->gate);
-	km_close(&s->back[0]);
-	km_close(&s->report[0]);
-	km_close(&s->report[1]);
-	km_free(s);
 }
-
-static const struct point load_multiuser_points[] = {
-	{ .arg = { 1 }, .profile = FULL, .path_n = 5 },
-	{ .arg = { 2 }, .profile = FULL, .path_n = 5 },
-	{ .arg = { 4 }, .profile = FULL, .path_n = 5 },
-	{ .arg = { 8 }, .profile = FULL },
-	{ .arg = { 16 }, .profile = FULL },
-	{ .arg = { 32 }, .profile = FULL },
-	{ .profile = 0 },
-};
 
 const struct workload load_multiuser = {
 	.name = "load/multiuser",
@@ -279,7 +257,10 @@ const struct workload load_multiuser = {
 	.settings = SET_FOLDER,
 	.params = { "users" },
 	.curve = "users",
-	.points = load_multiuser_points,
+	.points = KM_POINTS({ .arg = { 1 }, .profile = FULL, .path_n = 5 },
+			    { .arg = { 2 }, .profile = FULL, .path_n = 5 },
+			    { .arg = { 4 }, .profile = FULL, .path_n = 5 }, { .arg = { 8 }, .profile = FULL },
+			    { .arg = { 16 }, .profile = FULL }, { .arg = { 32 }, .profile = FULL }),
 	.setup = load_multiuser_setup,
 	.run = load_multiuser_run,
 	.verify = load_multiuser_verify,

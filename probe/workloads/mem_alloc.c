@@ -34,10 +34,9 @@ static void mem_alloc_say_where(struct mem_alloc *m)
 
 static void *mem_alloc_setup(struct km *km)
 {
-	struct mem_alloc *m = km_alloc(km, sizeof *m);
+	struct mem_alloc *m = km_state(km, sizeof *m);
 	long chain = MEM_ALLOC_BYTES / km->arg[0];
 
-	m->km = km;
 	m->bytes = (size_t)km->arg[0];
 	m->chain = chain > MEM_ALLOC_CHAIN ? MEM_ALLOC_CHAIN : (uint64_t)chain;
 	km->ops = (double)m->chain;
@@ -94,22 +93,6 @@ static void mem_alloc_settle(void *state, uint64_t n)
 	m->checked += n;
 }
 
-static const struct point mem_alloc_points[] = {
-	{ { 128 }, FULL, 16, ONE_CPU, 0 },
-	{ { 256 }, FULL, 16, ONE_CPU, 0 },
-	{ { 512 }, FULL, 8, ONE_CPU, 0 },
-	{ { 1024 }, QUICK, 8, ONE_CPU, 0 },
-	{ { 2048 }, FULL, 4, ONE_CPU, 0 },
-	{ { 4096 }, FULL, 4, ONE_CPU, 0 }, /* one page; from here on by powers of four */
-	{ { 4L * 4096 }, FULL, 4, ONE_CPU, 0 },
-	{ { 16L * 4096 }, FULL, 4, ONE_CPU, 0 },
-	{ { 64L * 4096 }, QUICK, 4, ONE_CPU, 0 },
-	{ { 256L * 4096 }, FULL, 8, ONE_CPU, 0 },
-	{ { 1024L * 4096 }, FULL, 16, ONE_CPU, 0 },
-	{ { 4096L * 4096 }, FULL, 32, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 }
-};
-
 const struct workload mem_alloc = {
 	.name = "mem/alloc",
 	.per = "malloc",
@@ -120,12 +103,17 @@ const struct workload mem_alloc = {
 	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",
-	.points = mem_alloc_points,
+	.points = KM_POINTS({ { 128 }, FULL, 16, ONE_CPU, 0 }, { { 256 }, FULL, 16, ONE_CPU, 0 },
+			    { { 512 }, FULL, 8, ONE_CPU, 0 }, { { 1024 }, QUICK, 8, ONE_CPU, 0 },
+			    { { 2048 }, FULL, 4, ONE_CPU, 0 },
+			    { { 4096 }, FULL, 4, ONE_CPU, 0 }, /* one page; from here on by powers of four */
+			    { { 4L * 4096 }, FULL, 4, ONE_CPU, 0 }, { { 16L * 4096 }, FULL, 4, ONE_CPU, 0 },
+			    { { 64L * 4096 }, QUICK, 4, ONE_CPU, 0 }, { { 256L * 4096 }, FULL, 8, ONE_CPU, 0 },
+			    { { 1024L * 4096 }, FULL, 16, ONE_CPU, 0 }, { { 4096L * 4096 }, FULL, 32, ONE_CPU, 0 }),
 	.max_batch = 1,
 	.setup = mem_alloc_setup,
 	.run = mem_alloc_run,
 	.prepare = mem_alloc_prepare,
 	.settle = mem_alloc_settle,
 	.counted = { offsetof(struct mem_alloc, checked), "iterations were checked" },
-	.teardown = km_free
 };

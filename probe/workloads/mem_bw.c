@@ -18,9 +18,8 @@ struct mem_bw {
 
 static struct mem_bw *mem_bw_setup(struct km *km, int parts)
 {
-	struct mem_bw *b = km_alloc(km, sizeof *b);
+	struct mem_bw *b = km_state(km, sizeof *b);
 
-	b->km = km;
 	b->bytes = (size_t)km->arg[0];
 	b->moved = b->bytes / (size_t)parts;
 	b->passes = b->moved < MEM_BW_LEAST ? MEM_BW_LEAST / b->moved : 1;
@@ -36,14 +35,6 @@ static void mem_bw_check_passes(struct mem_bw *b, uint64_t n)
 {
 	if (b->pass != n * b->passes)
 		km_fail(b->km, "%" PRIu64 " passes were made, not %" PRIu64, b->pass, n * b->passes);
-}
-
-static void mem_bw_teardown(void *state)
-{
-	struct mem_bw *b = state;
-
-	km_area_free(b->km, b->area, b->bytes);
-	km_free(b);
 }
 
 /* mem/read-bw ------------------------------------------------------------------------------------------------- */
@@ -188,20 +179,13 @@ static const struct point mem_bw_points[] = {
 	MEM_BW_AT(32 << 20, FULL), MEM_BW_AT(64 << 20, FULL), { { 0 }, 0, 0, ONE_CPU, 0 },
 };
 
-/* G's figure has steps at the caches' ends: two sizes and more in each. */
-static const struct point mem_read_bw_wide_points[] = {
-	MEM_BW_AT(8 << 10, FULL),  MEM_BW_AT(16 << 10, FULL),  MEM_BW_AT(32 << 10, FULL),
-	MEM_BW_AT(64 << 10, FULL), MEM_BW_AT(256 << 10, FULL), MEM_BW_AT(1 << 20, FULL),
-	MEM_BW_AT(4 << 20, FULL),  MEM_BW_AT(64 << 20, FULL),  { { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 #define MEM_BW_INSIDE                                                                                                  \
 	", each of one machine word, 8 unrolled, never wider; sets below 64 KiB several times an iteration; ordinary " \
 	"pages, touched before"
 
 #define MEM_BW_ROW                                                                                               \
 	.per = "pass", .unit = UNIT_BYTES_PER_S, .only = BY_TIME, .source = "G figure 4", .params = { "bytes" }, \
-	.curve = "bytes", .teardown = mem_bw_teardown
+	.curve = "bytes"
 
 const struct workload mem_read_bw = {
 	.name = "mem/read-bw",
@@ -224,7 +208,10 @@ const struct workload mem_read_bw_wide = {
 							    "sets below 64 KiB several times an iteration; "
 							    "ordinary pages, touched before",
 	.subtracts = "the loop's own limit: as many of the same loads of one near place (shown beside, not subtracted)",
-	.points = mem_read_bw_wide_points,
+	/* G's figure has steps at the caches' ends: two sizes and more in each. */
+	.points = KM_POINTS(MEM_BW_AT(8 << 10, FULL), MEM_BW_AT(16 << 10, FULL), MEM_BW_AT(32 << 10, FULL),
+			    MEM_BW_AT(64 << 10, FULL), MEM_BW_AT(256 << 10, FULL), MEM_BW_AT(1 << 20, FULL),
+			    MEM_BW_AT(4 << 20, FULL), MEM_BW_AT(64 << 20, FULL)),
 	.setup = mem_read_bw_setup,
 	.run = mem_read_bw_wide_run,
 	.baseline = mem_read_bw_wide_limit,

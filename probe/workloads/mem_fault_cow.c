@@ -23,9 +23,8 @@ static void mem_fault_cow_fill(struct mem_fault_cow *f, uintptr_t value)
 
 static void *mem_fault_cow_setup(struct km *km)
 {
-	struct mem_fault_cow *f = km_alloc(km, sizeof *f);
+	struct mem_fault_cow *f = km_state(km, sizeof *f);
 
-	f->km = km;
 	f->page = km->page;
 	f->area = km_map_fresh(MEM_FAULT_COW_BATCH * f->page, 1);
 	if (!f->area)
@@ -103,15 +102,6 @@ static void mem_fault_cow_settle(void *state, uint64_t n)
 	f->checked += n;
 }
 
-static void mem_fault_cow_teardown(void *state)
-{
-	struct mem_fault_cow *f = state;
-
-	if (km_unmap(f->area, MEM_FAULT_COW_BATCH * f->page) != 0)
-		km_fail_call(f->km, "munmap");
-	km_free(f);
-}
-
 const struct workload mem_fault_cow = {
 	.name = "mem/fault-cow",
 	.revision = 1, /* no page waits; before, some did */
@@ -128,5 +118,4 @@ const struct workload mem_fault_cow = {
 	.prepare = mem_fault_cow_prepare,
 	.settle = mem_fault_cow_settle,
 	.counted = { offsetof(struct mem_fault_cow, checked), "pages were checked" },
-	.teardown = mem_fault_cow_teardown
 };

@@ -25,13 +25,6 @@ static size_t mem_fault_file_offset(const struct mem_fault_file *f, uint64_t k)
 	return 2 * (size_t)k * f->bytes;
 }
 
-static void mem_fault_file_unmap(struct mem_fault_file *f)
-{
-	if (f->arena && km_unmap(f->arena, f->arena_bytes) != 0)
-		km_fail_call(f->km, "munmap");
-	f->arena = NULL;
-}
-
 /* At a multiple of its size, so that a kernel that maps around cuts each mapping into the same windows. */
 static void mem_fault_file_reserve(struct mem_fault_file *f, uint64_t n)
 {
@@ -80,7 +73,8 @@ static void mem_fault_file_settle(void *state, uint64_t n)
 
 	if (f->sum != f->wanted)
 		km_fail(f->km, "the pages do not contain what was written to the file");
-	mem_fault_file_unmap(f);
+	if (km_unmap(f->arena, f->arena_bytes) != 0)
+		km_fail_call(f->km, "munmap");
 	f->checked += n;
 }
 
@@ -100,11 +94,10 @@ static double mem_fault_file_count(struct mem_fault_file *f)
 
 static void *mem_fault_file_setup(struct km *km)
 {
-	struct mem_fault_file *f = km_alloc(km, sizeof *f);
+	struct mem_fault_file *f = km_state(km, sizeof *f);
 	double pages = (double)km->arg[0];
 	uint64_t bytes;
 
-	f->km = km;
 	f->page = km->page;
 	f->bytes = (size_t)km->arg[0] * km->page;
 	f->seed = km_random(km);
@@ -126,15 +119,6 @@ static void *mem_fault_file_setup(struct km *km)
 	return f;
 }
 
-static void mem_fault_file_teardown(void *state)
-{
-	struct mem_fault_file *f = state;
-
-	mem_fault_file_unmap(f);
-	km_close(&f->fd);
-	km_free(f);
-}
-
 const struct workload mem_fault_file = {
 	.name = "mem/fault-file",
 	.per = "fault",
@@ -153,5 +137,4 @@ const struct workload mem_fault_file = {
 	.prepare = mem_fault_file_prepare,
 	.settle = mem_fault_file_settle,
 	.counted = { offsetof(struct mem_fault_file, checked), "iterations were checked" },
-	.teardown = mem_fault_file_teardown
 };

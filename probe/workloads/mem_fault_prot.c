@@ -34,14 +34,8 @@ static void mem_fault_prot_caught(int number)
 /* SA_NODEFER: the jump leaves no signal blocked, without a system call. Some kernels send SIGBUS. */
 static void mem_fault_prot_handle(struct mem_fault_prot *p, void (*handler)(int))
 {
-	struct sigaction action;
-
-	memset(&action, 0, sizeof action);
-	action.sa_handler = handler;
-	action.sa_flags = SA_NODEFER;
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGSEGV, &action, NULL) != 0 || sigaction(SIGBUS, &action, NULL) != 0)
-		km_fail_call(p->km, "sigaction");
+	km_handle(p->km, SIGSEGV, handler, SA_NODEFER);
+	km_handle(p->km, SIGBUS, handler, SA_NODEFER);
 }
 
 /* `returns` times fault, handler and return; then once fault, handler and jump. */
@@ -55,9 +49,8 @@ static void mem_fault_prot_store(struct mem_fault_prot *p, uint64_t returns)
 
 static void *mem_fault_prot_setup(struct km *km)
 {
-	struct mem_fault_prot *p = km_alloc(km, sizeof *p);
+	struct mem_fault_prot *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->page = km_map_fresh(km->page, 0);
 	if (!p->page)
 		km_fail_call(km, "mmap");
@@ -97,15 +90,6 @@ static void mem_fault_prot_verify(void *state, uint64_t n)
 		km_fail(p->km, "the page was written");
 }
 
-static void mem_fault_prot_teardown(void *state)
-{
-	struct mem_fault_prot *p = state;
-
-	if (km_unmap((void *)p->page, p->km->page) != 0)
-		km_fail_call(p->km, "munmap");
-	km_free(p);
-}
-
 const struct workload mem_fault_prot = {
 	.name = "mem/fault-prot",
 	.per = "fault",
@@ -120,5 +104,4 @@ const struct workload mem_fault_prot = {
 	.run = mem_fault_prot_run,
 	.baseline = mem_fault_prot_baseline,
 	.verify = mem_fault_prot_verify,
-	.teardown = mem_fault_prot_teardown
 };

@@ -31,7 +31,7 @@ static uint64_t mem_latency_next(const struct mem_latency *l, uint64_t place)
 	return place ? place - 1 : l->places - 1;
 }
 
-/* The place so many steps on; by squaring where the order is random. */
+/* The place after so many loads; by repeated squaring where the order is random. */
 static uint64_t mem_latency_after(const struct mem_latency *l, uint64_t place, uint64_t loads)
 {
 	uint64_t a = l->order.a, c = l->order.c;
@@ -52,7 +52,7 @@ static uint64_t mem_latency_first(const struct mem_latency *l)
 	return l->places - 1;
 }
 
-/* Laid out downwards as well: so the lines that the cache keeps longest are visited first, as in every later round. */
+/* The loop goes down too: the first round begins with the lines that the cache keeps longest, as all later ones do. */
 static void mem_latency_lay(struct mem_latency *l)
 {
 	for (uint64_t i = l->places; i-- > 0;)
@@ -76,10 +76,9 @@ static void mem_latency_run(void *state, uint64_t n) /* timed: 64 n loads */
 
 static struct mem_latency *mem_latency_setup_with(struct km *km, struct mem_latency_order order)
 {
-	struct mem_latency *l = km_alloc(km, sizeof *l);
+	struct mem_latency *l = km_state(km, sizeof *l);
 	uint64_t warm;
 
-	l->km = km;
 	l->bytes = (size_t)km->arg[0];
 	l->stride = (size_t)km->arg[1];
 	l->places = l->bytes / l->stride;
@@ -121,14 +120,6 @@ static void mem_latency_verify(void *state, uint64_t n)
 		km_fail(l->km, "the chain of %" PRIu64 " loads ended in the wrong place", l->loads);
 }
 
-static void mem_latency_teardown(void *state)
-{
-	struct mem_latency *l = state;
-
-	km_area_free(l->km, l->area, l->bytes);
-	km_free(l);
-}
-
 #define MEM_LATENCY_AT(bytes, stride) { { bytes, stride }, FULL, 0, ONE_CPU, 0 }
 /* Powers of two, and one between them where first-level caches of today end. */
 #define MEM_LATENCY_FROM_8K(stride, profile_at_16m)                                                                    \
@@ -139,25 +130,9 @@ static void mem_latency_teardown(void *state)
 		{ { 16 << 20, stride }, profile_at_16m, 0, ONE_CPU, 0 }, MEM_LATENCY_AT(32 << 20, stride),             \
 		MEM_LATENCY_AT(64 << 20, stride), MEM_LATENCY_AT(128 << 20, stride)
 
-/* From two places on. */
-static const struct point mem_latency_points[] = {
-	MEM_LATENCY_AT(512, 16),     MEM_LATENCY_AT(2048, 16),        MEM_LATENCY_FROM_8K(16, FULL),
-	MEM_LATENCY_AT(512, 64),     MEM_LATENCY_AT(2048, 64),        MEM_LATENCY_FROM_8K(64, QUICK),
-	MEM_LATENCY_AT(512, 256),    MEM_LATENCY_AT(2048, 256),       MEM_LATENCY_FROM_8K(256, FULL),
-	MEM_LATENCY_AT(2048, 1024),  MEM_LATENCY_FROM_8K(1024, FULL), MEM_LATENCY_FROM_8K(4096, FULL),
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
-static const struct point mem_latency_random_points[] = {
-	MEM_LATENCY_AT(4 << 10, 64),  MEM_LATENCY_AT(32 << 10, 64), MEM_LATENCY_AT(256 << 10, 64),
-	MEM_LATENCY_AT(1 << 20, 64),  MEM_LATENCY_AT(2 << 20, 64),  MEM_LATENCY_AT(8 << 20, 64),
-	MEM_LATENCY_AT(32 << 20, 64), MEM_LATENCY_AT(64 << 20, 64), MEM_LATENCY_AT(128 << 20, 64),
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 #define MEM_LATENCY_ROW                                                                                            \
 	.per = "load", .only = BY_TIME, .params = { "bytes", "stride" }, .curve = "bytes", .run = mem_latency_run, \
-	.verify = mem_latency_verify, .teardown = mem_latency_teardown
+	.verify = mem_latency_verify
 
 const struct workload mem_latency = {
 	.name = "mem/latency",
@@ -166,7 +141,12 @@ const struct workload mem_latency = {
 	.what = "dependent loads down through a working set of `bytes` bytes in steps of `stride` bytes, over and over",
 	.inside = "64 loads an iteration, each of the pointer that the next one follows; prefetchers can follow the "
 		  "constant stride; ordinary pages (huge ones refused where possible), touched before",
-	.points = mem_latency_points,
+	/* Each working set has two places or more. */
+	.points =
+		KM_POINTS(MEM_LATENCY_AT(512, 16), MEM_LATENCY_AT(2048, 16), MEM_LATENCY_FROM_8K(16, FULL),
+			  MEM_LATENCY_AT(512, 64), MEM_LATENCY_AT(2048, 64), MEM_LATENCY_FROM_8K(64, QUICK),
+			  MEM_LATENCY_AT(512, 256), MEM_LATENCY_AT(2048, 256), MEM_LATENCY_FROM_8K(256, FULL),
+			  MEM_LATENCY_AT(2048, 1024), MEM_LATENCY_FROM_8K(1024, FULL), MEM_LATENCY_FROM_8K(4096, FULL)),
 	.setup = mem_latency_setup,
 };
 
@@ -178,6 +158,8 @@ const struct workload mem_latency_random = {
 	.inside =
 		"64 loads an iteration, each of the pointer that the next one follows; no prefetcher follows the order "
 		"(place x leads to a x + c); ordinary pages (huge ones refused where possible), touched before",
-	.points = mem_latency_random_points,
+	.points = KM_POINTS(MEM_LATENCY_AT(4 << 10, 64), MEM_LATENCY_AT(32 << 10, 64), MEM_LATENCY_AT(256 << 10, 64),
+			    MEM_LATENCY_AT(1 << 20, 64), MEM_LATENCY_AT(2 << 20, 64), MEM_LATENCY_AT(8 << 20, 64),
+			    MEM_LATENCY_AT(32 << 20, 64), MEM_LATENCY_AT(64 << 20, 64), MEM_LATENCY_AT(128 << 20, 64)),
 	.setup = mem_latency_random_setup,
 };

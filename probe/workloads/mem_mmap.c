@@ -14,9 +14,8 @@ struct mem_mmap {
 
 static struct mem_mmap *mem_mmap_setup_with(struct km *km)
 {
-	struct mem_mmap *m = km_alloc(km, sizeof *m);
+	struct mem_mmap *m = km_state(km, sizeof *m);
 
-	m->km = km;
 	m->bytes = (size_t)km->arg[0];
 	m->fd = -1;
 	km->claim.syscalls = 2;
@@ -61,14 +60,6 @@ static void mem_mmap_verify(void *state, uint64_t n)
 		km_fail(m->km, "the pages do not contain what was written to the file");
 }
 
-static void mem_mmap_teardown(void *state)
-{
-	struct mem_mmap *m = state;
-
-	km_close(&m->fd);
-	km_free(m);
-}
-
 static void *mem_mmap_file_setup(struct km *km)
 {
 	struct mem_mmap *m = mem_mmap_setup_with(km);
@@ -96,27 +87,9 @@ static void mem_mmap_file_run(void *state, uint64_t n)
 	}
 }
 
-static const struct point mem_mmap_points[] = {
-	{ { 16 << 10 }, FULL, 50, ONE_CPU, 0 },  { { 64 << 10 }, QUICK, 20, ONE_CPU, 0 },
-	{ { 256 << 10 }, FULL, 20, ONE_CPU, 0 }, { { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
-	{ { 4 << 20 }, FULL, 4, ONE_CPU, 0 },    { { 16 << 20 }, FULL, 0, ONE_CPU, 0 },
-	{ { 64 << 20 }, FULL, 0, ONE_CPU, 0 },   { { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
-static const struct point mem_mmap_file_points[] = {
-	{ { 16 << 10 }, FULL, 50, ONE_CPU, 0 },
-	{ { 64 << 10 }, FULL, 20, ONE_CPU, 0 },
-	{ { 256 << 10 }, FULL, 20, ONE_CPU, 0 },
-	{ { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
-	{ { 4 << 20 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16 << 20 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 #define MEM_MMAP_ROW                                                                                                   \
 	.per = "mapping", .source = "K, lmbench lat_mmap", .needs = CAP_MMAP, .params = { "bytes" }, .curve = "bytes", \
-	.counted = { offsetof(struct mem_mmap, done), "mappings were made" }, .verify = mem_mmap_verify,               \
-	.teardown = mem_mmap_teardown
+	.counted = { offsetof(struct mem_mmap, done), "mappings were made" }, .verify = mem_mmap_verify
 
 const struct workload mem_mmap_munmap = {
 	.name = "mem/mmap-munmap",
@@ -124,7 +97,10 @@ const struct workload mem_mmap_munmap = {
 	.what = "map `bytes` bytes of fresh memory, write one word of every 16 KiB, unmap",
 	.inside = "mmap (private, anonymous), the stores and their faults, munmap; huge pages if the system gives them",
 	.settings = SET_HUGE_PAGES,
-	.points = mem_mmap_points,
+	.points = KM_POINTS({ { 16 << 10 }, FULL, 50, ONE_CPU, 0 }, { { 64 << 10 }, QUICK, 20, ONE_CPU, 0 },
+			    { { 256 << 10 }, FULL, 20, ONE_CPU, 0 }, { { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
+			    { { 4 << 20 }, FULL, 4, ONE_CPU, 0 }, { { 16 << 20 }, FULL, 0, ONE_CPU, 0 },
+			    { { 64 << 20 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = mem_mmap_setup,
 	.run = mem_mmap_run,
 };
@@ -135,7 +111,9 @@ const struct workload mem_mmap_munmap_file = {
 	.what = "map `bytes` bytes of a cached file, read one word of every 16 KiB, unmap",
 	.inside = "mmap (shared, for reading), the loads and their faults (fewer than loads where the kernel maps "
 		  "pages around the one touched), munmap",
-	.points = mem_mmap_file_points,
+	.points = KM_POINTS({ { 16 << 10 }, FULL, 50, ONE_CPU, 0 }, { { 64 << 10 }, FULL, 20, ONE_CPU, 0 },
+			    { { 256 << 10 }, FULL, 20, ONE_CPU, 0 }, { { 1 << 20 }, FULL, 10, ONE_CPU, 0 },
+			    { { 4 << 20 }, FULL, 0, ONE_CPU, 0 }, { { 16 << 20 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = mem_mmap_file_setup,
 	.run = mem_mmap_file_run,
 };

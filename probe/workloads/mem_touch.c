@@ -6,24 +6,15 @@
 
 struct mem_touch {
 	struct km *km;
-	size_t page, bytes;  /* of one iteration */
-	char *area;          /* mapped: from prepare to settle */
-	uint64_t iterations; /* that fit */
-	uint64_t checked;    /* iterations, in all */
+	size_t page, bytes; /* of one iteration */
+	char *area;         /* mapped: from prepare to settle */
+	uint64_t checked;   /* iterations, in all */
 };
-
-static void mem_touch_unmap(struct mem_touch *t)
-{
-	if (t->area && km_unmap(t->area, t->bytes * t->iterations) != 0)
-		km_fail_call(t->km, "munmap");
-	t->area = NULL;
-}
 
 static void *mem_touch_setup(struct km *km)
 {
-	struct mem_touch *t = km_alloc(km, sizeof *t);
+	struct mem_touch *t = km_state(km, sizeof *t);
 
-	t->km = km;
 	t->page = km->page;
 	t->bytes = km->page * (size_t)km->arg[0];
 	km->ops = (double)km->arg[0];
@@ -36,7 +27,6 @@ static void mem_touch_prepare(void *state, uint64_t n)
 {
 	struct mem_touch *t = state;
 
-	t->iterations = n;
 	t->area = km_map_fresh(t->bytes * n, 1);
 	if (!t->area)
 		km_fail_call(t->km, "mmap");
@@ -59,20 +49,10 @@ static void mem_touch_settle(void *state, uint64_t n)
 		if (*(uintptr_t *)at != (uintptr_t)at)
 			km_fail(t->km, "page %lu does not contain what was written",
 				(unsigned long)((size_t)(at - t->area) / t->page));
-	mem_touch_unmap(t);
+	if (km_unmap(t->area, n * t->bytes) != 0)
+		km_fail_call(t->km, "munmap");
 	t->checked += n;
 }
-
-static void mem_touch_teardown(void *state)
-{
-	mem_touch_unmap(state);
-	km_free(state);
-}
-
-static const struct point mem_touch_points[] = { { { 1 }, FULL, 100, ONE_CPU, 0 },  { { 4 }, FULL, 50, ONE_CPU, 0 },
-						 { { 16 }, FULL, 30, ONE_CPU, 0 },  { { 64 }, QUICK, 20, ONE_CPU, 0 },
-						 { { 256 }, FULL, 10, ONE_CPU, 0 }, { { 1024 }, FULL, 3, ONE_CPU, 0 },
-						 { { 4096 }, FULL, 1, ONE_CPU, 0 }, { { 0 }, 0, 0, ONE_CPU, 0 } };
 
 const struct workload mem_touch = {
 	.name = "mem/touch",
@@ -84,12 +64,14 @@ const struct workload mem_touch = {
 	.needs = CAP_MMAP,
 	.params = { "pages" },
 	.curve = "pages",
-	.points = mem_touch_points,
+	.points = KM_POINTS({ { 1 }, FULL, 100, ONE_CPU, 0 }, { { 4 }, FULL, 50, ONE_CPU, 0 },
+			    { { 16 }, FULL, 30, ONE_CPU, 0 }, { { 64 }, QUICK, 20, ONE_CPU, 0 },
+			    { { 256 }, FULL, 10, ONE_CPU, 0 }, { { 1024 }, FULL, 3, ONE_CPU, 0 },
+			    { { 4096 }, FULL, 1, ONE_CPU, 0 }),
 	.max_batch = MEM_TOUCH_BATCH,
 	.setup = mem_touch_setup,
 	.run = mem_touch_run,
 	.prepare = mem_touch_prepare,
 	.settle = mem_touch_settle,
 	.counted = { offsetof(struct mem_touch, checked), "iterations were checked" },
-	.teardown = mem_touch_teardown
 };

@@ -11,9 +11,8 @@ struct mem_zero_copy {
 
 static void *mem_zero_copy_setup(struct km *km)
 {
-	struct mem_zero_copy *z = km_alloc(km, sizeof *z);
+	struct mem_zero_copy *z = km_state(km, sizeof *z);
 
-	z->km = km;
 	z->bytes = (size_t)km->arg[0];
 	km->bytes = (double)z->bytes;
 	return z;
@@ -64,14 +63,6 @@ static void mem_zero_copy_faults(void *state, uint64_t n) /* the same blocks, a 
 	}
 }
 
-static const struct point mem_zero_copy_points[] = {
-	{ { 4 << 10 }, FULL, 0, ONE_CPU, 0 },  { { 16 << 10 }, FULL, 0, ONE_CPU, 0 },
-	{ { 64 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 256 << 10 }, FULL, 0, ONE_CPU, 0 },
-	{ { 1 << 20 }, QUICK, 0, ONE_CPU, 0 }, { { 4 << 20 }, FULL, 0, ONE_CPU, 0 },
-	{ { 16 << 20 }, FULL, 0, ONE_CPU, 0 }, { { 64 << 20 }, FULL, 0, ONE_CPU, 0 },
-	{ { 0 }, 0, 0, ONE_CPU, 0 },
-};
-
 const struct workload mem_zero_copy_half = {
 	.name = "mem/zero-copy-half",
 	.per = "block",
@@ -88,10 +79,12 @@ const struct workload mem_zero_copy_half = {
 	.settings = SET_HUGE_PAGES,
 	.params = { "bytes" },
 	.curve = "bytes",
-	.points = mem_zero_copy_points,
+	.points = KM_POINTS({ { 4 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 16 << 10 }, FULL, 0, ONE_CPU, 0 },
+			    { { 64 << 10 }, FULL, 0, ONE_CPU, 0 }, { { 256 << 10 }, FULL, 0, ONE_CPU, 0 },
+			    { { 1 << 20 }, QUICK, 0, ONE_CPU, 0 }, { { 4 << 20 }, FULL, 0, ONE_CPU, 0 },
+			    { { 16 << 20 }, FULL, 0, ONE_CPU, 0 }, { { 64 << 20 }, FULL, 0, ONE_CPU, 0 }),
 	.setup = mem_zero_copy_setup,
 	.run = mem_zero_copy_run,
 	.baseline = mem_zero_copy_faults,
 	.counted = { offsetof(struct mem_zero_copy, done), "blocks were copied" },
-	.teardown = km_free,
 };

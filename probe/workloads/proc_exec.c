@@ -49,9 +49,8 @@ static pid_t proc_exec_by_spawn(struct proc_exec *p)
 static struct proc_exec *proc_exec_new(struct km *km, pid_t (*start)(struct proc_exec *), const char *start_call)
 {
 	static char internal[] = "--internal", leave[] = "exit";
-	struct proc_exec *p = km_alloc(km, sizeof *p);
+	struct proc_exec *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	p->start = start;
 	p->start_call = start_call;
 	p->file = km->self;
@@ -105,7 +104,6 @@ static void *proc_shell_setup(struct km *km)
 	if (access("/bin/sh", X_OK) != 0)
 		km_unsupported(km, "there is no shell at /bin/sh");
 	p = proc_exec_new(km, proc_exec_by_fork, "fork");
-	km_free(p->argv[0]);
 	p->file = "/bin/sh";
 	p->argv[0] = sh;
 	p->argv[1] = option;
@@ -137,19 +135,9 @@ static void proc_exec_verify(void *state, uint64_t n)
 		km_fail(p->km, "an unknown child is left");
 }
 
-static void proc_exec_teardown(void *state)
-{
-	struct proc_exec *p = state;
-
-	km_close(&p->report[0]);
-	km_close(&p->report[1]);
-	km_free(p->file == p->km->self ? p->argv[0] : p->argv[2]);
-	km_free(p);
-}
-
 #define PROC_EXEC_ROW                                                                                 \
 	.per = "process", .source = "G's suite (lmbench's lat_proc)", .settings = SET_ADDRESS_RANDOM, \
-	.run = proc_exec_run, .verify = proc_exec_verify, .teardown = proc_exec_teardown
+	.run = proc_exec_run, .verify = proc_exec_verify
 
 const struct workload proc_fork_exec = {
 	.name = "proc/fork-exec",

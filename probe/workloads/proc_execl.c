@@ -48,10 +48,9 @@ static uint64_t execl_take(const char *from)
 static void *proc_execl_setup(struct km *km)
 {
 	static char internal[] = "--internal", role[] = "execl";
-	struct proc_execl *p = km_alloc(km, sizeof *p);
+	struct proc_execl *p = km_state(km, sizeof *p);
 	char *clock = km_alloc(km, strlen(km_clock_name(km)) + 1);
 
-	p->km = km;
 	km_pipe(km, p->result);
 	km_pipe(km, p->report);
 	/* The images write to both. The result is read when they have exited: it is there by then, or never. */
@@ -130,6 +129,7 @@ static uint64_t proc_execl_self_timed(void *state, uint64_t n)
 	return result.ticks;
 }
 
+/* Otherwise the images of another set-up in this process would inherit these pipes too: see tally.c. */
 static void proc_execl_teardown(void *state)
 {
 	struct proc_execl *p = state;
@@ -138,9 +138,6 @@ static void proc_execl_teardown(void *state)
 		km_close(&p->result[i]);
 		km_close(&p->report[i]);
 	}
-	km_free(p->argv[EXECL_SELF]);
-	km_free(p->argv[EXECL_CLOCK]);
-	km_free(p);
 }
 
 const struct workload proc_execl = {

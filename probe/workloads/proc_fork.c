@@ -1,7 +1,7 @@
 /* proc/fork-exit and proc/fork-rss: fork, the child exits, the parent waits (M: UnixBench's process creation), with
  * more or less touched memory in the parent: a flat curve means copy-on-write, a slope copying, of memory or of its
- * page tables, which are shorter for huge pages (fork-rss-huge). fork-exit also in M's two other forms, as syscall/mix:
- * N in a row timed once, and as many as fit in a fixed time. */
+ * page tables, which are shorter for huge pages (fork-rss-huge). fork-exit also has M's two other forms, as syscall/mix
+ * has: N in a row timed once, and as many as fit in a fixed time. */
 #include "../km.h"
 
 #define FORK_STATED 10 /* processes whose time one iteration of the fixed-time form states */
@@ -19,9 +19,8 @@ struct proc_fork {
 
 static struct proc_fork *proc_fork_new(struct km *km)
 {
-	struct proc_fork *p = km_alloc(km, sizeof *p);
+	struct proc_fork *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	km_pipe(km, p->report);
 	km->claim.children = 1;
 	km->claim.any_switches = 1;
@@ -59,7 +58,7 @@ static void *proc_fork_rss_huge_setup(struct km *km)
 	long huge = km_huge_bytes(p->memory);
 
 	if (huge >= 0 && (size_t)huge != p->pages * km->page)
-		km_unsupported(km, "of %ld KiB the system gave %ld in huge pages", km->arg[FORK_RSS_KIB], huge / 1024);
+		km_unsupported(km, "the system gave %ld of %ld KiB in huge pages", huge / 1024, km->arg[FORK_RSS_KIB]);
 	if (huge < 0)
 		km_unsupported(km, "this platform cannot tell whether memory is in huge pages");
 	p->huge = 1;
@@ -147,23 +146,6 @@ static void proc_fork_exit_fixed_time_verify(void *state, uint64_t n)
 	proc_fork_verify(p, p->reaped);
 }
 
-static void proc_fork_teardown(void *state)
-{
-	struct proc_fork *p = state;
-
-	km_close(&p->report[0]);
-	km_close(&p->report[1]);
-	if (p->memory)
-		km_area_free(p->km, p->memory, p->pages * p->km->page);
-	km_free(p);
-}
-
-static void proc_fork_exit_fixed_time_teardown(void *state)
-{
-	km_fixed_time_teardown();
-	proc_fork_teardown(state);
-}
-
 static const struct point proc_fork_exit_loops_points[] = {
 	{ .arg = { 1 }, .profile = FULL, .path_n = 50 },
 	{ .arg = { 10 }, .profile = FULL, .path_n = 10 },
@@ -183,7 +165,7 @@ static const struct point proc_fork_rss_points[] = {
 	{ { 0 }, 0, 0, 0, 0 },
 };
 
-#define PROC_FORK_ROW .per = "process", .run = proc_fork_run, .verify = proc_fork_verify, .teardown = proc_fork_teardown
+#define PROC_FORK_ROW .per = "process", .run = proc_fork_run, .verify = proc_fork_verify
 
 const struct workload proc_fork_exit = {
 	.name = "proc/fork-exit",
@@ -210,7 +192,6 @@ const struct workload proc_fork_exit_loops = {
 	.setup = proc_fork_exit_loops_setup,
 	.run = proc_fork_exit_loops_run,
 	.verify = proc_fork_exit_loops_verify,
-	.teardown = proc_fork_teardown,
 };
 
 const struct workload proc_fork_exit_fixed_time = {
@@ -227,7 +208,6 @@ const struct workload proc_fork_exit_fixed_time = {
 	.setup = proc_fork_exit_fixed_time_setup,
 	.self_timed = proc_fork_exit_fixed_time_run,
 	.verify = proc_fork_exit_fixed_time_verify,
-	.teardown = proc_fork_exit_fixed_time_teardown,
 };
 
 const struct workload proc_fork_rss = {

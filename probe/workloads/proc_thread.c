@@ -16,9 +16,8 @@ static void *proc_thread_body(void *state)
 
 static void *proc_thread_setup(struct km *km)
 {
-	struct proc_thread *p = km_alloc(km, sizeof *p);
+	struct proc_thread *p = km_state(km, sizeof *p);
 
-	p->km = km;
 	km->claim.reads = km->claim.writes = 0;
 	km->claim.children = 0;
 	return p;
@@ -59,5 +58,4 @@ const struct workload proc_thread = {
 	.setup = proc_thread_setup,
 	.run = proc_thread_run,
 	.counted = { offsetof(struct proc_thread, made), "threads ran" },
-	.teardown = km_free,
 };

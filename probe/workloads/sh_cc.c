@@ -109,8 +109,7 @@ static void *sh_cc_new(struct km *km, const char *name, const char *version, con
 	struct sh_cc *s;
 
 	km_program(km, file, name, advice);
-	s = km_alloc(km, sizeof *s);
-	s->km = km;
+	s = km_state(km, sizeof *s);
 	sh_cc_make_file(km);
 	strcpy(s->compiler.file, file);
 	s->compiler.words[0] = name;
@@ -165,20 +164,11 @@ static void sh_cc_verify(void *state, uint64_t n)
 			s->compiled, s->ran, n);
 }
 
-static void sh_cc_teardown(void *state)
-{
-	struct sh_cc *s = state;
-
-	km_command_free(&s->compiler);
-	km_command_free(&s->program);
-	km_free(s);
-}
-
 #define SH_CC_ROW                                                                                             \
 	.per = "program", .unit = UNIT_PER_S, .source = "M table 1", .max_batch = 1, .settings = SET_FOLDER,  \
 	.inside = "fork, execve of the compiler, all that it starts, one C file of 70 lines read, a program " \
 		  "written, waitpid",                                                                         \
-	.run = sh_cc_run, .settle = sh_cc_settle, .verify = sh_cc_verify, .teardown = sh_cc_teardown
+	.run = sh_cc_run, .settle = sh_cc_settle, .verify = sh_cc_verify
 
 const struct workload sh_cc = {
 	.name = "sh/cc",

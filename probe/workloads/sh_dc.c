@@ -1,5 +1,5 @@
 /* sh/dc: dc computes the square root of 2 to 99 digits (M: UnixBench). Two rows: the system's dc, and busybox's. The
- * check needs no known output: the square of those digits is below 2, and that of the number one step above is not. */
+ * check needs no known output: the square of those digits is below 2, and the square of the next number is not. */
 #include "../km.h"
 
 #define SH_DC_DIGITS 100 /* one before the point, 99 after it */
@@ -18,8 +18,7 @@ static void *sh_dc_new(struct km *km, const char *program, const char *advice)
 	struct sh_dc *s;
 
 	km_program(km, file, program, advice);
-	s = km_alloc(km, sizeof *s);
-	s->km = km;
+	s = km_state(km, sizeof *s);
 	strcpy(s->command.file, file);
 	s->command.words[0] = "dc";
 	s->command.in = "root";
@@ -110,19 +109,10 @@ static void sh_dc_settle(void *state, uint64_t n)
 	(void)n;
 }
 
-static void sh_dc_teardown(void *state)
-{
-	struct sh_dc *s = state;
-
-	km_command_free(&s->command);
-	km_free(s);
-}
-
 #define SH_DC_ROW                                                                                                \
 	.per = "calculation", .unit = UNIT_PER_S, .source = "M", .settings = SET_FOLDER,                         \
 	.inside = "fork, execve of dc, which reads a file of one line, the root, its output to a file, waitpid", \
-	.run = sh_dc_run, .settle = sh_dc_settle,                                                                \
-	.counted = { offsetof(struct sh_dc, checked), "answers were right" }, .teardown = sh_dc_teardown
+	.run = sh_dc_run, .settle = sh_dc_settle, .counted = { offsetof(struct sh_dc, checked), "answers were right" }
 
 const struct workload sh_dc = {
 	.name = "sh/dc",

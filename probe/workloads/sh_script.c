@@ -96,9 +96,8 @@ static void sh_script_link(struct sh_script *s)
 
 static void *sh_script_new(struct km *km, const char *tools)
 {
-	struct sh_script *s = km_alloc(km, sizeof *s);
+	struct sh_script *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->tools = tools;
 	s->at_once = (int)km->arg[0];
 	sh_script_make_text(s);
@@ -209,24 +208,14 @@ static void sh_script_settle(void *state, uint64_t n)
 	}
 }
 
-static void sh_script_teardown(void *state)
-{
-	struct sh_script *s = state;
-
-	km_command_free(&s->command);
-	km_free(s->sorted);
-	km_free(s->found);
-	km_free(s);
-}
-
 #define SH_SCRIPT_ROW                                                                                              \
 	.unit = UNIT_PER_S, .source = "M table 1, C", .settings = SET_FOLDER,                                      \
 	.inside = "for each script: fork, execve of the shell, its three pipelines and two comparisons, waitpid; " \
 		  "all on one CPU",                                                                                \
 	.run = sh_script_run, .settle = sh_script_settle,                                                          \
-	.counted = { offsetof(struct sh_script, sets), "sets of scripts ended well" }, .teardown = sh_script_teardown
+	.counted = { offsetof(struct sh_script, sets), "sets of scripts ended well" }
 
-/* The number at once is no parameter: it is in the name, as in UnixBench. */
+/* The number at once is not a parameter: the name contains it, as in UnixBench. */
 #define SH_SCRIPT(at_once, of, does, in)                                    \
 	const struct workload sh_script_##at_once = {                       \
 		.name = "sh/script-" #at_once,                              \

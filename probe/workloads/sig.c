@@ -9,7 +9,6 @@ struct sig {
 	struct km *km;
 	pid_t self;
 	uint64_t done;
-	struct sigaction before;
 };
 
 static volatile sig_atomic_t sig_caught;
@@ -29,16 +28,11 @@ static void sig_act(struct sigaction *act)
 
 static void *sig_setup(struct km *km)
 {
-	struct sig *s = km_alloc(km, sizeof *s);
-	struct sigaction act;
+	struct sig *s = km_state(km, sizeof *s);
 	sigset_t ours;
 
-	s->km = km;
 	s->self = getpid();
-	memset(&act, 0, sizeof act);
-	sig_act(&act);
-	if (sigaction(SIGUSR1, &act, &s->before) != 0)
-		km_fail_call(km, "sigaction");
+	km_handle(km, SIGUSR1, sig_handler, 0);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGUSR1);
 	if (sigprocmask(SIG_UNBLOCK, &ours, NULL) != 0)
@@ -126,15 +120,7 @@ static void sig_install_verify(void *state, uint64_t n)
 		km_fail(s->km, "the installed handler is not called");
 }
 
-static void sig_teardown(void *state)
-{
-	struct sig *s = state;
-
-	sigaction(SIGUSR1, &s->before, NULL);
-	km_free(s);
-}
-
-#define SIG_ROW .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }), .teardown = sig_teardown
+#define SIG_ROW .points = KM_POINTS({ .profile = QUICK, .path_n = 1000 })
 #define SIG_HANDLED .per = "signal", .counted = { offsetof(struct sig, done), "signals reached the handler" }, SIG_ROW
 
 const struct workload sig_install = {

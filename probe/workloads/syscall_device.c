@@ -9,9 +9,8 @@ struct syscall_device {
 
 static struct syscall_device *syscall_device_open(struct km *km, const char *path, int how)
 {
-	struct syscall_device *s = km_alloc(km, sizeof *s);
+	struct syscall_device *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	s->fd = open(path, how);
 	if (s->fd < 0 && errno == ENOENT)
 		km_unsupported(km, "there is no %s", path);
@@ -62,14 +61,6 @@ static void syscall_read_zero_run(void *state, uint64_t n)
 	}
 }
 
-static void syscall_device_teardown(void *state)
-{
-	struct syscall_device *s = state;
-
-	close(s->fd);
-	km_free(s);
-}
-
 const struct workload syscall_write_null = {
 	.name = "syscall/write-null",
 	.per = "call",
@@ -80,7 +71,6 @@ const struct workload syscall_write_null = {
 	.setup = syscall_write_null_setup,
 	.run = syscall_write_null_run,
 	.counted = { offsetof(struct syscall_device, moved), "bytes were moved correctly" },
-	.teardown = syscall_device_teardown,
 };
 
 const struct workload syscall_read_zero = {
@@ -93,5 +83,4 @@ const struct workload syscall_read_zero = {
 	.setup = syscall_read_zero_setup,
 	.run = syscall_read_zero_run,
 	.counted = { offsetof(struct syscall_device, moved), "bytes were moved correctly" },
-	.teardown = syscall_device_teardown,
 };

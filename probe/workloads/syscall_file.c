@@ -14,12 +14,9 @@ struct syscall_file {
 
 static void *syscall_file_setup(struct km *km)
 {
-	struct syscall_file *s = km_alloc(km, sizeof *s);
-	char folder[KM_PATH];
+	struct syscall_file *s = km_state(km, sizeof *s);
 
-	s->km = km;
-	if (chdir(km_path(km, folder, ".")) != 0)
-		km_fail_call(km, "chdir");
+	km_enter(km);
 	s->fd = open(SYSCALL_FILE_NAME, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (s->fd < 0)
 		km_fail_call(km, "open");
@@ -96,17 +93,7 @@ static void syscall_lseek_run(void *state, uint64_t n)
 	}
 }
 
-static void syscall_file_teardown(void *state)
-{
-	struct syscall_file *s = state;
-
-	close(s->fd);
-	unlink(SYSCALL_FILE_NAME);
-	km_free(s);
-}
-
-#define SYSCALL_FILE_GOOD \
-	.counted = { offsetof(struct syscall_file, good), "answers were right" }, .teardown = syscall_file_teardown
+#define SYSCALL_FILE_GOOD .counted = { offsetof(struct syscall_file, good), "answers were right" }
 #define SYSCALL_FILE_ROW                                                                                         \
 	.per = "call",                                                                                           \
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }), \

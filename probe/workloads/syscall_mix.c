@@ -15,10 +15,9 @@ struct syscall_mix {
 
 static void *syscall_mix_setup(struct km *km)
 {
-	struct syscall_mix *s = km_alloc(km, sizeof *s);
+	struct syscall_mix *s = km_state(km, sizeof *s);
 	int fd = open("/dev/null", O_RDWR);
 
-	s->km = km;
 	if (fd < 0)
 		km_fail_call(km, "open /dev/null");
 	if (fd != 0 && (dup2(fd, 0) != 0 || close(fd) != 0))
@@ -57,14 +56,6 @@ static void syscall_mix_verify(void *state, uint64_t n)
 
 	if (s->loops != n || s->sum != n * one)
 		km_fail(s->km, "the answers of %" PRIu64 " loops do not sum up", n);
-}
-
-static void syscall_mix_teardown(void *state)
-{
-	struct syscall_mix *s = state;
-
-	umask(s->old_mask);
-	km_free(s);
 }
 
 /* N loops timed once ------------------------------------------------------------------------------------------- */
@@ -118,12 +109,6 @@ static void syscall_mix_fixed_time_verify(void *state, uint64_t n)
 	syscall_mix_verify(s, s->loops);
 }
 
-static void syscall_mix_fixed_time_teardown(void *state)
-{
-	km_fixed_time_teardown();
-	syscall_mix_teardown(state);
-}
-
 static const struct point syscall_mix_loops_points[] = {
 	{ .arg = { 1 }, .profile = FULL, .path_n = 1000 },
 	{ .arg = { 10 }, .profile = FULL, .path_n = 300 },
@@ -143,7 +128,6 @@ const struct workload syscall_mix = {
 	.setup = syscall_mix_setup,
 	.run = syscall_mix_run,
 	.verify = syscall_mix_verify,
-	.teardown = syscall_mix_teardown,
 };
 
 const struct workload syscall_mix_loops = {
@@ -159,7 +143,6 @@ const struct workload syscall_mix_loops = {
 	.setup = syscall_mix_loops_setup,
 	.run = syscall_mix_loops_run,
 	.verify = syscall_mix_loops_verify,
-	.teardown = syscall_mix_teardown,
 };
 
 const struct workload syscall_mix_fixed_time = {
@@ -175,5 +158,4 @@ const struct workload syscall_mix_fixed_time = {
 	.setup = syscall_mix_fixed_time_setup,
 	.self_timed = syscall_mix_fixed_time_run,
 	.verify = syscall_mix_fixed_time_verify,
-	.teardown = syscall_mix_fixed_time_teardown,
 };

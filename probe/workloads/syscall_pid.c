@@ -8,9 +8,8 @@ struct syscall_pid {
 
 static void *syscall_pid_setup(struct km *km)
 {
-	struct syscall_pid *s = km_alloc(km, sizeof *s);
+	struct syscall_pid *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	km->claim = (struct claim){ .syscalls = 1, .faults = km->point->cold ? NO_CLAIM : 0 };
 	return s;
 }
@@ -99,10 +98,9 @@ static void syscall_getpgid_verify(void *state, uint64_t n)
 	syscall_pid_check(state, n, getpgrp());
 }
 
-#define SYSCALL_PID_ROW                                                                                           \
-	.per = "call", .source = "K table 3",                                                                     \
-	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 }), \
-	.teardown = km_free
+#define SYSCALL_PID_ROW                       \
+	.per = "call", .source = "K table 3", \
+	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = QUICK, .path_n = 10, .cold = 1 })
 
 const struct workload syscall_getppid = {
 	.name = "syscall/getppid",

@@ -8,9 +8,8 @@ struct syscall_time {
 
 static struct syscall_time *syscall_time_new(struct km *km)
 {
-	struct syscall_time *s = km_alloc(km, sizeof *s);
+	struct syscall_time *s = km_state(km, sizeof *s);
 
-	s->km = km;
 	km->claim = (struct claim){ .faults = km->point->cold ? NO_CLAIM : 0 };
 	return s;
 }
@@ -67,7 +66,7 @@ static void syscall_gettimeofday_fast_run(void *state, uint64_t n)
 #define SYSCALL_TIME_ROW                                                                                         \
 	.per = "call", .source = "K table 2",                                                                    \
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 1000 }, { .profile = FULL, .path_n = 10, .cold = 1 }), \
-	.counted = { offsetof(struct syscall_time, good), "answers were a time" }, .teardown = km_free
+	.counted = { offsetof(struct syscall_time, good), "answers were a time" }
 
 const struct workload syscall_gettimeofday = {
 	.name = "syscall/gettimeofday",

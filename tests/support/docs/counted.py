@@ -23,12 +23,12 @@ COUNTED = {
     "syscall/open-close": (5_263, 939, 1_876, 1_970),
     "ctx/pipe-pair@same-cpu": (10_395, 1_707, 4_919, 5_553),
     "ipc/pipe-throughput": (2_588, 767, 1_676, 1_792),
-    "proc/fork-exit": (157_593, 21_280, 28_533, 31_854),
-    "proc/execl": (183_299, 34_782, 60_450, 70_233),
+    "proc/fork-exit": (157_531, 21_280, 28_533, 31_854),
+    "proc/execl": (183_304, 34_782, 60_450, 70_233),
     "sig/raise": (4_549, 2_324, 4_723, 4_994),
     "mem/fault-cow": (3_932, 796, 1_110, 1_205),
     "fs/read@bufsize=1024,blocks=2000": (1_569, 447, 900, 958),
-    "fs/create-delete@bytes=0": (15_056, 2_306, 4_011, 4_329),
+    "fs/create-delete@bytes=0": (15_057, 2_306, 4_012, 4_329),
 }
 #: Not counted anew: Linux 6.12 (6.12.117+deb12-amd64), which README compares; Linux 6.1 by the probe before 0.1.1,
 #: whose image is a little smaller.

@@ -1,11 +1,11 @@
-/* worker.c: a program that works all the while, whose events say what must be on the disk after a crash.
+/* worker.c: a program that changes files without pause; its events tell what must be on the disk after a crash.
  *
  *     worker --seed N --operations N [--pace MS] [--files N] [--mark N] [--acknowledge] DIR...
  *
  * A seeded random sequence of operations on files in each DIR, which must not contain DIR/w<seed> yet; --pace sleeps
  * MS milliseconds after each, --operations 0 goes on until killed. The files' names are DIR/w<seed>/a/s0 ... and
  * DIR/w<seed>/b/s8 ...; --files N (16, at most 256) is how many there are in each DIR. Exit status: 0, 1 when it could
- * not begin, 2 when data was wrong. Errors alone are events, and it goes on.
+ * not begin, 2 when data was wrong. An error is an event, after which it goes on.
  *
  * Content is a function of (seed, file, version). A file has a number that no other file gets; it begins empty, as
  * version 0, and change V of it makes version V of version V-1. With h(a, b) = splitmix64's finaliser of
@@ -18,28 +18,28 @@
  *     {"event":"start","format":1,"seed":N,"operations":N,"files":N,"directories":["DIR",...]}
  *     {"event":"changes","operation":N,"what":OPERATION,"file":N,"version":N,"path":"P"[,"to":"P"]}
  *         It is about to change this file: its content (write; `version` is the one that it has), or its name (create,
- *         rename, replace by the next rename, unlink: these are all told, of write only the first after a "kept"). What
- *         was kept of the file, and what was told of the names `path` and `to`, binds no longer.
+ *         rename, replace by the next rename, unlink). It tells all of these, but of writes only the first after a
+ *         "kept". A "kept" of the file, and a "gone" of the names `path` and `to`, no longer bind.
  *     {"event":"kept","operation":N,"file":N,"version":N,"length":N,"path":"P"}
  *         fsync of the file, and of the directory that it is in, have returned 0.
  *     {"event":"gone","operation":N,"path":"P"}
  *         Nothing is at P, and fsync of its directory has returned 0.
  *     {"event":"error","operation":N,"what":OPERATION,"file":N,"path":"P","errno":N}
- *         It goes on. Where content or name of a file are not known now, the file is removed (what: unlink).
+ *         It goes on. It removes a file whose content or name it no longer knows (what: unlink).
  *     {"event":"wrong","operation":N,"what":OPERATION,"file":N,"version":N,"path":"P","offset":N}
  *         The first byte that is not as written (offset = the length: the file has another length); of file 0: bytes
  *         that came through a pipe (what: pipe), or memory (what: memory).
  *     {"event":"progress","operation":N,"errors":N,"wrong":N,"slowest":OPERATION,"slowest_operation":N,"slowest_ns":N}
  *         Every 100 operations; the longest operation since the start.
  *     {"event":"end", and the members of "progress"}
- * With --acknowledge it reads one byte from standard input after each "changes", "kept", "gone", so that whoever hears
- * them knows that no change of the disk was before its event.
+ * With --acknowledge it reads one byte from standard input after each "changes", "kept", "gone", so that a listener
+ * knows that no change of the disk came before its event.
  *
- * After a crash, of the events before it: *lost* is each "kept" that binds and whose path has not exactly that content,
- * and each "gone" that binds and whose path is there. A file that has changed since may be old, new or anything between
- * (each byte is one of the versions since the last "kept", or zero where a version is shorter; at most 16 changes are
- * without a "kept"), at the old name, the new one, both, or none. *Wrong* is each file
- * that is there with bytes that no version of a file of that name had. */
+ * After a crash, of the events before it: *lost* is each "kept" that binds and whose path does not have exactly that
+ * content, and each "gone" that binds and whose path exists. A file that has changed since may be old, new or anything
+ * between (each byte is one of the versions since the last "kept", or zero where a version is shorter; at most 16
+ * changes are without a "kept"), at the old name, the new one, both, or none. *Wrong* is each file that exists with
+ * bytes that no version of a file of that name had. */
 #include "worker.h"
 
 #include <signal.h>
@@ -233,7 +233,7 @@ static void work(void)
 	}
 }
 
-/* Its directories, which the disk is to keep. Returns 0, or -1 with errno. */
+/* Makes its directories, and has the disk keep them. Returns 0, or -1 with errno. */
 static int prepare(struct tree *t, const char *directory)
 {
 	snprintf(t->folder, sizeof t->folder, "%s/w%" PRIu64, directory, w.seed);
@@ -255,7 +255,7 @@ static int prepare(struct tree *t, const char *directory)
 static const char usage[] =
 	"usage: worker --seed N --operations N [--pace MS] [--files N] [--mark N] [--acknowledge] DIR...\n";
 
-/* Returns the index of the first directory in argv; 0: the usage is not kept. */
+/* Returns the index of the first directory in argv; 0: the words are not those of the usage. */
 static int take_options(int argc, char **argv)
 {
 	int at = 1;

@@ -19,7 +19,7 @@
 struct file {
 	uint64_t number, version;
 	int loose;               /* changes since it was kept */
-	int is_kept, is_unknown; /* is_unknown: it is to be removed: that failed, or an fsync did */
+	int is_kept, is_unknown; /* is_unknown: its removal or an fsync failed, so it must be removed */
 	size_t length;
 	unsigned char bytes[LARGEST];
 };
@@ -57,7 +57,8 @@ void say_kept(const struct name *n);
 void say_gone(const struct name *n);
 void say_progress(const char *event);
 
-/* worker_files.c. Those on a name need a file there, op_create none. sync_path: 0, or -1 and the error is told. */
+/* worker_files.c. An operation on a name needs a file there; op_create needs none. sync_path returns 0, or -1 after it
+ * has told the error. */
 void op_create(struct name *n);
 void op_write(struct name *n);
 void op_read(struct name *n);

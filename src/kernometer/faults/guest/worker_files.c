@@ -33,7 +33,7 @@ static size_t next_version(struct file *f, size_t *offset)
 	return count;
 }
 
-/* For a file whose content or name is not known, or whose end has come. */
+/* Removes a file, whose content and name may be unknown. */
 void op_unlink(struct name *n)
 {
 	say_changes("unlink", n, NULL);
@@ -176,8 +176,7 @@ static const char *half_of(const struct tree *t, const struct name *n)
 	return t->halves[n >= t->names + w.names / 2];
 }
 
-/* An fsync that fails says that changes are lost, and the next one answers 0 without them: the file is then to be
- * removed. */
+/* A failed fsync tells that changes are lost, and the next one returns 0 without them: so the file must be removed. */
 static int sync_file(struct name *n)
 {
 	n->file->is_unknown |= sync_path(n->path) != 0;
@@ -190,7 +189,7 @@ void op_fsync(const struct tree *t, struct name *n)
 		keep(n);
 }
 
-/* sync() returns nothing, so each file and directory is asked for its errors. */
+/* sync() returns nothing, so an fsync asks each file and directory for its errors. */
 void op_sync(struct tree *t)
 {
 	int has_synced[2];

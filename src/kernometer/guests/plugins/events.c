@@ -16,7 +16,7 @@
 
 #define MAX_EACH 4096 /* as many as the probe has samples */
 
-/* All regions of one id. An end without a begin is none; a begin after a begin starts anew: the process was killed. */
+/* All regions of one id. An end without a begin is ignored; a begin after a begin, of a killed process, starts anew. */
 struct region {
 	uint64_t complete, cut_off;
 	int open;

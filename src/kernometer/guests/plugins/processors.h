@@ -1,4 +1,4 @@
-/* processors.h: which events an instruction is, by the processor of the guest, and which instructions mark a region. */
+/* processors.h: as which events an instruction counts, by the guest's processor, and which ones mark a region. */
 #ifndef KM_PROCESSORS_H
 #define KM_PROCESSORS_H
 
@@ -17,7 +17,7 @@ struct processor {
 	unsigned int (*classify)(const unsigned char *bytes, int kernel); /* a set of its counters */
 };
 
-/* x86-64: by the half of the address space that the instruction is in; outside long mode by the ring. */
+/* x86-64. In long mode the kernel's instructions are in the upper half of the addresses; elsewhere the ring tells. */
 
 enum x86_counter {
 	SYSCALLS = 2,

@@ -1,8 +1,8 @@
 /* profile.c: records one execution of one timed region, instruction by instruction, or counts all of them.
  *
  * A plugin of QEMU's TCG for x86-64 guests (see events.c for the regions). Every instruction has a callback, which
- * returns at once outside the wanted execution, so that a profile costs some times what plain counts cost (docs/
- * profile.md), and the guest's own counts stay the same.
+ * returns at once outside the wanted execution, so that a profile takes several times as long as plain counts
+ * (docs/profile.md), and the guest's own counts stay the same.
  *
  * Arguments: region=ID; execution=N (from 0, among the complete ones) or `all`, which counts and keeps no order;
  * out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the steps, and the
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEPS (1u << 25) /* 128 MiB; of a longer execution there are counts only */
+#define MAX_STEPS (1u << 25) /* 128 MiB; a longer execution has counts only */
 #define MAX_READINGS (1u << 16)
 #define READING (1u << 31) /* in a step: the rest is the number of a reading and not of an instruction */
 #define ALL UINT64_MAX
@@ -26,7 +26,7 @@ struct instruction {
 	uint64_t address;
 	uint64_t page; /* of the host's memory that has it: equal pages are one page of the guest's */
 	uint64_t count;
-	uint8_t size, flow, kernel, first; /* the first of its translation block, where registers can be read */
+	uint8_t size, flow, kernel, first; /* first: of its translation block, where registers can be read */
 	uint8_t bytes[12];                 /* as many as fit: they show which program's file it comes from */
 };
 
@@ -111,7 +111,7 @@ static void forget(void)
 	read_next = 1;
 }
 
-/* A begin after a begin starts anew: the process was killed. */
+/* A begin after a begin starts anew, since the process was killed. */
 static void at_begin(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
@@ -148,7 +148,7 @@ static enum flow flow_of_two_bytes(const struct decoded *d)
 	return (op & 0xf0) == 0x80 ? JUMP : PLAIN;
 }
 
-/* Of `mov` to the stack pointer from memory or from another register than the frame's, and of `pop` to it. */
+/* A `mov` to the stack pointer, from memory or from another register than the frame's; or a `pop` to it. */
 static int loads_stack(const struct decoded *d)
 {
 	unsigned char op = d->op[0], modrm = d->op[1];
@@ -204,8 +204,8 @@ static struct instruction *instruction_at(struct qemu_plugin_insn *from, int rin
 	return insn;
 }
 
-/* The order of callbacks of one instruction is that of their registration: the marker of a region's begin is no part
- * of it, that of its end is. */
+/* QEMU calls the callbacks of an instruction in the order of their registration: so the marker that begins a region is
+ * not recorded, and the marker that ends it is. */
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb), first = n_known;

@@ -1,8 +1,8 @@
 /* qemu_api.h: the few parts of QEMU's plugin interface that the plugins use, declared by hand.
  *
  * No Debian package contains qemu-plugin.h; QEMU's docs/devel/tcg-plugins.rst documents the interface. The compiler
- * gets KM_PLUGIN_API, the interface's number in the installed QEMU (plugin.py): 1 up to QEMU 8.2, 2 in 9.0, 3 in
- * 9.1, 4 in 9.2 and later. The only place for #if: the plugins see count_at(), counters(), copy_bytes(),
+ * gets KM_PLUGIN_API, the interface's number in the installed QEMU (__init__.py): 1 up to QEMU 8.2, 2 in 9.0, 3 in 9.1,
+ * 4 in 9.2 and later. Only this file has #if: the plugins see count_at(), counters(), copy_bytes(),
  * ring_of_translation() and register_of_cpu(). */
 #ifndef KM_QEMU_API_H
 #define KM_QEMU_API_H

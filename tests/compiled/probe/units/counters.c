@@ -5,7 +5,7 @@
 #define PERF_TYPE_HARDWARE PERF_TYPE_SOFTWARE
 #define PERF_COUNT_HW_INSTRUCTIONS PERF_COUNT_SW_PAGE_FAULTS
 #define PERF_COUNT_HW_CPU_CYCLES PERF_COUNT_SW_PAGE_FAULTS
-#include "../../../probe/counters.c"
+#include "../../../../probe/counters.c"
 
 #define PAGES 64
 

@@ -11,14 +11,7 @@ void *km_area(struct km *km, size_t bytes)
 	return area;
 }
 
-void km_area_free(struct km *km, void *at, size_t bytes)
-{
-	(void)km;
-	(void)at;
-	(void)bytes;
-}
-
-#include "../../../probe/workloads/mem_latency.c"
+#include "../../../../probe/workloads/mem_latency.c"
 
 /* One round from where the set-up begins; `down`: each place right below the one before. */
 static void look(struct mem_latency *l, int down)
@@ -61,7 +54,7 @@ int main(void)
 			look(l, i == 0);
 			of[i]->run(l, loads = stub_random(&random) % 100000);
 			of[i]->verify(l, loads);
-			of[i]->teardown(l);
+			free(l);
 			looked++;
 		}
 	printf("%d chains\n", looked);

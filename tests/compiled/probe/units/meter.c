@@ -3,7 +3,7 @@
  * arguments: the CPUs of this process and of its peer. */
 #define _GNU_SOURCE
 #define KM_PROC "proc"
-#include "../../../probe/meter.c"
+#include "../../../../probe/meter.c"
 
 uint64_t clock_wall(void)
 {

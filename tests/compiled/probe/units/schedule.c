@@ -1,7 +1,7 @@
 /* The schedule against runs of known spread. Prints, for runs whose figures spread by 1.5 % and are timed until ±1 %:
  * the share of intervals around the median that hold the truth, and the mean number of runs; then which of four rows
  * take part in a round. */
-#include "../../../probe/schedule.c"
+#include "../../../../probe/schedule.c"
 
 #define TRIES 20000
 

@@ -3,7 +3,7 @@
  * usage: soft_double PAIRS SEED. Prints the first differences; exit status 0, 1 (they differ), 2 (usage) or 77 (this
  * machine computes doubles with excess precision and cannot judge). */
 #include "stub.h"
-#include "../../../probe/workloads/cpu_arith_double_soft.c"
+#include "../../../../probe/workloads/cpu_arith_double_soft.c"
 
 #include <float.h>
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	}
 	compare_integer(UINT64_C(1) << 63, 0);
 	compare_integer(0, 0);
-	cpu_arith_double_soft.teardown(cpu_arith_double_soft.setup(&stub_km));
+	free(cpu_arith_double_soft.setup(&stub_km));
 	printf("%d differences\n", differences);
 	return differences > 0;
 }

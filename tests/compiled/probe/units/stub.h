@@ -1,5 +1,5 @@
 /* What a workload's file wants of the engine, for tests that look at its functions and measure nothing. */
-#include "../../../probe/km.h"
+#include "../../../../probe/km.h"
 
 volatile double km_kept_double;
 #if !defined(__GNUC__) && !defined(__clang__)
@@ -28,9 +28,12 @@ void *km_alloc(struct km *km, size_t bytes)
 	return p;
 }
 
-void km_free(void *p)
+void *km_state(struct km *km, size_t bytes)
 {
-	free(p);
+	struct km **state = km_alloc(km, bytes);
+
+	*state = km;
+	return state;
 }
 
 /* splitmix64: any seed will do, and its numbers are the same everywhere. */

@@ -2,7 +2,7 @@
  *
  * usage: whetstone_functions ARGUMENTS SEED. Prints each function's largest error; exit status 0, 1 or 2 (usage). */
 #include "stub.h"
-#include "../../../probe/workloads/cpu_whetstone.c"
+#include "../../../../probe/workloads/cpu_whetstone.c"
 
 #include <math.h>
 
@@ -48,6 +48,6 @@ int main(int argc, char **argv)
 		printf("%s: %.3g at %.17g\n", functions[f].name, worst, at);
 		wrong |= !(worst < LARGEST_ERROR);
 	}
-	cpu_whetstone.teardown(cpu_whetstone.setup(&stub_km));
+	free(cpu_whetstone.setup(&stub_km));
 	return wrong;
 }

@@ -3,7 +3,7 @@
  * A kprobe at the function's entry counts. At the n-th entry it sets the instruction pointer to km_struck, which then
  * runs as if the function's caller had called it: the same task or interrupt, the same stack, locks and interrupt flag;
  * no handler of a trap is on the stack. There the fault happens, or the arguments or the answer become wrong. Before
- * that it is told on a debug port of its own, as printk may need the faulty driver. */
+ * that km_struck reports on a debug port of its own, since printk may need the faulty driver. */
 #include <linux/atomic.h>
 #include <linux/blk-mq.h>
 #include <linux/ftrace.h>
@@ -48,13 +48,13 @@ static unsigned long draw(void)
 	return z ^ (z >> 31);
 }
 
-/* To one of the first 64 words, as through a pointer to a structure. */
+/* Writes to one of the first 64 words, as through a null pointer to a structure. */
 static noinline void null_write(struct registers *r)
 {
 	*(volatile unsigned long *)(draw() % 64 * 8) = r->ax;
 }
 
-/* Into the code at and behind the function, or anywhere in the kernel's half, most of which has no page. */
+/* Jumps into the code at and behind the function, or anywhere in the kernel's half, most of which has no page. */
 static noinline void wild_jump(struct registers *r)
 {
 	unsigned long near = draw() % 2;
@@ -85,8 +85,8 @@ static noinline void stack_overflow(struct registers *r)
 }
 #pragma GCC diagnostic pop
 
-/* The first argument that is an object of the allocator is freed, and the function goes on to use it. Without one an
- * object of our own is freed and written to. */
+/* Frees the first argument that is an object of the allocator; the function goes on to use it. Without such an argument
+ * it frees an object of its own and writes to it. */
 static noinline void use_after_free(struct registers *r)
 {
 	unsigned long *own;
@@ -106,13 +106,13 @@ static noinline void use_after_free(struct registers *r)
 		own[i] = draw();
 }
 
-/* One bit of one of the first four arguments. */
+/* Flips one bit of one of the first four arguments. */
 static noinline void bad_message(struct registers *r)
 {
 	r->argument[draw() % 4] ^= 1UL << draw() % 48;
 }
 
-/* Without an effect: the answer is 0, and a request to virtio_blk is completed as successful. */
+/* Does nothing: the answer is 0, and a request to virtio_blk is completed as successful. */
 static noinline void not_done(struct registers *r)
 {
 	r->ax = 0;
@@ -133,14 +133,14 @@ static void run(struct registers *r)
 	r->ax = ((function *)resume_at)(a[0], a[1], a[2], a[3], a[4], a[5], s[0], s[1], s[2], s[3]);
 }
 
-/* One bit of the lower half of the answer. */
+/* Flips one bit of the lower half of the answer. */
 static noinline void wrong_value(struct registers *r)
 {
 	run(r);
 	r->ax ^= 1UL << draw() % 32;
 }
 
-/* One bit that the disk did not contain. */
+/* Flips one bit of what the disk contained. */
 static void flip(struct page *page, unsigned offset, unsigned length)
 {
 	char *at = kmap_local_page(page);
@@ -198,7 +198,7 @@ static void tell(unsigned long caller)
 		outb(*c, PORT);
 }
 
-/* Whether the caller's thread goes on in the function; else it goes on after the call. */
+/* Returns whether the caller's thread goes on in the function; otherwise it goes on after the call. */
 __used static bool strike(struct registers *r)
 {
 	static atomic_t told = ATOMIC_INIT(0);
@@ -209,7 +209,7 @@ __used static bool strike(struct registers *r)
 	return !chosen->answers;
 }
 
-/* A function of its own for the unwinder, or the trace in an oops would end here. */
+/* The unwinder sees a function of its own: otherwise the trace in an oops would end here. */
 asm(".pushsection .text\n"
     ".type km_struck, @function\n"
     "km_struck:\n"
@@ -266,7 +266,7 @@ static int entered(struct kprobe *p, struct pt_regs *regs)
 	return 1;
 }
 
-/* With it the probe is never optimised to a jump, and no other user of ftrace may change the pointer. */
+/* With this handler the kernel never makes the probe a jump, and no other user of ftrace may change the pointer. */
 static void passed(struct kprobe *p, struct pt_regs *regs, unsigned long flags)
 {
 }
@@ -289,7 +289,7 @@ static int __init km_fault_init(void)
 	if (status != 0)
 		return status;
 	if (!kprobe_ftrace(&probe) && strcmp(probe.symbol_name, VIRTIO) != 0) {
-		unregister_kprobe(&probe); /* its first instruction is no call to ftrace that could be left out */
+		unregister_kprobe(&probe); /* its first instruction is not a call to ftrace, which could be left out */
 		return -EOPNOTSUPP;
 	}
 	resume_at = (unsigned long)probe.addr + MCOUNT_INSN_SIZE;

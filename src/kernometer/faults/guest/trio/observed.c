@@ -1,5 +1,5 @@
-/* observed.c: runs the worker. Each of its lines is sent to the emulator's debug port at once, and then acknowledged:
- * whoever reads them after the guest's end knows of every change that the worker began. The timed region is for the
+/* observed.c: runs the worker, sends each of its lines to the emulator's debug port at once, and then acknowledges it:
+ * whoever reads them after the guest's end knows every change that the worker began. The timed region is for the
  * emulator's plugin, which counts every instruction in it. The exit status is the worker's. */
 #include <sys/io.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 /* A long NOP with 0x4b4d or 0x4b4e and the region's id (docs/architecture.md, "Region markers"). */
 #define MARK(displacement) __asm__ volatile(".byte 0x0f, 0x1f, 0x80\n\t.long " #displacement)
 
-/* Those that the worker waits for: see worker.c. */
+/* The events after which the worker waits: see worker.c. */
 static const char *const awaited[] = { "{\"event\":\"changes\"", "{\"event\":\"kept\"", "{\"event\":\"gone\"" };
 
 static void send(const char *line, size_t n)
@@ -27,7 +27,7 @@ static int is_awaited(const char *line)
 	return 0;
 }
 
-/* Until the end of its output. */
+/* Passes on the worker's lines until its output ends. */
 static void relay(int from, int to)
 {
 	static char lines[8192];
