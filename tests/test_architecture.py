@@ -246,6 +246,24 @@ def test_data_goes_down_the_list_of_the_statistics() -> None:
         assert [name for name in used if place[name] >= place[path.stem]] == [], path
 
 
+def rooms() -> dict[str, set[str]]:
+    """The table's rooms of guests/: room → the other rooms that it may use."""
+    rows = re.findall(r"^\| `src/kernometer/guests/(\w+)/` \|[^|]*\| ([^|]*)\|$", DOCUMENT, flags=re.MULTILINE)
+    return {room: set(re.findall(r"\w+", uses)) & {other for other, _ in rows} for room, uses in rows}
+
+
+def test_the_rooms_of_guests_import_what_the_table_allows() -> None:
+    """Expected: an order of rooms, as docs/architecture.md says. Broken: rooms that only work as one."""
+    assert set(rooms()) == {path.parent.name for path in PACKAGE.glob("guests/*/__init__.py")}
+    for room, may in rooms().items():
+        for path in modules(f"guests/{room}"):
+            named = {
+                part for name in imports(path) if name.startswith("kernometer.guests.") for part in name.split(".")
+            }
+            assert named & set(rooms()) <= may | {room}, path
+    TopologicalSorter(rooms()).prepare()
+
+
 def test_every_folder_stands_in_the_table() -> None:
     assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(allowed())
 
