@@ -1,7 +1,8 @@
 # What is done often, one line a target: `make help`. GNU make.
 PYTHON_VENV := .venv/bin/python
 KM_TEST_SEED ?=
-PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED))
+WHAT ?=
+PYTEST := $(PYTHON_VENV) -m pytest -n auto --maxprocesses 8 $(if $(KM_TEST_SEED),--slow-seed $(KM_TEST_SEED)) $(if $(WHAT),--what $(WHAT))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-guests setup-test run test test-all test-distribution test-elsewhere studies campaign campaign-trio campaign-probe campaign-reader campaign-power campaign-faults lint format lock clean distclean
@@ -25,7 +26,7 @@ run: setup ## measures this machine, then Linux and Trio by path: tables, an ans
 	.venv/bin/kernometer structures --also @last --report build/report.html || [ $$? -ne 130 ] || exit 130; \
 	exit $$measured
 
-test: setup-test ## every test that is not slow, and a twentieth of the slow ones, by the commit's day (KM_TEST_SEED=N: that one)
+test: setup-test ## every test that is not slow, and a twentieth of the slow ones, by the commit's day (KM_TEST_SEED=N: that one; WHAT=FOLDER: what concerns this folder of the sources)
 	@$(PYTEST) --slow-share 20
 
 test-all: setup-test ## every test

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.checkout import day_of_commit
+from tests.support.rooms import room, table
 
 #: Where fixtures are that tests of several folders share.
 pytest_plugins = (
@@ -69,6 +70,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run one Nth of the slow tests; 1: all of them; 0 (default): none",
     )
     group.addoption(
+        "--what",
+        metavar="FOLDER",
+        help="run what concerns this folder of the sources alone: the table of docs/development.md",
+    )
+    group.addoption(
         "--slow-seed",
         type=int,
         metavar="SEED",
@@ -82,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
     program that a test ends that way."""
     if config.option.slow_seed is None:
         config.option.slow_seed = day_of_commit() or 0
+    if config.option.what is not None and config.option.what not in table():
+        raise pytest.UsageError(f"--what {config.option.what}: docs/development.md has {', '.join(sorted(table()))}")
     if config.getoption("--hypothesis-seed", None) is None:
         config.option.hypothesis_seed = str(config.option.slow_seed)  # an option that is 0 would not be read
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -102,8 +110,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Where only these are asked for, others are not imported: that takes half a minute."""
+    """What is not asked for is not imported: that takes half a minute."""
     name = collection_path.relative_to(config.rootpath).as_posix()
+    if config.option.what is not None and (inside := room(name)) and inside not in table()[config.option.what]:
+        return True
     is_one = any(each.partition("::")[0] == name for each in DISTRIBUTION)
     return True if asks_for_distribution(config) and collection_path.name.startswith("test_") and not is_one else None
 
