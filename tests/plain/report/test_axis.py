@@ -16,14 +16,14 @@ from kernometer.stats.model import Comparison, RowComparison, Verdict
 
 def test_the_axis_is_logarithmic_and_the_band_is_delta_on_both_sides() -> None:
     """Expected: 2 is as far from 1 as 1/2 is."""
-    axis = Axis(0.25, 4.0, 0.05)
+    axis = Axis(0.25, 4.0, delta=0.05)
     assert [axis.place(ratio) for ratio in (0.25, 0.5, 1.0, 2.0, 4.0)] == [0, 25, 50, 75, 100]
     start, width = axis.band
     assert 50 - start == pytest.approx(width / 2, abs=0.02)
 
 
 def test_a_bar_has_its_interval_and_is_cut_at_the_ends_of_the_axis() -> None:
-    axis = Axis(0.25, 4.0, 0.02)
+    axis = Axis(0.25, 4.0, delta=0.02)
     inside = axis.bar(Span(1.0, 0.5, 2.0))
     assert inside is not None
     assert (inside.at, inside.low, inside.width, inside.cut_low, inside.cut_high) == (50, 25, 50, False, False)

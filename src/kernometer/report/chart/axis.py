@@ -1,13 +1,13 @@
-"""One logarithmic axis for a table's intervals, one cell per row; places are in per cent of its width.
+"""The axis of every drawing, and the intervals in a table's cells, whose places are in per cent of the cell.
 
-The page draws them with CSS, so that one table works on screen, phone and paper, and no name must be cut.
+The page draws intervals with CSS, so that one table works on screen, phone and paper, and no name must be cut.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from kernometer.report.words.units import ratio_text
 
@@ -20,6 +20,8 @@ CENTRAL, REACH = 0.8, 5.0
 WHISKER = 1.25
 #: About how many labels an axis has.
 TICKS = 5
+#: Values that span more than this have a logarithmic axis.
+DECADE = 10.0
 #: Round ratios above 1 for labels, each with its counterpart below 1.
 _ROUND = (
     *((1.001, 0.999), (1.002, 0.998), (1.005, 0.995), (1.01, 0.99), (1.02, 0.98), (1.05, 0.95), (1.1, 0.9), (1.2, 0.8)),
@@ -50,16 +52,33 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From `low` to `high`, ratios with 1 between; the band is that of ±delta."""
+    """From `low` at `start` to `high` at `end`, in pixels or per cent; a value beyond lies on the edge.
+
+    For the intervals of a table: ratios with 1 between, and the band of ±delta.
+    """
 
     low: float
     high: float
-    delta: float
+    start: float = 0.0
+    end: float = 100.0
+    log: bool = True
+    delta: float = 0.0
     label: Callable[[float], str] = ratio_text
+    _scale: float = field(init=False, repr=False)  #: computed once, as a page asks for half a million places
+
+    def __post_init__(self) -> None:
+        span = math.log(self.high / self.low) if self.log else self.high - self.low
+        object.__setattr__(self, "_scale", (self.end - self.start) / span if span else 0.0)
+
+    def __call__(self, value: float) -> float:
+        if not self._scale:
+            return (self.start + self.end) / 2
+        value = min(max(value, self.low), self.high)
+        return self.start + self._scale * (math.log(value / self.low) if self.log else value - self.low)
 
     def place(self, ratio: float) -> float:
-        share = math.log(min(max(ratio, self.low), self.high) / self.low) / math.log(self.high / self.low)
-        return round(100 * share, 2)
+        """For a style: of two digits."""
+        return round(self(ratio), 2)
 
     def bar(self, span: Span | None) -> Bar | None:
         """None for a row that has no ratio."""
@@ -87,6 +106,34 @@ class Axis:
                     chosen.append(value)
         return tuple((self.place(value), self.label(value)) for value in sorted(chosen))
 
+    @property
+    def round_values(self) -> list[float]:
+        """At most TICKS round values from the least to the largest, at least two if the axis has them."""
+        if self.log and self.high / self.low > DECADE:
+            return self._decades()
+        for steps in range(TICKS, 1, -1):
+            step = _round_step((self.high - self.low) / steps)
+            first, last = math.ceil(self.low / step), math.floor(self.high / step)
+            if last - first + 1 <= TICKS:
+                return [index * step for index in range(first, last + 1)]
+        return [self.low, self.high]
+
+    def _decades(self) -> list[float]:
+        """1, 2 and 5 of each power of ten if there is room, else 1 alone, else every nth power."""
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for digits in ((1, 2, 5), (1, 3), (1,)):
+            values = [value for power in powers for digit in digits if self.low <= (value := digit * 10.0**power)]
+            values = [value for value in values if value <= self.high]
+            if len(values) <= TICKS:
+                return values
+        return values[:: math.ceil(len(values) / TICKS)]
+
+
+def _round_step(least: float) -> float:
+    """The least of 1, 2, 5 times a power of ten that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least * (1 - 1e-9))
+
 
 def span(ratio: float | None, low: float | None, high: float | None) -> Span | None:
     """None if a logarithmic axis has no place for the ratio; an end without a place becomes the ratio itself."""
@@ -98,15 +145,15 @@ def span(ratio: float | None, low: float | None, high: float | None) -> Span | N
 
 def axis_of(spans: Iterable[Span | None], delta: float, label: Callable[[float], str] = ratio_text) -> Axis:
     """The axis for these spans: it covers the ±delta band, the ratios, and part of the intervals."""
-    known: Sequence[Span] = [one for one in spans if one is not None]
+    known = [span for span in spans if span is not None]
     band = 1.5 * math.log1p(delta)
-    far = sorted(abs(math.log(one.ratio)) for one in known) or [0.0]
+    far = sorted(abs(math.log(span.ratio)) for span in known) or [0.0]
     limit = max(math.log(ALWAYS), REACH * far[max(0, math.ceil(CENTRAL * len(far)) - 1)])
     reach = WHISKER * max(2 * band, min(limit, far[-1]))
-    low = max(-reach, min([-band, *(math.log(one.low) for one in known)]))
-    high = min(reach, max([band, *(math.log(one.high) for one in known)]))
+    low = max(-reach, min([-band, *(math.log(span.low) for span in known)]))
+    high = min(reach, max([band, *(math.log(span.high) for span in known)]))
     pad = 0.03 * (high - low)
-    return Axis(math.exp(low - pad), math.exp(high + pad), delta, label)
+    return Axis(math.exp(low - pad), math.exp(high + pad), delta=delta, label=label)
 
 
 def percent_label(ratio: float) -> str:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 from markupsafe import escape
 
-from kernometer.report.session.view import Plot
+from kernometer.report.chart.axis import DECADE, Axis
+from kernometer.report.chart.svg import Plot, plot
 from kernometer.report.words.curves import x_text
 from kernometer.report.words.units import format_value, ratio_text
 from kernometer.stats.curves import Curve
@@ -25,10 +26,8 @@ from kernometer.stats.model import RowComparison, RowFigure, Verdict
 _WIDTH, _HEIGHT = 440, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 10, 42
 _EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-#: Values that span more than this have a logarithmic axis.
-DECADE = 10.0
-#: Between the middles of two labels of the x axis, in pixels; labels on the y axis at most.
-APART, MOST_TICKS = 48, 5
+#: Between the middles of two labels of the x axis, in pixels.
+APART = 48
 #: Intervals are drawn up to this factor beyond twice the farthest ratio's distance, and cut at the edge.
 _SPARE = 1.06
 
@@ -51,27 +50,6 @@ class Line:
     figures: tuple[RowFigure | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Axis:
-    """From `low` at pixel `start` to `high` at pixel `end`; values beyond lie on the edge."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool
-
-    def __call__(self, value: float) -> float:
-        value = min(max(value, self.low), self.high)
-        if self.low == self.high:
-            return (self.start + self.end) / 2
-        if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low)
-        else:
-            share = (value - self.low) / (self.high - self.low)
-        return self.start + (self.end - self.start) * share
-
-
 def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: str, text: str) -> Plot | None:
     """Every system's values with their intervals. None if no point has a value."""
     known = [one for line in lines for one in line.figures if one is not None and _fine(one.value)]
@@ -80,14 +58,20 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
     unit = known[0].unit
     x, y = _x_axis(xs), _value_axis(known)
     body = [*_x_ticks(x, xs, parameter), *_y_ticks(y, lambda value: _plain(format_value(value, unit)))]
-    spans = [[_span(x(at), y, one) for at, one in zip(xs, line.figures, strict=True)] for line in lines]
+    spans = [
+        [
+            None if one is None else _span(x(at), y, one.value, one.value_low, one.value_high)
+            for at, one in zip(xs, line.figures, strict=True)
+        ]
+        for line in lines
+    ]
     for line, span in zip(lines, spans, strict=True):
         body.append(f'<path class="v v{line.index % len(MARKS)}" d="{_band(span)}"/>')
     for line, span in zip(lines, spans, strict=True):
         kind = line.index % len(MARKS)
         body.append(f'<path class="s s{kind}" d="{_joined(span)}"/>')
         body.append(f'<path class="k k{kind}" d="{_marks(span, MARKS[kind])}"/>')
-    return _plot("".join(body), title, text)
+    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
 
 def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, text: str) -> Plot | None:
@@ -101,7 +85,7 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
     xs = [one.x for one in curve.points]
     x, y = _x_axis(xs), _ratio_axis([one.of for one in points], delta)
     top, bottom = y(1 + delta), y(1 / (1 + delta))
-    spans = [_ratio_span(x(one.x), y, one.of) for one in curve.points]
+    spans = [_span(x(one.x), y, one.of.ratio, one.of.low, one.of.high) for one in curve.points]
     body = [
         f'<path class="corridor" d="M{_LEFT} {top:.1f}H{_EDGE}V{bottom:.1f}H{_LEFT}Z"/>',
         *_x_ticks(x, xs, curve.parameter),
@@ -112,28 +96,17 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
         f'<text x="{_LEFT}" y="{_HEIGHT - 6}">↑ {escape(letter)} slower</text>',
         *(_verdict(x(one.x), y(one.of.ratio or 1), one.of.verdict) for one in points),
     ]
-    return _plot("".join(body), title, text)
+    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
 
 _Span = tuple[float, float, float, float] | None  #: x, y of the value, y of both ends of the interval
 
 
-def _span(at: float, y: _Axis, figure: RowFigure | None) -> _Span:
-    if figure is None or figure.value is None or not _fine(figure.value):
+def _span(at: float, y: Axis, value: float | None, low: float | None, high: float | None) -> _Span:
+    """None without a value; an end that is not known is the value."""
+    if value is None or not _fine(value):
         return None
-    low, high = figure.value_low, figure.value_high
-    return at, y(figure.value), y(figure.value if low is None else low), y(figure.value if high is None else high)
-
-
-def _ratio_span(at: float, y: _Axis, row: RowComparison) -> _Span:
-    if row.ratio is None or not _fine(row.ratio):
-        return None
-    return (
-        at,
-        y(row.ratio),
-        y(row.ratio if row.low is None else row.low),
-        y(row.ratio if row.high is None else row.high),
-    )
+    return at, y(value), y(value if low is None else low), y(value if high is None else high)
 
 
 def _fine(value: float | None) -> bool:
@@ -175,12 +148,12 @@ def _verdict(x: float, y: float, verdict: Verdict) -> str:
     return f'<use class="mark {name}" href="#m-{name}" x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"/>'
 
 
-def _x_axis(xs: Sequence[float]) -> _Axis:
+def _x_axis(xs: Sequence[float]) -> Axis:
     low, high = min(xs), max(xs)
-    return _Axis(low, high, _LEFT + 8, _EDGE - 12, log=low > 0 and high / low > DECADE)
+    return Axis(low, high, _LEFT + 8, _EDGE - 12, log=low > 0 and high / low > DECADE)
 
 
-def _value_axis(figures: Sequence[RowFigure]) -> _Axis:
+def _value_axis(figures: Sequence[RowFigure]) -> Axis:
     """Covers every value and its interval; an interval is cut at a hundredth of the least value."""
     centre = [one.value for one in figures if one.value is not None]
     lows = [one.value_low for one in figures if _fine(one.value_low)]
@@ -188,11 +161,11 @@ def _value_axis(figures: Sequence[RowFigure]) -> _Axis:
     low = max(min([*centre, *(one for one in lows if one is not None)]), min(centre) / 100)
     high = min(max([*centre, *(one for one in highs if one is not None)]), max(centre) * 100)
     if max(centre) / min(centre) > DECADE:
-        return _Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
-    return _Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)
+        return Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
+    return Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)
 
 
-def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
+def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
     """Logarithmic: covers the ratios and the corridor, and intervals up to twice that distance from 1."""
     centre = [one.ratio or 1.0 for one in rows]
     low, high = min(*centre, 1 / (1 + delta), 1.0), max(*centre, 1 + delta, 1.0)
@@ -201,10 +174,10 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> _Axis:
     highs = [one.high for one in rows if one.high is not None and one.high < math.inf]
     low, high = max(min([low, *lows]), low / reach), min(max([high, *highs]), high * reach)
     spare = (high / low) ** 0.05
-    return _Axis(low / spare, high * spare, _BASE, _TOP, log=True)
+    return Axis(low / spare, high * spare, _BASE, _TOP, log=True)
 
 
-def _x_ticks(axis: _Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
+def _x_ticks(axis: Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
     """At points of the curve: the first, the last, and those between them that have room."""
     yield f'<path class="g" d="M{_LEFT} {_BASE}H{_EDGE}"/>'
     last, shown = axis(xs[-1]), -math.inf
@@ -227,51 +200,14 @@ def _prefixed(x: float) -> str:
     return f"{x_text(x / 1024**power)} {('Ki', 'Mi', 'Gi')[power - 1]}"
 
 
-def _y_ticks(axis: _Axis, label: Callable[[float], str]) -> Iterator[str]:
-    for value in _round_values(axis):
+def _y_ticks(axis: Axis, label: Callable[[float], str]) -> Iterator[str]:
+    for value in axis.round_values:
         at = axis(value)
         yield f'<path class="g" d="M{_LEFT} {at:.1f}H{_EDGE}"/>'
         yield f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{escape(label(value))}</text>'
-
-
-def _round_values(axis: _Axis) -> list[float]:
-    """At most MOST_TICKS round values, at least two if the axis has them."""
-    if axis.log and axis.high / axis.low > DECADE:
-        return _decades(axis)
-    for steps in range(MOST_TICKS, 1, -1):
-        step = _round_step((axis.high - axis.low) / steps)
-        first, last = math.ceil(axis.low / step), math.floor(axis.high / step)
-        if last - first + 1 <= MOST_TICKS:
-            return [index * step for index in range(first, last + 1)]
-    return [axis.low, axis.high]
-
-
-def _decades(axis: _Axis) -> list[float]:
-    """1, 2 and 5 of each power of ten if there is room, else 1 alone, else every nth power."""
-    powers = range(math.floor(math.log10(axis.low)), math.ceil(math.log10(axis.high)) + 1)
-    for digits in ((1, 2, 5), (1, 3), (1,)):
-        found = [digit * 10.0**power for power in powers for digit in digits]
-        found = [value for value in found if axis.low <= value <= axis.high]
-        if len(found) <= MOST_TICKS:
-            return found
-    return found[:: math.ceil(len(found) / MOST_TICKS)]
-
-
-def _round_step(least: float) -> float:
-    """The least of 1, 2, 5 times a power of ten that is not below `least`."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(digit * power for digit in (1, 2, 5, 10) if digit * power >= least * (1 - 1e-9))
 
 
 def _plain(text: str) -> str:
     """`1.00 µs` as `1 µs`: a tick is exact."""
     number, _, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"
-
-
-def _plot(body: str, title: str, text: str) -> Plot:
-    return Plot(
-        f'<svg class="small" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>{body}</svg>",
-        _WIDTH,
-    )

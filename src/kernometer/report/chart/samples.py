@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from markupsafe import escape
 
-from kernometer.report.session.view import Plot
+from kernometer.report.chart.axis import Axis
+from kernometer.report.chart.svg import Plot, plot
 
 ECDF_STEPS = 40
 ORDER_BUCKETS = 24
@@ -57,7 +58,7 @@ def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float
     low, high = _span(series)
     if high == 0:
         return None
-    axis = _Log(low, high, _LEFT, _RIGHT_EDGE)
+    axis = Axis(low, high, _LEFT, _RIGHT_EDGE)
     body = [_value_ticks(axis, label)]
     for share in (0.0, 0.5, 1.0):
         y = _BASE - share * (_BASE - _TOP)
@@ -66,7 +67,7 @@ def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float
     for one in series:
         path = "".join(_steps(sorted(run), axis) for run in drawn(one.runs) if run)
         body.append(f'<path class="s s{one.index}" transform="scale(.1)" d="{path}"/>')
-    return _plot("".join(body), title, text)
+    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
 
 def order(series: Sequence[Series], title: str, text: str, label: Callable[[float], str]) -> Plot | None:
@@ -78,7 +79,7 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
     body = []
     for row, one in enumerate(series):
         top, base = _TOP + row * strip + 3, _TOP + (row + 1) * strip - 3
-        axis = _Log(low, high, base, top)
+        axis = Axis(low, high, base, top)
         body.append(_strip_ground(one.letter, top, base, axis, label))
         runs = drawn(one.runs)
         pitch = (_RIGHT_EDGE - _GUTTER) / len(runs)
@@ -91,24 +92,7 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
             body.append(f'<path class="d s{one.index}" transform="scale(.1)" d="{dots}"/>')
     body.append(f'<text x="{_GUTTER}" y="{_HEIGHT - 8}">first run</text>')
     body.append(f'<text x="{_RIGHT_EDGE}" y="{_HEIGHT - 8}" text-anchor="end">last run</text>')
-    return _plot("".join(body), title, text)
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """A logarithmic axis from `low` at pixel `start` to `high` at pixel `end`."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    _per_log: float = field(init=False)  #: pixels; computed once, as a page uses it half a million times
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_per_log", (self.end - self.start) / math.log(self.high / self.low))
-
-    def __call__(self, value: float) -> float:
-        return self.start + self._per_log * math.log(value / self.low)
+    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
 
 def _span(series: Sequence[Series]) -> tuple[float, float]:
@@ -121,7 +105,7 @@ def _span(series: Sequence[Series]) -> tuple[float, float]:
     return low / room, high * room
 
 
-def _steps(ordered: Sequence[float], axis: _Log) -> str:
+def _steps(ordered: Sequence[float], axis: Axis) -> str:
     """The ECDF of one run as a path from the base to the top, in tenths of a pixel."""
     count = len(ordered)
     steps = min(count, ECDF_STEPS)
@@ -138,7 +122,7 @@ def _steps(ordered: Sequence[float], axis: _Log) -> str:
     return "".join(path)
 
 
-def _dots(run: Sequence[float], left: float, right: float, axis: _Log) -> str:
+def _dots(run: Sequence[float], left: float, right: float, axis: Axis) -> str:
     """One run's samples as zero-length strokes, which round caps turn into dots."""
     pitch = (right - left) / max(1, len(run) - 1)
     path = []
@@ -157,7 +141,7 @@ def _kept(run: Sequence[float]) -> Iterator[int]:
         yield from sorted({min(inside, key=run.__getitem__), max(inside, key=run.__getitem__)})
 
 
-def _value_ticks(axis: _Log, label: Callable[[float], str]) -> str:
+def _value_ticks(axis: Axis, label: Callable[[float], str]) -> str:
     """The ends of the axis and its middle, labelled with unit."""
     parts = []
     for share, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
@@ -168,7 +152,7 @@ def _value_ticks(axis: _Log, label: Callable[[float], str]) -> str:
     return "".join(parts)
 
 
-def _strip_ground(letter: str, top: float, base: float, axis: _Log, label: Callable[[float], str]) -> str:
+def _strip_ground(letter: str, top: float, base: float, axis: Axis, label: Callable[[float], str]) -> str:
     """The system's letter between the ends of the axis, in the margin."""
     right = _GUTTER - 6
     return (
@@ -176,12 +160,4 @@ def _strip_ground(letter: str, top: float, base: float, axis: _Log, label: Calla
         f'<text x="{right}" y="{top + 9:.0f}" text-anchor="end">{escape(label(axis.high))}</text>'
         f'<text class="b" x="{right}" y="{(top + base) / 2 + 4:.0f}" text-anchor="end">{escape(letter)}</text>'
         f'<text x="{right}" y="{base:.0f}" text-anchor="end">{escape(label(axis.low))}</text>'
-    )
-
-
-def _plot(body: str, title: str, text: str) -> Plot:
-    return Plot(
-        f'<svg class="small" role="img" viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-label="{escape(title)}">'
-        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>{body}</svg>",
-        _WIDTH,
     )

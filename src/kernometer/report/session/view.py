@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kernometer.report.chart.axis import Axis, Bar
+from kernometer.report.chart.svg import Plot
 from kernometer.report.explanation.boundaries_view import BoundariesView
 from kernometer.report.explanation.structures_view import StructuresView
 from kernometer.report.words.units import Part
@@ -108,14 +109,6 @@ class ComparedRow:
     footnotes: tuple[int, ...] = ()  #: numbers, from 1, of notes shared with other rows
     bar: Bar | None = None
     parts: tuple[str, ...] = ()  #: by path: the ratio of the kernel's parts
-
-
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A static chart. `svg` is our own markup, safe to put into the page."""
-
-    svg: str
-    width: int
 
 
 @dataclass(frozen=True, slots=True)
