@@ -13,9 +13,9 @@ from kernometer.errors import UsageError
 from kernometer.explain.costs import Explained, explained, side
 from kernometer.explain.partitions import MONO, structure_of, switches_of
 from kernometer.explain.topics import Topical, of_results
-from kernometer.report.explanation.costs import page, print_costs
-from kernometer.report.explanation.topics import print_topics
-from kernometer.report.write.html import write
+from kernometer.report.explanation.costs import blocks, page
+from kernometer.report.profile.functions import topic_blocks
+from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 
@@ -89,13 +89,13 @@ def topics_of(sides: Mapping[str, Sequence[Result]]) -> tuple[Topical, ...]:
 def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
     """On the terminal."""
     a, b = names
-    print_topics(env.console(), rows, (a, b), with_trio=any(map(structure_of, names)))
+    env.show(topic_blocks(rows, (a, b), with_trio=any(map(structure_of, names))))
 
 
 def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
     """On the terminal, and as a page."""
     if not env.json:
-        print_costs(env.console(), costs)
+        env.show(blocks(costs))
     if report_file is not None:
         write(report_file, page(costs))
         env.say(f"The report is in {report_file}.")

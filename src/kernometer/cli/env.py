@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kernometer.report.write.terminal import Block
     from kernometer.results.store import Store
 
 #: Columns if the output is no terminal and COLUMNS is not set.
@@ -42,6 +43,12 @@ class Env:
         from kernometer.cli.console import on
 
         return on(self.err if err else self.out, color=self.color, columns=_columns())
+
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Prints lines and tables on `out`."""
+        from kernometer.report.write.terminal import show
+
+        show(self.console(), blocks)
 
     def store(self) -> Store:
         """The store of results. Raises ResultError if there is no place for one."""

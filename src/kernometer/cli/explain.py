@@ -19,12 +19,11 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain import timing
 from kernometer.explain.diagnosis import diagnose
 from kernometer.explain.systems import System, of_session, printed
-from kernometer.report.comparison.causes import rules
 from kernometer.report.explanation import costs as costs_report
 from kernometer.report.explanation import diagnosis as diagnosis_report
 from kernometer.report.explanation import timing as timing_report
-from kernometer.report.explanation import topics as topics_report
 from kernometer.report.literature.published import different
+from kernometer.report.profile.functions import topics_document
 from kernometer.results.model import Paper
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison
@@ -124,15 +123,15 @@ def command(
         raise _no_report()
     topics = topics_of(sets) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
-    found = diagnose(rules(), systems[0], systems[1] if name_b else None, rows)
+    found = diagnose(diagnosis_report.rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
         told = diagnosis_report.document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
-        told |= {"topics": topics_report.document(topics)} if topics else {}
+        told |= {"topics": topics_document(topics)} if topics else {}
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         if topics:
             tell_topics(env, topics, [of[0].session.target for of in sets.values()])
-        diagnosis_report.print_diagnosis(env.console(), found, remarks)
+        env.show(diagnosis_report.blocks(found, remarks))
 
 
 def _no_report() -> UsageError:
@@ -156,7 +155,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
         tell(env, costs, report_file)
     if env.json:
         told: dict[str, object] = {"costs": costs_report.document(costs) if costs else None, "conditions": told_under}
-        told |= {"topics": topics_report.document(topics)}
+        told |= {"topics": topics_document(topics)}
         click.echo(json.dumps(told, indent=1), file=env.out)
     elif topics:
         tell_topics(env, topics, specs)
@@ -214,4 +213,4 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
     if env.json:
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:
-        timing_report.print_timing(env.console(), view)
+        env.show(timing_report.blocks(view))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterator
@@ -14,9 +13,9 @@ import click
 from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
 from kernometer.errors import UsageError
-from kernometer.report.store.export import COLUMNS, Line, Per, guarded, lines
-from kernometer.report.store.parquet import write_parquet
-from kernometer.report.write.file import whole_file
+from kernometer.report.store.export import COLUMNS, Line, Per, lines, write_parquet
+from kernometer.report.write.document import write_csv
+from kernometer.report.write.file import complete_file
 from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 
@@ -66,7 +65,7 @@ def command(
     if output is None:
         form(env.out, lines, per)
         return
-    with whole_file(output, "table") as file:
+    with complete_file(output, "table") as file:
         if as_parquet:
             write_parquet(file, lines, per)
             return
@@ -83,10 +82,7 @@ def _lines(paths: list[Path], per: Per) -> Iterator[Line]:
 
 
 def _write_csv(out: TextIO, lines: Iterator[Line], per: Per) -> None:
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS[per])
-    for line in lines:
-        table.writerow([guarded(cell) for cell in line.values()])
+    write_csv(out, COLUMNS[per], (line.values() for line in lines))
 
 
 def _write_json(out: TextIO, lines: Iterator[Line], _per: Per) -> None:

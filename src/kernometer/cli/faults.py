@@ -26,7 +26,7 @@ from kernometer.faults.records import Header, Record, line, read
 from kernometer.guests.kernels.trio import calls, is_trio
 from kernometer.guests.packages.suites import Say
 from kernometer.report import faults as report
-from kernometer.report.write.html import write
+from kernometer.report.write.file import write
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 
@@ -127,7 +127,7 @@ def command(
     if env.json:
         click.echo(json.dumps(report.document(campaigns), ensure_ascii=False, indent=1), file=env.out)
     else:
-        report.print_faults(env.console(), campaigns)
+        env.show(report.blocks(campaigns))
     if report_file is not None:
         write(report_file, report.page(campaigns))
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, pass_env
@@ -17,8 +15,9 @@ from kernometer.report.literature import definition
 from kernometer.report.literature.definition import Figure, find
 from kernometer.report.literature.draw import FORMATS, picture
 from kernometer.report.literature.points import Source, draw, source_of, source_of_published
-from kernometer.report.literature.text import as_csv, print_drawing
-from kernometer.report.write.html import write
+from kernometer.report.literature.text import as_csv, blocks
+from kernometer.report.write.file import write
+from kernometer.report.write.terminal import Grid
 from kernometer.results.model import Result
 from kernometer.results.papers import Column
 from kernometer.stats.figures import figures
@@ -65,20 +64,15 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
         raise UsageError("Of which result?", f"For example: kernometer figure {name} @last.")
     drawing = draw(figure, _sources(env, figure, results))
     if output is None:
-        print_drawing(env.console(), drawing)
+        env.show(blocks(drawing))
         return
     write(output, as_csv(drawing) if form == "csv" else picture(drawing, form), "figure")
     env.say(f"The figure is in {output}.")
 
 
 def _list(env: Env) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("name", no_wrap=True)
-    for head in ("", "the original"):
-        table.add_column(head, overflow="fold")
-    for one in definition.figures().values():
-        table.add_row(*(Text(cell) for cell in (one.name, one.title, one.shows)))
-    env.console().print(table)
+    rows = ((figure.name, figure.title, figure.shows) for figure in definition.figures().values())
+    env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), whole=(0,))])
 
 
 def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:

@@ -20,7 +20,8 @@ from kernometer.cli.planning import plan_for, print_commands, program_for, tell_
 from kernometer.cli.progress import progress, tell_errors
 from kernometer.cli.show_comparisons import known_layouts
 from kernometer.errors import Status, UsageError
-from kernometer.report.store.floors import document, print_layout
+from kernometer.report.store.floors import blocks, document
+from kernometer.report.write.terminal import BLANK
 from kernometer.results.store import read_file
 from kernometer.stats.floors import Layout
 from kernometer.targets.parse import target_of
@@ -124,8 +125,5 @@ def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
         return
     if not found:
         env.say("The store has no kernel counted on three or more machines: kernometer floors --on qemu:GUEST.")
-    console = env.console()
     for number, layout in enumerate(found):
-        if number:
-            console.print()
-        print_layout(console, layout, most)
+        env.show([*([BLANK] if number else ()), *blocks(layout, most)])

@@ -19,7 +19,7 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain.functions import differences
 from kernometer.report.comparison import gate as report
 from kernometer.report.profile.functions import sentence_of
-from kernometer.report.write.file import whole_file
+from kernometer.report.write.file import complete_file
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.gate import Allowance, Gate, gate, looked_again
@@ -141,6 +141,6 @@ def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
             env.console().print(Text(line))
     for path, form in ((wanted.markdown, report.markdown), (wanted.junit, report.junit)):
         if path is not None:
-            with whole_file(path, "summary") as file:
+            with complete_file(path, "summary") as file:
                 file.write(form(gates))
     return Status.DONE if all(one.passed for one in gates) else Status.GATE

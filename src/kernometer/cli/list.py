@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from rich.measure import Measurement
-from rich.table import Table
-from rich.text import Text
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.cli.published import show_all
 from kernometer.errors import UsageError
-from kernometer.report.store.changes import document, print_courses
+from kernometer.report.store.changes import blocks, document
+from kernometer.report.write.terminal import Grid, grid
 from kernometer.results.index import Summary
 from kernometer.results.rows import Row
 from kernometer.stats.changes import courses
@@ -86,7 +85,7 @@ def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
     if env.json:
         click.echo(json.dumps(document(shown), indent=1), file=env.out)
     else:
-        print_courses(env.console(), shown, whole=bool(rows))
+        env.show(blocks(shown, every=bool(rows)))
 
 
 #: From this width on the table shows the kernels; on a narrower screen they would cut all other columns.
@@ -104,19 +103,15 @@ def _document(one: Summary) -> dict[str, Any]:
 
 
 def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("", no_wrap=True)
-    table.add_column("id", no_wrap=True)
     wide = console.width >= WIDE
-    for head in ("label", "target", *(["kernel"] if wide else []), "by"):
-        table.add_column(head, no_wrap=True)
-    table.add_column("rows", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    heads = ("", "id", "label", "target", *(["kernel"] if wide else []), "by", "rows", "")
+    rows = []
     for name, one in named:
-        kernel = [one.kernel] if wide else []
-        cells = (one.id or one.path.name, one.label, one.target, *kernel, one.by)
-        rows = "" if one.problem else str(one.rows)
-        table.add_row(name, *(Text(printable(cell, 200)) for cell in (*cells, rows, state(one))))
+        cells = (one.id or one.path.name, one.label, one.target, *([one.kernel] if wide else []), one.by)
+        count = "" if one.problem else str(one.rows)
+        rows.append((name, *(printable(cell, 200) for cell in (*cells, count, state(one)))))
+    every = range(len(heads))
+    table = grid(Grid(heads, rows, left=[number for number in every if heads[number] != "rows"], whole=every))
     whole = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
     console.width = max(
         console.width, whole + 2

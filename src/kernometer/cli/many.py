@@ -23,17 +23,13 @@ from kernometer.cli.show_comparisons import known_layouts
 from kernometer.cli.trio_kernels import tell_lacking
 from kernometer.errors import Status, UsageError
 from kernometer.guests import variant
-from kernometer.report.explanation.boundaries import of_series
-from kernometer.report.explanation.boundaries_table import print_boundaries
-from kernometer.report.explanation.machines import of_columns as study_of
-from kernometer.report.explanation.machines import print_study
-from kernometer.report.explanation.switches import of_columns, print_factorial
+from kernometer.report.explanation import boundaries, machines, switches
+from kernometer.report.matrix import terminal
 from kernometer.report.matrix.document import document
 from kernometer.report.matrix.page import render
-from kernometer.report.matrix.terminal import print_matrix
 from kernometer.report.matrix.view import view
-from kernometer.report.session.counters import print_counters
-from kernometer.report.write.html import write
+from kernometer.report.session import counters
+from kernometer.report.write.file import write
 from kernometer.results.model import By
 from kernometer.results.store import Store
 from kernometer.results.writer import new_session_id
@@ -214,26 +210,25 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
 def _print(env: Env, judged: Series, shown: Shown) -> None:
     if shown.factorial:
-        found = of_columns(judged)
-        if found is None:
+        effects = switches.of_columns(judged)
+        if effects is None:
             raise UsageError(
                 "There is no switch: that takes sessions of one structure of Trio with switches on and off.",
                 "kernometer ab --by path --factorial qemu:trio-micro",
             )
-        print_factorial(env.console(), found)
+        env.show(switches.blocks(effects))
     elif shown.boundaries:
-        priced = of_series(judged)
-        if priced is None:
+        prices = boundaries.of_series(judged)
+        if prices is None:
             raise UsageError(
                 "There is no boundary: that takes sessions of Trio's mono, and of mono with one service cut out.",
                 "kernometer ab --by path --boundaries",
             )
-        print_boundaries(env.console(), priced)
+        env.show(boundaries.blocks(prices))
         tell_lacking(env, (column.name for column in judged.columns))
     else:
-        print_matrix(env.console(), view(judged, points=shown.points))
-        of_machines = study_of(judged)
-        if of_machines is not None:
-            print_study(env.console(), of_machines)
+        env.show(terminal.blocks(view(judged, points=shown.points)))
+        if study := machines.of_columns(judged):
+            env.show(machines.blocks(study))
     if shown.counters:
-        print_counters(env.console(), {column.name: column.results for column in judged.columns if column.results})
+        env.show(counters.blocks({column.name: column.results for column in judged.columns if column.results}))

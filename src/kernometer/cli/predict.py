@@ -23,7 +23,7 @@ from kernometer.explain import prediction
 from kernometer.explain.prediction import Asked
 from kernometer.guests.emulator.qemu import emulated
 from kernometer.host import recorder
-from kernometer.report.explanation.prediction import View, document, print_prediction
+from kernometer.report.explanation.prediction import View, blocks, document
 from kernometer.results.model import By, Result
 from kernometer.results.rows import Row
 from kernometer.targets import execution
@@ -111,7 +111,7 @@ def command(
     if env.json:
         click.echo(document(found, view), file=env.out)
     else:
-        print_prediction(env.console(), found, view)
+        env.show(blocks(found, view))
 
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:

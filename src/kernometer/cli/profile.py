@@ -17,7 +17,7 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain.functions import Breakdown, breakdowns
 from kernometer.report.profile import functions
 from kernometer.report.profile.files import FORMS
-from kernometer.report.write.file import whole_file
+from kernometer.report.write.file import complete_file
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.path import processor
@@ -139,7 +139,7 @@ def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: P
         if output is None:
             env.out.write(data.decode())
             return
-        with whole_file(output, "profile") as file:
+        with complete_file(output, "profile") as file:
             file.write(data)
         return
     if output is not None:
@@ -148,6 +148,5 @@ def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: P
         click.echo(json.dumps([functions.document(one) for one in found], indent=1), file=env.out)
         return
     for one in found:
-        functions.print_profile(env.console(), one, whole=whole)
-    for text in functions.notes_of(found):
-        env.console().print(text, style="dim", markup=False, highlight=False)
+        env.show(functions.blocks(one, whole=whole))
+    env.show(functions.notes_of(found))

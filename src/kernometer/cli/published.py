@@ -26,7 +26,7 @@ def show_all(env: Env) -> None:
     if env.json:
         _print_json(env, [report.document(one, one.figures)["paper"] for one in papers])
     else:
-        report.print_papers(env.console(), papers)
+        env.show(report.papers_blocks(papers))
 
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
@@ -36,7 +36,7 @@ def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
     if env.json:
         _print_json(env, report.document(column.publication, chosen))
     else:
-        report.print_publication(env.console(), column.publication, chosen)
+        env.show(report.blocks(column.publication, chosen))
 
 
 def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Published]:
@@ -76,9 +76,9 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
     first = sides[0] is not None
     pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
     if not env.json:
-        report.print_pairs(env.console(), names, columns[0].publication, pairs)
+        env.show(report.pairs_blocks(names, columns[0].publication, pairs))
         for column in columns if len(columns) == 2 else ():
-            report.print_alone(env.console(), column, pairs)
+            env.show(report.alone_blocks(column, pairs))
     return report.pairs_document(names, columns[0].publication.paper, pairs)
 
 

@@ -11,7 +11,8 @@ import click
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, pass_env, raw_option
 from kernometer.cli.show_comparisons import known_layouts
-from kernometer.report.write.html import render, write
+from kernometer.report.page import render
+from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare_many

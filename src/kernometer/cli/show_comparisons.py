@@ -13,11 +13,12 @@ from kernometer.explain.functions import decided, differences
 from kernometer.report.comparison.gate import document
 from kernometer.report.comparison.terminal import print_comparison
 from kernometer.report.comparison.view import named_view
-from kernometer.report.explanation.structures_view import StructuresView
-from kernometer.report.profile.functions import difference_document, print_differences
-from kernometer.report.session.counters import print_counters
+from kernometer.report.explanation.structures import StructuresView
+from kernometer.report.page import render
+from kernometer.report.profile.functions import difference_blocks, difference_document
+from kernometer.report.session import counters as session_counters
 from kernometer.report.words.curves import comparison_document, definitions
-from kernometer.report.write.html import render, write
+from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.results.store import Store
 from kernometer.stats.compare import compare
@@ -98,9 +99,9 @@ def show_comparisons(
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
-            print_differences(env.console(), comparison.b, by_function[comparison.b])
+            env.show(difference_blocks(comparison.b, by_function[comparison.b]))
         if counters:
-            print_counters(env.console(), systems)
+            env.show(session_counters.blocks(systems))
     write_report(env, systems, comparisons, history, report_file)
 
 

@@ -18,8 +18,7 @@ from kernometer.explain.structure_factors import LINUX, ROWS, SYSTEMS, answer
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
-from kernometer.report.explanation.structures import document, print_structures, view
-from kernometer.report.explanation.structures_view import StructuresView
+from kernometer.report.explanation.structures import StructuresView, blocks, document, view
 from kernometer.results.model import Result
 
 EPILOG = """\b
@@ -71,7 +70,7 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
     if env.json:
         click.echo(json.dumps(document(found, left_out), indent=1), file=env.out)
     else:
-        print_structures(env.console(), shown)
+        env.show(blocks(shown))
     _report(env, report_file, beside, systems, shown)
     failed = any(result.failures for of in systems.values() for result in of)
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed or left_out else Status.DONE)

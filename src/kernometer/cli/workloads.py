@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -13,6 +13,7 @@ from kernometer.campaign.plan import definitions
 from kernometer.cli import completion, options
 from kernometer.cli.env import Env, json_option, pass_env
 from kernometer.report.words.curves import spread_of
+from kernometer.report.write.terminal import Grid
 from kernometer.results.model import By, Workload
 from kernometer.stats.curves import curves
 
@@ -46,19 +47,9 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: 
         for one in found:
             _print_definition(env.console(), one)
     else:
-        _print_table(env.console(), found)
+        rows = ((one.name, one.unit, str(len(one.rows)), one.what) for one in found)
+        env.show([Grid(("workload", "unit", "rows", "what"), rows, left=(0, 1, 3), whole=(0, 1))])
         env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' prints a definition and its rows.")
-
-
-def _print_table(console: Console, found: Sequence[Workload]) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("workload", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
-    table.add_column("rows", justify="right")
-    table.add_column("what", overflow="fold")
-    for one in found:
-        table.add_row(one.name, one.unit, str(len(one.rows)), one.what)
-    console.print(table)
 
 
 def _print_definition(console: Console, one: Workload) -> None:

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import msgspec
-from rich.padding import Padding
-from rich.text import Text
+from typing import Any
 
 from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
 from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome, told, wrong
 from kernometer.faults.records import Campaign, Record
+from kernometer.report.write.document import plain
 from kernometer.report.write.html import fill
+from kernometer.report.write.terminal import BLANK, Block, Line
 from kernometer.stats.intervals import wilson
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
@@ -72,39 +67,31 @@ class Structure:
     kinds: tuple[Group, ...]
     services: tuple[Group, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """All that the page shows. All text is printable."""
-
-    title: str
-    made: str
-    words: tuple[tuple[str, str], ...]
-    structures: tuple[Structure, ...]
-    note: str
+    @property
+    def every_group(self) -> tuple[Group, ...]:
+        return (*self.groups, *self.kinds, *self.services)
 
 
 def structures(campaigns: Sequence[Campaign]) -> tuple[Structure, ...]:
     return tuple(map(_structure, campaigns))
 
 
-def print_faults(console: Console, campaigns: Sequence[Campaign]) -> None:
-    """Of each structure a sentence and the groups."""
+def blocks(campaigns: Sequence[Campaign]) -> Iterator[Block]:
+    """For the terminal: of each structure a sentence and the groups."""
     for number, one in enumerate(structures(campaigns)):
         if number:
-            console.print()
-        console.print(Text(one.name, "bold"))
-        console.print(Text(one.sentence))
-        for group in (*one.groups, *one.kinds, *one.services):
-            console.print(Padding(Text.assemble((f"{group.name}, {group.of}: ", "bold"), _words(group)), (0, 0, 0, 2)))
-    console.print(Text(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim"))
+            yield BLANK
+        yield Line(one.name, "bold")
+        yield Line(one.sentence)
+        yield from (Line(_words(group), indent=2, lead=f"{group.name}, {group.of}: ") for group in one.every_group)
+    yield Line(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim")
 
 
 def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
     """For --json: docs/format.md, "Faults"."""
     return [
         {
-            "header": msgspec.to_builtins(of.header),
+            "header": plain(of.header),
             "not_struck": len(of.records) - len(of.struck),
             "wrong_answers": _wrong_answers(of),
             "groups": [
@@ -116,10 +103,9 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
                         for share in group.shares
                     },
                 }
-                for groups in (one.groups, one.kinds, one.services)
-                for group in groups
+                for group in one.every_group
             ],
-            "faults": [msgspec.to_builtins(record) for record in of.records],
+            "faults": plain(of.records),
         }
         for of, one in zip(campaigns, structures(campaigns), strict=True)
     ]
@@ -127,23 +113,23 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
 
 def page(campaigns: Sequence[Campaign]) -> str:
     """As HTML."""
-    found = structures(campaigns)
-    view = Page(
-        f"Faults in {', '.join(one.name for one in found)}",
-        f"Kernometer {__version__}",
-        tuple((one, WORDS[one]) for one in OUTCOMES),
-        found,
-        NOT_STRUCK,
-    )
-    return fill("faults.html.j2", view, "report.css", "faults.css")
+    shown = structures(campaigns)
+    values = {
+        "title": f"Faults in {', '.join(one.name for one in shown)}",
+        "made": f"Kernometer {__version__}",
+        "words": [(outcome, WORDS[outcome]) for outcome in OUTCOMES],
+        "structures": shown,
+        "note": NOT_STRUCK,
+    }
+    return fill("faults.html.j2", values, "report.css", "faults.css")
 
 
 def _structure(of: Campaign) -> Structure:
     drivers = set(of.header.drivers)
 
-    def sort(one: Record) -> str:
-        place = "drivers" if one.fault.service in drivers else "others"
-        return f"{'fail-stop' if one.fault.kind in FAIL_STOP else 'wrong'}, {place}"
+    def sort(record: Record) -> str:
+        place = "drivers" if record.fault.service in drivers else "others"
+        return f"{'fail-stop' if record.fault.kind in FAIL_STOP else 'wrong'}, {place}"
 
     return Structure(
         printable(of.header.target),
@@ -155,7 +141,7 @@ def _structure(of: Campaign) -> Structure:
 
 
 def _groups(records: Sequence[Record], name_of: Callable[[Record], str], names: Sequence[str]) -> Iterator[Group]:
-    counted = Counter((name_of(one), one.outcome) for one in records)
+    counted = Counter((name_of(record), record.outcome) for record in records)
     for name in names:
         if total := sum(counted[name, outcome] for outcome in OUTCOMES):
             shares = (Share(outcome, counted[name, outcome], total) for outcome in OUTCOMES)
@@ -166,7 +152,7 @@ def _sentence(of: Campaign) -> str:
     struck = of.struck
     went_on = sum(one.outcome in SURVIVED for one in struck)
     low, high = wilson(went_on, len(struck))
-    went = [one.found for one in struck if one.found.services and one.found.ended == "finished"]
+    went = [record.found for record in struck if record.found.services and record.found.ended == "finished"]
     pauses = sorted(pause for one in went for pause in one.pauses_ns)
     again = sorted(one.slowest_ns for one in went if one.slowest_ns < BACK_NS)
     synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
@@ -193,9 +179,11 @@ def _wrong_answers(of: Campaign) -> dict[str, int]:
     """Faults of the kinds that make a driver's answers wrong, after which the system went on and data were wrong, or
     an answer was refused; and how many of them the system told of."""
     found = [
-        one.found
-        for one in of.struck
-        if one.fault.service in of.header.drivers and one.fault.kind not in FAIL_STOP and one.found.ended == "finished"
+        record.found
+        for record in of.struck
+        if record.fault.service in of.header.drivers
+        and record.fault.kind not in FAIL_STOP
+        and record.found.ended == "finished"
     ]
     found = [one for one in found if one.refused or wrong(one, of.header.usual)]
     return {"faults": len(found), "told": sum(map(told, found))}

@@ -21,7 +21,7 @@ class Verdict(Enum):
 
 
 class FlagCode(Enum):
-    """Why a figure is to be taken with care. report/warnings.py has the texts."""
+    """Why a figure is to be taken with care. report/words/flags.toml has the texts."""
 
     BELOW_RESOLUTION = "below-resolution"
     COARSE_CLOCK = "coarse-clock"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.report.write.html import render
+from kernometer.report.page import render
 from tests.support.report import factory
 from tests.support.report.browser import NEEDS_BROWSER, axe, no_violations, visit
 

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from kernometer.errors import MissingError
 from kernometer.explain.structure_factors import ROWS, Operation, of_operations
-from kernometer.report.explanation.structures import print_structures, view
-from kernometer.report.explanation.structures_view import StructuresView
-from kernometer.report.write.html import render
+from kernometer.report.explanation.structures import StructuresView, blocks, view
+from kernometer.report.page import render
+from kernometer.report.write.terminal import show
 from tests.support.explain.structures import found
 from tests.support.report import factory
 from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
@@ -40,7 +40,7 @@ def made(*, linux: bool = True) -> StructuresView:
 
 def printed(of: StructuresView) -> str:
     out = io.StringIO()
-    print_structures(Console(file=out, width=80), of)
+    show(Console(file=out, width=80), blocks(of))
     return out.getvalue()
 
 

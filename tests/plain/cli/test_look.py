@@ -15,8 +15,8 @@ import pytest
 from kernometer.__main__ import main
 from kernometer.cli.list import state
 from kernometer.errors import MissingError, ResultError, Status, UsageError
-from kernometer.report.session.terminal import broken
 from kernometer.report.store.export import COLUMNS
+from kernometer.report.write.terminal import broken
 from kernometer.results.index import Summary
 from kernometer.results.model import Baseline, Failure, RowInfo
 from kernometer.results.store import Store

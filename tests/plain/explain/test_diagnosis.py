@@ -10,7 +10,7 @@ import pytest
 
 from kernometer.explain.diagnosis import Confidence, Diagnosis, Finding, diagnose
 from kernometer.explain.systems import Interval, Shown, System
-from kernometer.report.comparison.causes import rules
+from kernometer.report.explanation.diagnosis import rules
 from kernometer.stats.model import RowComparison, Verdict
 
 CASES: dict[str, dict[str, Any]] = tomllib.loads((Path(__file__).parent / "rule_cases.toml").read_text())

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from kernometer.explain.boundary_prices import boundaries
 from kernometer.explain.partitions import MICRO
-from kernometer.report.explanation.boundaries import count_text, document, view
-from kernometer.report.explanation.boundaries_table import print_boundaries
-from kernometer.report.explanation.boundaries_view import BoundariesView, PriceTable
+from kernometer.report.explanation.boundaries import BoundariesView, PriceTable, blocks, document, view
 from kernometer.report.matrix.page import render
+from kernometer.report.words.units import count_text
+from kernometer.report.write.terminal import show
 from kernometer.stats.series import Column, series
 from tests.support.explain.boundaries import CALLS, session, systems
 from tests.support.report.factory import HOSTILE
@@ -93,7 +93,7 @@ def test_the_tables_fit_a_terminal(scale: float) -> None:
     names = (ROW, "ctx/ring@procs=8,token=0,ws=0,same-cpu")
     rows = {name: {row: figure * scale for row in names for figure in of.values()} for name, of in MODEL.items()}
     out = io.StringIO()
-    print_boundaries(Console(file=out, width=80), made(rows))
+    show(Console(file=out, width=80), blocks(made(rows)))
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text and "\x1b" not in text
@@ -104,7 +104,7 @@ def test_the_tables_fit_a_terminal(scale: float) -> None:
 
 def test_columns_that_are_alike_are_one_on_the_terminal() -> None:
     out = io.StringIO()
-    print_boundaries(Console(file=out, width=80), made(systems(PRICES | {"a": 0.0, "c": 0.0}, {})))
+    show(Console(file=out, width=80), blocks(made(systems(PRICES | {"a": 0.0, "c": 0.0}, {}))))
     lines = out.getvalue().splitlines()
     at = lines.index("What a cut costs")
     assert lines[at + 1].split() == ["mono", "a", "+2", "b"]

@@ -9,7 +9,8 @@ from msgspec import structs
 from rich.console import Console
 
 from kernometer.cli.arguments import is_target
-from kernometer.report.session.counters import HEADS, counters, print_counters
+from kernometer.report.session.counters import HEADS, blocks, counters
+from kernometer.report.write.terminal import show
 from kernometer.results.model import Events, Result, Tally
 from kernometer.stats.counters import by_kernel, counted
 from tests.support.stats.simulate import path_result
@@ -45,9 +46,9 @@ def test_a_tick_in_one_iteration_is_no_part_of_the_operation() -> None:
 
 def test_a_kernel_that_counts_nothing_in_a_row_is_not_one_that_tells_nothing() -> None:
     """Expected: zeros for one, blanks for the other. Broken: they look alike."""
-    quiet, silent = counters({"a": (told({}),), "b": (untold(),)}).rows[0].lines
-    assert set(quiet.cells[1:]) == {"0"}
-    assert dict(zip(HEADS[1:], silent.cells[1:], strict=True)) == dict.fromkeys(HEADS[1:], "–") | {"spaces": "2"}
+    _row, ((_a, quiet), (_b, silent)) = counters({"a": (told({}),), "b": (untold(),)}).rows[0]
+    assert set(quiet[1:]) == {"0"}
+    assert dict(zip(HEADS[1:], silent[1:], strict=True)) == dict.fromkeys(HEADS[1:], "–") | {"spaces": "2"}
 
 
 def test_programs_get_both_kinds_of_counts_by_system() -> None:
@@ -61,7 +62,7 @@ def test_the_table_fits_a_terminal(width: int) -> None:
     """Expected: no line longer than 80 characters, each system below the row's name. Broken: wrapped figures."""
     out = io.StringIO()
     console = Console(file=out, width=width)
-    print_counters(console, {"qemu:trio-one-server": (told(MOVED),), "qemu:linux-6.1": (untold(),)})
+    show(console, blocks({"qemu:trio-one-server": (told(MOVED),), "qemu:linux-6.1": (untold(),)}))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     at = lines.index(ROW)
@@ -70,7 +71,7 @@ def test_the_table_fits_a_terminal(width: int) -> None:
 
 def test_nothing_is_printed_where_no_kernel_tells() -> None:
     out = io.StringIO()
-    print_counters(Console(file=out), {"a": (untold(),), "b": (untold(),)})
+    show(Console(file=out), blocks({"a": (untold(),), "b": (untold(),)}))
     assert out.getvalue() == ""
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernometer.report.chart.curves import MARKS, Line, ratios, values
-from kernometer.report.session.page import build
-from kernometer.report.write.html import render
+from kernometer.report.page import build, render
 from kernometer.stats.curves import Curve, Point
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowComparison, RowFigure, Verdict

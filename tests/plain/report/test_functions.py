@@ -15,6 +15,7 @@ from kernometer.explain.functions import Breakdown, breakdowns, difference
 from kernometer.report.chart import flames
 from kernometer.report.profile import files as profile_files
 from kernometer.report.profile import functions
+from kernometer.report.write.terminal import show
 from kernometer.results.model import ProfileStack
 from tests.support.explain.profiles import ROW, A, profiled
 from tests.support.report.factory import HOSTILE
@@ -34,7 +35,7 @@ STACKS = (((3,), 30), ((3, 0), 100), ((3, 0, 1), 400), ((3, 0, 2), 50))
 def test_a_profile_fits_80_columns_and_sums(whole: bool) -> None:
     names = {f"a_function_with_a_very_long_name_that_goes_on_and_on_and_on_{at}": 10 + at for at in range(40)}
     out = io.StringIO()
-    functions.print_profile(Console(file=out, width=80), breakdown(names=names), whole=whole)
+    show(Console(file=out, width=80), functions.blocks(breakdown(names=names), whole=whole))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     counts = [int(line.split()[0].replace(",", "").replace("−", "-")) for line in lines[1:]]
@@ -139,13 +140,13 @@ def test_functions_for_want_of_a_feature_are_marked() -> None:
     names = A | {"memcpy_orig": 70, "clear_page_rep": 30, "memset_orig (probe)": 5}
     of = breakdown(names=names)
     out = io.StringIO()
-    functions.print_profile(Console(file=out, width=80), of, whole=True)
+    show(Console(file=out, width=80), functions.blocks(of, whole=True))
     assert "kernel  memcpy_orig (no FSRM)\n" in out.getvalue()
     assert "memset_orig (probe)\n" in out.getvalue()
     found = difference(breakdown(), of)
     assert found is not None
     assert "+70 in memcpy_orig (new, no FSRM), +30 in clear_page_rep (new, no ERMS)" in functions.sentence_of(found)
     assert functions.sentence_of(found).endswith("; +100 in functions for want of a feature")
-    said = [*functions.notes_of([of])]
+    said = [line.text for line in functions.notes_of([of])]
     assert [line[:8] for line in said[:2]] == ["no FSRM:", "no ERMS:"]
     assert {one["lacks"] for one in functions.document(of)["functions"]} == {"", "FSRM", "ERMS"}

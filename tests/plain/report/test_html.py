@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import ResultError, Status
-from kernometer.report.write.html import breakable, render, write
+from kernometer.report.page import render
+from kernometer.report.write.file import write
+from kernometer.report.write.html import breakable
 from kernometer.results.model import Result
 from kernometer.stats.model import Difference
 from tests.support.report import factory

@@ -13,10 +13,11 @@ from kernometer.report.comparison.terminal import print_comparison
 from kernometer.report.comparison.view import named_view
 from kernometer.report.matrix.document import document as matrix_document
 from kernometer.report.matrix.page import render as render_matrix
-from kernometer.report.matrix.terminal import print_matrix
+from kernometer.report.matrix.terminal import blocks
 from kernometer.report.matrix.view import view
+from kernometer.report.page import render
 from kernometer.report.session.terminal import document, print_result
-from kernometer.report.write.html import render
+from kernometer.report.write.terminal import show
 from kernometer.results.model import Events, Result
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures
@@ -81,7 +82,7 @@ def test_a_comparison_shows_both_levels_and_both_kernels_parts() -> None:
 
 def test_a_matrix_marks_ratios_of_means() -> None:
     made = series([Column("a", (A,)), Column("b", (B,))])
-    text = printed(lambda console: print_matrix(console, view(made)))
+    text = printed(lambda console: show(console, blocks(view(made))))
     assert "2 levels" in text
     assert "m: of means, as iterations have levels." in text
     (row,) = (row for row in view(made).rows if row.row == READ)

@@ -14,10 +14,11 @@ from rich.console import Console
 
 from kernometer.report.matrix.document import document
 from kernometer.report.matrix.page import render
-from kernometer.report.matrix.terminal import print_matrix
+from kernometer.report.matrix.terminal import blocks
 from kernometer.report.matrix.view import SIGNS, Cell, MatrixView, view
 from kernometer.report.words.names import lines, short_names
 from kernometer.report.write.html import breakable
+from kernometer.report.write.terminal import show
 from kernometer.results.model import Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
@@ -81,7 +82,7 @@ def test_a_curve_is_one_line_with_its_largest_decided_difference_and_its_points_
     assert change.row == "mem/chase@bytes=* at 8192 (4 points)" and change.total == "1.600"
     assert len(view(curved(), points=True).rows) == 6
     out = io.StringIO()
-    print_matrix(Console(file=out, width=80), of)
+    show(Console(file=out, width=80), blocks(of))
     assert "mem/chase@bytes=*" in out.getvalue() and "bytes=16384" not in out.getvalue()
     page = render(curved())
     assert "Every point of the curves" in page and page.count("mem/chase<wbr>@bytes=16384<") == 1
@@ -151,7 +152,7 @@ def test_heads_break_after_separators_and_fit() -> None:
 
 def printed(of: Series, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, markup=False, highlight=False, color_system=None)
-    print_matrix(console, view(of))
+    show(console, blocks(view(of)))
     stream = console.file
     assert isinstance(stream, io.StringIO)
     return stream.getvalue()

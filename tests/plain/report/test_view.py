@@ -9,8 +9,7 @@ from msgspec import structs
 
 from kernometer.errors import ResultError
 from kernometer.report.comparison.view import missing
-from kernometer.report.session.page import build
-from kernometer.report.session.view import Page
+from kernometer.report.page import Page, build
 from kernometer.results.model import Events, Result, Run
 from kernometer.stats.compare import compare
 from kernometer.stats.history import history_of

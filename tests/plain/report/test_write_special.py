@@ -7,7 +7,7 @@ import stat
 import threading
 from pathlib import Path
 
-from kernometer.report.write.html import write
+from kernometer.report.write.file import write
 
 
 def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:

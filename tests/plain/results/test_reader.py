@@ -44,7 +44,7 @@ def changed(record: int, **fields: object) -> bytes:
     return "\n".join(map(json.dumps, lines)).encode()
 
 
-def test_a_whole_file_comes_back_as_it_was_written() -> None:
+def test_a_complete_file_comes_back_as_it_was_written() -> None:
     result = parse([WHOLE])
     assert result.damage == ()
     assert [result.session, result.header, *result.workloads.values(), *result.runs] == make_back()[:6]
@@ -221,7 +221,7 @@ def test_arbitrary_bytes(data: bytes) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=4)), min_size=1, max_size=5))
 @settings(max_examples=1500, deadline=None)
-def test_a_whole_file_with_bytes_replaced(changes: list[tuple[int, bytes]]) -> None:
+def test_a_complete_file_with_bytes_replaced(changes: list[tuple[int, bytes]]) -> None:
     data = bytearray(WHOLE)
     for place, piece in changes:
         data[place : place + len(piece) + 1] = piece
@@ -237,7 +237,7 @@ JSON = st.recursive(
 
 @given(st.integers(0, len(LINES) - 1), st.data())
 @settings(max_examples=1500, deadline=None)
-def test_a_whole_file_with_any_value_in_any_field(line: int, data: st.DataObject) -> None:
+def test_a_complete_file_with_any_value_in_any_field(line: int, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(json.loads(LINES[line]))))
     check_usable(read(changed(line, **{name: data.draw(JSON)})))
 

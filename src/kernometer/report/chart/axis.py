@@ -1,4 +1,4 @@
-"""The axis of every drawing, and the intervals in a table's cells, whose places are in per cent of the cell.
+"""The axis and the frame of every drawing, and intervals in a table's cells, whose places are per cent of the cell.
 
 The page draws intervals with CSS, so that one table works on screen, phone and paper, and no name must be cut.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+
+from markupsafe import escape
 
 from kernometer.report.words.units import ratio_text
 
@@ -159,3 +161,21 @@ def axis_of(spans: Iterable[Span | None], delta: float, label: Callable[[float],
 def percent_label(ratio: float) -> str:
     """`+10 %` for 1.1, for intervals around a figure."""
     return f"{(ratio - 1) * 100:+.3g} %" if ratio != 1 else "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A static chart. `svg` is our own markup, safe to put into the page."""
+
+    svg: str
+    width: int
+
+
+def plot(body: str, size: tuple[int, int], title: str, text: str) -> Plot:
+    """`body` in a drawing of this width and height."""
+    width, height = size
+    return Plot(
+        f'<svg class="small" role="img" viewBox="0 0 {width} {height}" aria-label="{escape(title)}">'
+        f"<title>{escape(title)}</title><desc>{escape(text)}</desc>{body}</svg>",
+        width,
+    )

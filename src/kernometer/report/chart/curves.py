@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from markupsafe import escape
 
-from kernometer.report.chart.axis import DECADE, Axis
-from kernometer.report.chart.svg import Plot, plot
+from kernometer.report.chart.axis import DECADE, Axis, Plot, plot
 from kernometer.report.words.curves import x_text
 from kernometer.report.words.units import format_value, ratio_text
 from kernometer.stats.curves import Curve
@@ -52,7 +51,7 @@ class Line:
 
 def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: str, text: str) -> Plot | None:
     """Every system's values with their intervals. None if no point has a value."""
-    known = [one for line in lines for one in line.figures if one is not None and _fine(one.value)]
+    known = [figure for line in lines for figure in line.figures if figure is not None and _fine(figure.value)]
     if not known:
         return None
     unit = known[0].unit
@@ -79,7 +78,7 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
 
     `letter` names the system that is slower if the ratio is above 1. None if no point has a ratio.
     """
-    points = [one for one in curve.points if _fine(one.of.ratio)]
+    points = [point for point in curve.points if _fine(point.of.ratio)]
     if not points:
         return None
     xs = [one.x for one in curve.points]
@@ -139,7 +138,7 @@ def _joined(spans: Sequence[_Span]) -> str:
 
 
 def _marks(spans: Sequence[_Span], shape: str) -> str:
-    return "".join(f"M{one[0]:.1f} {one[1]:.1f}{shape}" for one in spans if one is not None)
+    return "".join(f"M{span[0]:.1f} {span[1]:.1f}{shape}" for span in spans if span is not None)
 
 
 def _verdict(x: float, y: float, verdict: Verdict) -> str:
@@ -155,7 +154,7 @@ def _x_axis(xs: Sequence[float]) -> Axis:
 
 def _value_axis(figures: Sequence[RowFigure]) -> Axis:
     """Covers every value and its interval; an interval is cut at a hundredth of the least value."""
-    centre = [one.value for one in figures if one.value is not None]
+    centre = [figure.value for figure in figures if figure.value is not None]
     lows = [one.value_low for one in figures if _fine(one.value_low)]
     highs = [one.value_high for one in figures if _fine(one.value_high)]
     low = max(min([*centre, *(one for one in lows if one is not None)]), min(centre) / 100)
@@ -167,7 +166,7 @@ def _value_axis(figures: Sequence[RowFigure]) -> Axis:
 
 def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
     """Logarithmic: covers the ratios and the corridor, and intervals up to twice that distance from 1."""
-    centre = [one.ratio or 1.0 for one in rows]
+    centre = [row.ratio or 1.0 for row in rows]
     low, high = min(*centre, 1 / (1 + delta), 1.0), max(*centre, 1 + delta, 1.0)
     reach = high / low
     lows = [one.low for one in rows if one.low is not None and one.low > 0]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from kernometer.explain.functions import Breakdown
-from kernometer.report.chart.svg import Plot
+from kernometer.report.chart.axis import Plot
 from kernometer.text import printable
 
 WIDTH, HEIGHT = 960, 16

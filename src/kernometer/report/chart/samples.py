@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from markupsafe import escape
 
-from kernometer.report.chart.axis import Axis
-from kernometer.report.chart.svg import Plot, plot
+from kernometer.report.chart.axis import Axis, Plot, plot
 
 ECDF_STEPS = 40
 ORDER_BUCKETS = 24
@@ -64,9 +63,9 @@ def ecdf(series: Sequence[Series], title: str, text: str, label: Callable[[float
         y = _BASE - share * (_BASE - _TOP)
         body.append(f'<path class="g" d="M{_LEFT} {y:.0f}H{_RIGHT_EDGE}"/>')
         body.append(f'<text x="{_LEFT - 5}" y="{y + 4:.0f}" text-anchor="end">{share * 100:.0f}%</text>')
-    for one in series:
-        path = "".join(_steps(sorted(run), axis) for run in drawn(one.runs) if run)
-        body.append(f'<path class="s s{one.index}" transform="scale(.1)" d="{path}"/>')
+    for line in series:
+        path = "".join(_steps(sorted(run), axis) for run in drawn(line.runs) if run)
+        body.append(f'<path class="s s{line.index}" transform="scale(.1)" d="{path}"/>')
     return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
 
@@ -97,7 +96,7 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
 
 def _span(series: Sequence[Series]) -> tuple[float, float]:
     """Smallest and largest value with a little room, at least 2 % apart; (0, 0) without values."""
-    values = [value for one in series for run in one.runs for value in run]
+    values = [value for line in series for run in line.runs for value in run]
     if not values:
         return 0.0, 0.0
     low, high = min(values), max(values)

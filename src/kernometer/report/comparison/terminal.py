@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.session.terminal import broken
-from kernometer.report.session.view import ComparedRow, ComparisonView, Figure
+from kernometer.report.comparison.view import ComparedRow, ComparisonView
+from kernometer.report.session.view import Figure
 from kernometer.report.words.units import NOTHING
+from kernometer.report.write.terminal import broken
 from kernometer.stats.model import Verdict
 
 if TYPE_CHECKING:

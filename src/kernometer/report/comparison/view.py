@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from kernometer.report.chart import curves as curve_plots
-from kernometer.report.chart.axis import Axis, axis_of, span
+from kernometer.report.chart.axis import Axis, Bar, Plot, axis_of, span
 from kernometer.report.session.absolute import anchor, family
 from kernometer.report.session.first import FEW, FIRST
-from kernometer.report.session.systems import name, per, sentence, short, single
-from kernometer.report.session.view import NOTHING, ComparedCurve, ComparedRow, ComparisonView, Contrast, System, Tally
+from kernometer.report.session.systems import per, short, single
+from kernometer.report.session.view import NOTHING, Figure, System
 from kernometer.report.words.curves import crossing_lines, ratio_range, spread_of, x_text
+from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import format_factor, format_percent, ratio_interval, ratio_text
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
@@ -32,6 +33,116 @@ WITHOUT_STEP = (Verdict.UNDECIDED, Verdict.EQUIVALENT, Verdict.FAILED, Verdict.N
 DECIDED = (Verdict.SLOWER, Verdict.FASTER)
 
 Line = RowComparison | Curve[RowComparison]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many rows got a verdict."""
+
+    verdict: str  #: as a CSS class
+    count: int
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One line of a comparison: a row, or a curve by the point that represents it."""
+
+    row: str
+    anchor: str
+    per: str  #: "call"; "" if the unit contains it
+    better: str  #: "lower" or "higher"
+    a: Figure
+    b: Figure
+    ratio: float | None
+    ratio_text: str
+    interval: str
+    floor: str  #: by path: how far other states of the guest, or layouts, move the count
+    verdict: Verdict
+    verdicts: tuple[Tally, ...]  #: one; of a curve those of its points
+    note: tuple[str, ...]  #: undecided rows: what could have been seen, and what is missing; curves: at which value
+    why: tuple[str, ...]  #: reasons of failed and absent rows, and other notes of this row alone
+    footnotes: tuple[int, ...] = ()  #: numbers, from 1, of notes shared with other rows
+    bar: Bar | None = None
+    parts: tuple[str, ...] = ()  #: by path: the ratio of the kernel's parts
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCurve:
+    """A curve of the comparison: its drawing and, folded, its points."""
+
+    name: str
+    anchor: str
+    parameter: str
+    summary: str  #: how many points, and its largest decided difference
+    tallies: tuple[Tally, ...]  #: of its points, without verdicts that no point has
+    plot: Plot | None  #: None if no point has a ratio
+    rows: tuple[ComparedRow, ...]
+    xs: tuple[str, ...]  #: the parameter's value of each row
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A fact that the two sides have in common (`a` == `b`), or in which they differ."""
+
+    what: str
+    a: str
+    b: str
+    asked: bool = False
+
+    @property
+    def of_host(self) -> bool:
+        """Whether `check` found it. There are dozens, which are shown apart."""
+        return self.what.startswith("host ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why the two sides differ, by the rules of `kernometer explain`."""
+
+    title: str
+    confidence: str
+    evidence: tuple[str, ...]
+    refute: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """B against A."""
+
+    anchor: str
+    a: System
+    b: System
+    sentence: str
+    decided: bool  #: False: no row has an interval, and there is no verdict to show
+    by_path: bool
+    delta: str
+    axis: Axis
+    tallies: tuple[Tally, ...]
+    first: tuple[ComparedRow, ...]  #: what people ask for first, and what differs most; the largest ratio first
+    families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows, and a line a curve
+    curves: tuple[ComparedCurve, ...]
+    same: tuple[Contrast, ...]
+    differs: tuple[Contrast, ...]
+    footnotes: tuple[str, ...]
+    remarks: tuple[str, ...]
+    conditions: tuple[str, ...]
+    causes: tuple[Cause, ...] = ()  #: the surest first
+
+    @property
+    def interval(self) -> str:
+        """The head of the column of intervals."""
+        return "Interval" if self.by_path else "95 % interval"
+
+    @property
+    def unasked(self) -> tuple[Contrast, ...]:
+        """What differs besides what is compared; facts that only one side knows come last."""
+        found = [difference for difference in self.differs if not difference.asked]
+        return tuple(sorted(found, key=lambda one: NOT_KNOWN in (one.a, one.b)))
+
+    @property
+    def lines(self) -> tuple[ComparedRow, ...]:
+        return tuple(row for _family, rows in self.families for row in rows)
 
 
 def view(

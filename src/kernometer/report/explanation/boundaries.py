@@ -1,18 +1,26 @@
-"""The price of each boundary as tables: for the terminal, the page, and other programs. docs/trio.md."""
+"""The price of each boundary: what page and terminal show, and what other programs read. docs/trio.md."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+from rich.text import Text
+
 from kernometer.explain.boundary_prices import Boundaries, Priced, of_results
 from kernometer.explain.partitions import HYBRID, MICRO, MONO, ONE_SERVER, Pair, plan
-from kernometer.report.explanation.boundaries_view import BoundariesView, PriceCell, PriceTable
 from kernometer.report.matrix.view import STEPS, heat
-from kernometer.report.session.systems import name, sentence
-from kernometer.report.words.units import NOTHING, format_percent
+from kernometer.report.words.names import name, sentence
+from kernometer.report.words.units import NOTHING, count_text, format_percent
+from kernometer.report.write.document import pick
+from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.series import Series
+from kernometer.text import printable
 
 #: How many interactions and merges of an operation are named.
 NAMED = 3
@@ -20,9 +28,61 @@ NAMED = 3
 LEAST = 0.5
 
 
+#: For the terminal, characters: of a column, of a row's name at most, of a remark.
+COLUMN, ROW, LINE = 7, 22, 300
+_FIELDS = (
+    *("row", "figures", "cuts", "pairs", "merges", "predicted", "rest", "shared", "own", "beyond"),
+    *("predicted_once", "rest_once", "missing"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PriceCell:
+    """A count of instructions; `colour` is a CSS class of the heat map, "" without one."""
+
+    value: float | None
+    text: str
+    colour: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """A row for each operation."""
+
+    title: str
+    anchor: str
+    words: str  #: what a cell is
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[PriceCell, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BoundariesView:
+    """All that terminal and page show. All text is printable."""
+
+    cuts: PriceTable
+    sums: PriceTable  #: do prices add up, as they are
+    once: PriceTable  #: and where what any cut costs is counted once
+    pairs: PriceTable
+    merges: PriceTable
+    named: tuple[tuple[str, tuple[str, ...]], ...]  #: by operation the largest interactions, the largest savings
+    legend: tuple[tuple[str, str], ...]  #: a step's number, its shares
+    notes: tuple[str, ...]  #: what is missing
+    refused: str  #: which pairs have no merge; "" if all have
+    failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    """By table its title, and what a cell is."""
+    return tomllib.loads(files(__package__).joinpath("boundaries.toml").read_text(encoding="utf-8"))
+
+
 def of_columns(of: Series) -> Boundaries | None:
     """The prices of a matrix; None if its systems have no boundary."""
-    return of_results((one for column in of.columns for one in column.results), (column.name for column in of.columns))
+    return of_results(
+        (result for column in of.columns for result in column.results), (column.name for column in of.columns)
+    )
 
 
 def of_series(of: Series) -> BoundariesView | None:
@@ -35,21 +95,18 @@ def of_series(of: Series) -> BoundariesView | None:
 
 def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> BoundariesView:
     """`failures`: of systems, by name."""
+
+    def table(anchor: str, heads: Sequence[str], cells: Callable[[Priced], Sequence[PriceCell]]) -> PriceTable:
+        rows = tuple((name(row.row), tuple(cells(row))) for row in of.rows)
+        return PriceTable(anchor=anchor, heads=tuple(map(name, heads)), rows=rows, **_texts()[anchor])
+
+    def prices(row: Priced, base: str, each: Iterable[float | None], *, more: bool = True) -> list[PriceCell]:
+        return [_figure(row, base), *(_price(row, price, base, more=more) for price in each)]
+
     return BoundariesView(
-        cuts=_table(
-            of,
-            "What a cut costs",
-            "cuts",
-            "More instructions than in mono, with this one service out of the kernel.",
-            (MONO, *of.services),
-            lambda row: [_figure(row, MONO), *(_price(row, row.cuts.get(each), MONO) for each in of.services)],
-        ),
-        sums=_table(
-            of,
-            "Do prices add up?",
+        cuts=table("cuts", (MONO, *of.services), lambda row: prices(row, MONO, map(row.cuts.get, of.services))),
+        sums=table(
             "sums",
-            "Sum: mono, the prices of all cuts, and the interactions of all pairs (what two cuts cost together more "
-            "than their prices). Rest: what micro costs more than that; its share of micro.",
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _figure(row, MONO),
@@ -57,12 +114,8 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
                 *_result(row, row.predicted, row.rest),
             ],
         ),
-        once=_table(
-            of,
-            "With what any cut costs counted once",
+        once=table(
             "once",
-            "Any: the median of a row's prices: what it costs that some service is a process, whichever. Own: what "
-            "prices are beyond that. Sum: mono, any, and own. Pair: the largest interaction beyond any, in no sum.",
             ("any", "own", "sum", MICRO, "rest", "share", "pair"),
             lambda row: [
                 _cell(row.shared),
@@ -71,25 +124,15 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
                 _cell(max(row.beyond.values(), key=abs, default=None)),
             ],
         ),
-        pairs=_table(
-            of,
-            "Interactions of pairs",
+        pairs=table(
             "pairs",
-            "With both services out of the kernel, each in a process: more than the two cuts add, beyond what any cut "
-            "costs. Below 0: each of the two cuts pays for the boundary between them.",
             (MONO, *map(" > ".join, of.pairs)),
-            lambda row: [_figure(row, MONO), *(_price(row, row.beyond.get(pair), MONO) for pair in of.pairs)],
+            lambda row: prices(row, MONO, map(row.beyond.get, of.pairs)),
         ),
-        merges=_table(
-            of,
-            "What a merge saves",
+        merges=table(
             "merges",
-            "Less instructions than in micro, with the two services in one process.",
             (MICRO, *map(" + ".join, of.merges)),
-            lambda row: [
-                _figure(row, MICRO),
-                *(_price(row, row.merges.get(pair), MICRO, more=False) for pair in of.merges),
-            ],
+            lambda row: prices(row, MICRO, map(row.merges.get, of.merges), more=False),
         ),
         named=tuple((name(row.row), tuple(_named(row))) for row in of.rows),
         legend=_legend(),
@@ -99,55 +142,27 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
     )
 
 
+def blocks(of: BoundariesView) -> Iterator[Block]:
+    """For the terminal: the cuts, the two sums, and of each operation the largest interactions and savings."""
+    for system, why in of.failures:
+        yield Line(printable(f"{system}: {why}", LINE), "bold red")
+    cuts, alike = _folded(of.cuts)
+    for table, more in ((cuts, alike), (of.sums, ()), (of.once, ())):
+        yield Line(table.title, "bold")
+        rows = [(row, [*map(_text, cells)]) for row, cells in table.rows]
+        yield Wide([head.replace("_", "_ ") for head in table.heads], [COLUMN] * len(table.heads), rows, ROW, 3)
+        yield from (Line(text, "dim") for text in (table.words, *more))
+        yield BLANK
+    yield Line("The largest interactions, beyond what any cut costs, and savings", "bold")
+    for row, named in of.named:
+        yield Line(row, "bold")
+        yield from (Line(f"  {line}") for line in named)
+    yield from (Line(text, "dim") for text in (*of.notes, of.refused) if text)
+
+
 def document(of: Boundaries | None) -> dict[str, Any] | None:
     """For other programs: docs/trio.md; None without a boundary. Strings are not made printable."""
-    if of is None:
-        return None
-    return {
-        "services": list(of.services),
-        "missing": list(of.missing),
-        "rows": [
-            {
-                "row": row.row,
-                "figures": dict(row.figures),
-                "cuts": dict(row.cuts),
-                "pairs": _by_name(row.pairs),
-                "merges": _by_name(row.merges),
-                "predicted": row.predicted,
-                "rest": row.rest,
-                "shared": row.shared,
-                "own": row.own,
-                "beyond": _by_name(row.beyond),
-                "predicted_once": row.predicted_once,
-                "rest_once": row.rest_once,
-                "missing": list(row.missing),
-            }
-            for row in of.rows
-        ],
-    }
-
-
-def _by_name(pairs: Mapping[Pair, float]) -> dict[str, float]:
-    return {",".join(pair): value for pair, value in pairs.items()}
-
-
-def count_text(value: float) -> str:
-    """Whole instructions from 10 up and where the value is whole, else with one decimal; `−` below 0."""
-    whole = abs(value) >= 10 or abs(value - round(value)) < 0.05
-    text = f"{abs(value):,.{0 if whole else 1}f}"
-    return f"−{text}" if value < 0 and text.strip("0.,") else text
-
-
-def _table(
-    of: Boundaries,
-    title: str,
-    anchor: str,
-    words: str,
-    heads: Sequence[str],
-    cells: Callable[[Priced], Sequence[PriceCell]],
-) -> PriceTable:
-    rows = tuple((name(row.row), tuple(cells(row))) for row in of.rows)
-    return PriceTable(title, anchor, words, tuple(map(name, heads)), rows)
+    return None if of is None else pick(of, "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in of.rows]}
 
 
 def _cell(value: float | None, colour: str = "") -> PriceCell:
@@ -221,3 +236,31 @@ def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
         return ""
     names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in pairs)
     return f"Never one process, as it and the service in brackets would wait for each other: {names}."
+
+
+def _folded(table: PriceTable) -> tuple[PriceTable, list[str]]:
+    """Columns with the same text in every row as one, and which these are."""
+    columns: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(table.heads)):
+        columns.setdefault(tuple(cells[at].text for _, cells in table.rows), []).append(at)
+    kept = [places[0] for places in columns.values()]
+    heads = tuple(
+        table.heads[at] + (f" +{len(places) - 1}" if len(places) > 1 else "")
+        for at, places in zip(kept, columns.values(), strict=True)
+    )
+    rows = tuple((row, tuple(cells[at] for at in kept)) for row, cells in table.rows)
+    alike = [
+        f"{heads[number]}: {', '.join(table.heads[at] for at in places)}, alike in every row."
+        for number, places in enumerate(columns.values())
+        if len(places) > 1
+    ]
+    return replace(table, heads=heads, rows=rows), alike
+
+
+def _text(cell: PriceCell) -> Text:
+    """In thousands or millions where it is too long."""
+    texts = [cell.text]
+    if cell.value is not None:
+        texts += [f"{count_text(cell.value / 1e3)}k", f"{count_text(cell.value / 1e6)}M"]
+    text = next((each for each in texts if len(each) <= COLUMN), texts[-1])
+    return Text(text, {"s": "red", "f": "green"}.get(cell.colour[:1], ""))

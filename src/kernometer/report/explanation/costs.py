@@ -4,57 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from rich.padding import Padding
-from rich.text import Text
+from typing import Any
 
 from kernometer import __version__
 from kernometer.explain.costs import KINDS, REST, Costs, Explained
-from kernometer.report.explanation.structures_view import Step, Waterfall
-from kernometer.report.session.systems import name
-from kernometer.report.words.names import short_names
+from kernometer.report.words.names import name, short_names
 from kernometer.report.words.units import format_percent, ratio_text
+from kernometer.report.write.document import pick
 from kernometer.report.write.html import fill
+from kernometer.report.write.terminal import BLANK, Block, Line
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Rows of Trio's own from which no price comes, so that they test the prices; others are differences of two calls.
 TESTS = ("trio/call@bytes=64", "trio/call@bytes=1024", "trio/fault@cow=1", "trio/map", "trio/flush@pages=256")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """All that the page shows. All text is printable."""
+class Step:
+    """A bar of a waterfall: from and to in percent of its width."""
 
-    title: str
-    by: str
-    made: str
-    kernel: str
-    servers: str
-    sentence: str
-    prices: tuple[tuple[str, str, str], ...]  #: kind, instructions, what it is
-    waterfalls: tuple[Waterfall, ...]
-    tests: tuple[Waterfall, ...]
+    what: str
+    text: str
+    share: str
+    left: float
+    width: float
+    kind: str  #: a CSS class: end, more, less
 
 
-def print_costs(console: Console, of: Explained) -> None:
-    """The prices, then of each operation both figures and the shares of the difference."""
-    console.print(Text(sentence(of), "bold"))
-    console.print(Text("Prices, in instructions:"))
-    for kind, price, what in prices(of):
-        console.print(Padding(Text(f"{price:>6} {kind}: {what}"), (0, 0, 0, 2)))
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """One operation."""
+
+    row: str
+    ratio: str
+    steps: tuple[Step, ...]
+
+
+def blocks(of: Explained) -> Iterator[Block]:
+    """For the terminal: the prices, then of each operation both figures and the shares of the difference."""
+    yield Line(sentence(of), "bold")
+    yield Line("Prices, in instructions:")
+    yield from (Line(f"{price:>6} {kind}: {what}", indent=2) for kind, price, what in prices(of))
     for title, rows in (("Operations", of.rows), ("Units from which no price comes", _tests(of))):
         if rows:
-            console.print()
-            console.print(Text(title, "bold"))
+            yield BLANK
+            yield Line(title, "bold")
         for each in rows:
-            console.print(
-                Text(f"{printable(name(each.row))}: {_count(each.kernel)} to {_count(each.servers)}, {_ratio(each)}")
-            )
-            console.print(Padding(Text(", ".join(_words(each)) or "no difference", "dim"), (0, 0, 0, 4)))
+            yield Line(f"{printable(name(each.row))}: {_count(each.kernel)} to {_count(each.servers)}, {_ratio(each)}")
+            yield Line(", ".join(_words(each)) or "no difference", "dim", indent=4)
 
 
 def sentence(of: Explained) -> str:
@@ -70,31 +67,29 @@ def sentence(of: Explained) -> str:
 
 def document(of: Explained) -> dict[str, Any]:
     """For --json: docs/explain.md."""
-    return {
-        "kernel": of.kernel,
-        "servers": of.servers,
-        "prices": dict(of.prices),
-        "median_rest": of.median_rest,
-        "rows": [_row(each) for each in of.rows],
-        "units": [_row(each) for each in of.units],
-    }
+    sides = pick(of, "kernel", "servers", "prices", "median_rest")
+    return sides | {"rows": [_row(each) for each in of.rows], "units": [_row(each) for each in of.units]}
 
 
 def page(of: Explained) -> str:
     """As HTML."""
     kernel, servers = map(printable, short_names([of.kernel, of.servers]))
-    view = Page(
-        f"{servers} beside {kernel}: what servers cost",
-        "path",
-        f"Kernometer {__version__}",
-        kernel,
-        servers,
-        sentence(of),
-        tuple(prices(of)),
-        tuple(waterfall(each, kernel, servers) for each in of.rows),
-        tuple(waterfall(each, kernel, servers) for each in _tests(of)),
+    return fill(
+        "costs.html.j2",
+        {
+            "title": f"{servers} beside {kernel}: what servers cost",
+            "by": "path",
+            "made": f"Kernometer {__version__}",
+            "kernel": kernel,
+            "servers": servers,
+            "sentence": sentence(of),
+            "prices": tuple(prices(of)),
+            "waterfalls": tuple(waterfall(each, kernel, servers) for each in of.rows),
+            "tests": tuple(waterfall(each, kernel, servers) for each in _tests(of)),
+        },
+        "report.css",
+        "costs.css",
     )
-    return fill("costs.html.j2", view, "report.css", "costs.css")
 
 
 def _tests(of: Explained) -> list[Costs]:
@@ -109,8 +104,8 @@ def prices(of: Explained) -> Iterator[tuple[str, str, str]]:
 
 
 def _row(of: Costs) -> dict[str, Any]:
-    parts = [{"kind": each.kind, "count": each.count, "price": each.price, "cost": each.cost} for each in of.parts]
-    return {"row": of.row, "kernel": of.kernel, "servers": of.servers, "parts": parts, "rest": of.rest}
+    parts = [pick(each, "kind", "count", "price", "cost") for each in of.parts]
+    return {**pick(of, "row", "kernel", "servers"), "parts": parts, "rest": of.rest}
 
 
 def _largest_first(of: Costs) -> list[tuple[str, str, float]]:

@@ -1,56 +1,70 @@
-"""Findings of `kernometer explain` for the terminal, and as JSON."""
+"""Findings of `kernometer explain` for the terminal and as JSON, the rules that tell them, and causes for the page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+import msgspec
 
-from kernometer.explain.diagnosis import STATED, Confidence, Diagnosis, Evidence, Finding, Undecided
-from kernometer.explain.systems import System
+from kernometer.explain.diagnosis import (
+    STATED,
+    Confidence,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Rules,
+    Undecided,
+    diagnose,
+)
+from kernometer.explain.systems import System, of_session
+from kernometer.report.comparison.view import Cause
+from kernometer.report.session.systems import Subject
+from kernometer.report.words.names import sentence as safe
 from kernometer.report.words.units import NOTHING, counted, format_value, ratio_text
+from kernometer.report.write.document import pick, plain
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line
+from kernometer.stats.model import Comparison
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Rows of a family of undecided ones, of a finding's figures, and of rules that lack rows, before the rest is counted.
 SHOWN, FIGURES, LACKING = 4, 6, 3
+#: Kinds of findings that say why one side costs more, or why its figures cannot be taken as they are.
+KINDS = ("cause", "flaw")
 _COLOURS = {Confidence.SHOWN: "green", Confidence.LIKELY: "green", Confidence.REFUTED: "dim"}
 
 
-def print_diagnosis(console: Console, of: Diagnosis, remarks: Sequence[str]) -> None:
-    """The sentence, what else differs, the findings, what stays undecided, the cost ladder."""
-    console.print(Text(printable(sentence(of)), "bold"))
-    for line in remarks:
-        console.print(Text(printable(line), "yellow"))
-    letters = dict(zip((one.name for one in of.systems), "AB" if len(of.systems) > 1 else ("",), strict=True))
+def blocks(of: Diagnosis, remarks: Sequence[str]) -> Iterator[Block]:
+    """For the terminal: the sentence, what else differs, the findings, what stays undecided, the cost ladder."""
+    yield Line(printable(sentence(of)), "bold")
+    yield from (Line(printable(line), "yellow") for line in remarks)
+    letters = dict(zip((system.name for system in of.systems), "AB" if len(of.systems) > 1 else ("",), strict=True))
     if len(letters) > 1:
-        console.print(Text(printable("; ".join(f"{letter}: {name}" for name, letter in letters.items()))))
+        yield Line(printable("; ".join(f"{letter}: {name}" for name, letter in letters.items())))
     groups: dict[tuple[str, Confidence], dict[str, Finding]] = {}
-    for one in of.findings:  # what one rule says of both systems with equal confidence is printed once
-        groups.setdefault((one.rule.name, one.confidence), {})[letters[one.system]] = one
+    for finding in of.findings:  # what one rule says of both systems with equal confidence is printed once
+        groups.setdefault((finding.rule.name, finding.confidence), {})[letters[finding.system]] = finding
     for alike in groups.values():
-        _print_finding(console, alike, of.systems)
+        yield from _finding_lines(alike, of.systems)
     for rest in of.undecided:
-        _print_undecided(console, rest)
+        yield from _undecided_lines(rest)
     if of.ladder:
-        console.print()
-        console.print(Text("Cost ladder, each rung in null calls", "bold"))
-        console.print(_ladder(of))
+        yield BLANK
+        yield Line("Cost ladder, each rung in null calls", "bold")
+        yield _ladder(of)
 
 
 def sentence(of: Diagnosis) -> str:
     """How many findings of each kind, and how many rows stay undecided."""
-    names = " against ".join(one.name for one in reversed(of.systems))
-    kinds = [one.kind.partition(" ")[0] for one in of.findings if one.confidence is not Confidence.REFUTED]
+    names = " against ".join(system.name for system in reversed(of.systems))
+    kinds = [finding.kind.partition(" ")[0] for finding in of.findings if finding.confidence is not Confidence.REFUTED]
     told = (("cause", ""), ("flaw", " of the figures"), ("claim", " of the literature"))
     words = ", ".join(counted(kinds.count(kind), kind) + rest for kind, rest in told)
-    rows = counted(sum(len(one.rows) for one in of.undecided), "row")
+    rows = counted(sum(len(group.rows) for group in of.undecided), "row")
     return f"{names}: {words}" + (f"; {rows} undecided." if len(of.systems) > 1 else ".")
 
 
@@ -61,40 +75,36 @@ def words(of: Evidence) -> str:
     return of.words.replace("{t}", format_value(value, of.value.unit or "ns")).replace("{}", plain)
 
 
-def _print_finding(console: Console, alike: Mapping[str, Finding], systems: Sequence[System]) -> None:
+def _finding_lines(alike: Mapping[str, Finding], systems: Sequence[System]) -> Iterator[Block]:
     """What a rule says of each of these systems, by letter."""
     first = next(iter(alike.values()))
     rule, confidence = first.rule, first.confidence
     where = f" in {' and '.join(alike)}" if "" not in alike else ""
-    console.print()
-    head = Text(f"{first.kind}{where}: {rule.claim}", "bold")
-    console.print(head + Text(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow")))
+    yield BLANK
+    lead = f"{first.kind}{where}: {rule.claim}"
+    yield Line(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow"), lead=lead)
     for letter, one in alike.items():
         for evidence in one.evidence:
             if len(alike) == 1 or not evidence.of_other:  # the other system has its own line
-                _indent(console, f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
-    rows = [*dict.fromkeys(row for one in alike.values() for evidence in one.evidence for row in evidence.rows)]
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    if len(systems) > 1:
-        grid.add_row("", *"AB")
-    for row in rows[:FIGURES]:
-        grid.add_row(Text(printable(row)), *(Text(shown(system, row)) for system in systems))
-    if len(rows) > FIGURES:
-        grid.add_row(f"and {counted(len(rows) - FIGURES, 'more row')}")
-    console.print(Padding(grid, (0, 0, 0, 4)))
-    _indent(console, f"refuted if: {rule.refute}")
+                yield _indented(f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
+    rows = [*dict.fromkeys(row for finding in alike.values() for evidence in finding.evidence for row in evidence.rows)]
+    grid = [(printable(row), *(shown(system, row) for system in systems)) for row in rows[:FIGURES]]
+    heads = [("", *"AB")] if len(systems) > 1 else []
+    more = [(f"and {counted(len(rows) - FIGURES, 'more row')}",)] if len(rows) > FIGURES else []
+    yield Grid((), [*heads, *grid, *more], left=range(3), indent=4)
+    yield _indented(f"refuted if: {rule.refute}")
     for letter, one in alike.items():
         if one.outcome:
             verdict = "refuted" if confidence is Confidence.REFUTED else "not refuted"
-            _indent(console, f"here{f', {letter}' if letter else ''}: {words(one.outcome)}: {verdict}")
+            yield _indented(f"here{f', {letter}' if letter else ''}: {words(one.outcome)}: {verdict}")
     if rule.refuted_if and not first.outcome:
-        _indent(console, "the rows that could refute it are not here, or do not decide")
+        yield _indented("the rows that could refute it are not here, or do not decide")
     if rule.source:
-        _indent(console, f"source: {rule.source}", "dim")
+        yield _indented(f"source: {rule.source}", "dim")
 
 
-def _indent(console: Console, text: str, style: str = "") -> None:
-    console.print(Padding(Text(printable(text), style), (0, 0, 0, 2)))
+def _indented(text: str, style: str = "") -> Line:
+    return Line(printable(text), style, indent=2)
 
 
 def shown(system: System, row: str) -> str:
@@ -105,75 +115,69 @@ def shown(system: System, row: str) -> str:
     return printable(figure.printed, 30) or format_value(figure.value, figure.unit)
 
 
-def _print_undecided(console: Console, of: Undecided) -> None:
+def _undecided_lines(of: Undecided) -> Iterator[Block]:
     known = sorted((ratio for _, ratio in of.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
     ends = dict.fromkeys(map(ratio_text, (*known[:1], *known[-1:])))
     what = f"{counted(len(of.rows), 'row')} of {of.family} differ{'' if len(of.rows) > 1 else 's'}"
     if of.family == STATED:
         what = f"{counted(len(of.rows), 'ratio')} that the text states"
-    console.print()
-    console.print(Text(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold"))
+    yield BLANK
+    yield Line(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold")
     rows = (
         f"{row} {f'{ratio_text(ratio)}×' if math.isfinite(ratio) and ratio else '(a number on one side only)'}"
         for row, ratio in of.rows[:SHOWN]
     )
-    _indent(console, "; ".join(rows) + (f" and {len(of.rows) - SHOWN} more" if len(of.rows) > SHOWN else ""))
+    yield _indented("; ".join(rows) + (f" and {len(of.rows) - SHOWN} more" if len(of.rows) > SHOWN else ""))
     for rule, lacking in of.lacking[:LACKING]:
-        _indent(console, f"{rule} cannot tell without {', '.join(lacking[:LACKING])}")
+        yield _indented(f"{rule} cannot tell without {', '.join(lacking[:LACKING])}")
     if of.excluded:
-        _indent(console, f"excluded by rows that are here: {', '.join(of.excluded)}")
+        yield _indented(f"excluded by rows that are here: {', '.join(of.excluded)}")
     if of.family == STATED:
-        _indent(console, "the paper prints no rows, and every rule needs some: nothing about the cause can be decided")
+        yield _indented("the paper prints no rows, and every rule needs some: nothing about the cause can be decided")
     elif not of.lacking and not of.excluded:
-        _indent(console, "no rule speaks of these rows; rows of what they consist of, or a profile, could tell")
+        yield _indented("no rule speaks of these rows; rows of what they consist of, or a profile, could tell")
 
 
-def _ladder(of: Diagnosis) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column("")
-    for system in of.systems:
-        table.add_column(printable(system.name, 24), justify="right")
-        table.add_column("×", justify="right")
+def _ladder(of: Diagnosis) -> Grid:
     calls = of.ladder.get("a null call", (None,) * len(of.systems))
+    rows = []
     for what, costs in of.ladder.items():
-        cells: list[str] = []
+        cells = [what]
         for cost, call in zip(costs, calls, strict=True):
             cells.append(format_value(cost.value, cost.unit) if cost else NOTHING)
             cells.append(f"{cost.value / call.value:.2g}" if cost and call else "")
-        table.add_row(what, *cells)
-    return table
+        rows.append(cells)
+    return Grid(("", *(head for system in of.systems for head in (printable(system.name, 24), "×"))), rows, cut=True)
 
 
 def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
     """`explain --json`."""
     return {
-        "systems": [{"name": one.name, "by": one.by} for one in of.systems],
+        "systems": [pick(system, "name", "by") for system in of.systems],
         "sentence": sentence(of),
         "remarks": [*remarks],
-        "findings": [_finding(one, of.systems) for one in of.findings],
+        "findings": [_finding(finding, of.systems) for finding in of.findings],
         "undecided": [
             {
-                "family": one.family,
-                "rows": [{"row": row, "ratio": ratio if math.isfinite(ratio) else None} for row, ratio in one.rows],
-                "lacking": [{"rule": rule, "rows": [*rows]} for rule, rows in one.lacking],
-                "excluded": [*one.excluded],
+                "family": group.family,
+                "rows": [{"row": row, "ratio": ratio if math.isfinite(ratio) else None} for row, ratio in group.rows],
+                "lacking": [{"rule": rule, "rows": [*rows]} for rule, rows in group.lacking],
+                "excluded": [*group.excluded],
             }
-            for one in of.undecided
+            for group in of.undecided
         ],
-        "ladder": [
-            {"what": what, "costs": [cost and cost._asdict() for cost in costs]} for what, costs in of.ladder.items()
-        ],
+        "ladder": [{"what": what, "costs": plain(costs)} for what, costs in of.ladder.items()],
     }
 
 
-def _finding(one: Finding, systems: Sequence[System]) -> dict[str, Any]:
+def _finding(finding: Finding, systems: Sequence[System]) -> dict[str, Any]:
     return {
-        "rule": one.rule.name,
-        "kind": one.kind,
-        "system": one.system,
-        "other": one.other,
-        "claim": one.rule.claim,
-        "confidence": one.confidence.name.lower(),
+        "rule": finding.rule.name,
+        "kind": finding.kind,
+        "system": finding.system,
+        "other": finding.other,
+        "claim": finding.rule.claim,
+        "confidence": finding.confidence.name.lower(),
         "evidence": [
             {
                 "text": words(each),
@@ -181,9 +185,37 @@ def _finding(one: Finding, systems: Sequence[System]) -> dict[str, Any]:
                 "unit": each.value.unit,
                 "rows": [{"row": row, "figures": [shown(system, row) for system in systems]} for row in each.rows],
             }
-            for each in one.evidence
+            for each in finding.evidence
         ],
-        "refute": one.rule.refute,
-        "outcome": words(one.outcome) if one.outcome else "",
-        "source": one.rule.source,
+        "refute": finding.rule.refute,
+        "outcome": words(finding.outcome) if finding.outcome else "",
+        "source": finding.rule.source,
     }
+
+
+@cache
+def rules() -> Rules:
+    document = tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8"))
+    named = [{"name": name, **rest} for name, rest in document["rule"].items()]
+    return msgspec.convert({**document, "rule": named}, Rules)
+
+
+def causes(a: Subject, b: Subject, comparison: Comparison) -> list[Cause]:
+    """Why B differs from A, the surest first; none where times are held against counts."""
+    if len({one.session.by for one in (*a.results, *b.results)}) != 1:
+        return []
+    sides = [of_session(one.key, one.results[0], one.figures[0], comparison) for one in (a, b)]
+    found = diagnose(rules(), sides[0], sides[1], {row.row: row for row in comparison.rows}).findings
+    told = [one for one in found if one.kind in KINDS and one.confidence > Confidence.UNDECIDED]
+    told.sort(key=lambda one: -one.confidence)
+    letters = {one.key: one.letter for one in (a, b)}
+    return [_cause(one, letters[one.system]) for one in told]
+
+
+def _cause(finding: Finding, letter: str) -> Cause:
+    return Cause(
+        title=safe(f"{finding.kind} in {letter}: {finding.rule.claim}"),
+        confidence=finding.confidence.name.lower(),
+        evidence=tuple(safe(words(each)) for each in finding.evidence),
+        refute=safe(finding.rule.refute),
+    )

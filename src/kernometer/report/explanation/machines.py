@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 from kernometer.explain.machines import Study, study
 from kernometer.report.session.absolute import family
-from kernometer.report.session.systems import name
+from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, counted
+from kernometer.report.write.document import pick
+from kernometer.report.write.terminal import Block, Grid, Line
 from kernometer.stats.series import Series
 from kernometer.stats.variance import PARTS, Share, Split
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 HEADS = ("operations", "spread", *PARTS)
 ALL = "all"
@@ -38,7 +35,7 @@ class StudyView:
 
 def of_columns(of: Series) -> Study | None:
     """Of the sessions of a matrix; None where `study` has none."""
-    return study(one for column in of.columns for one in column.results)
+    return study(result for column in of.columns for result in column.results)
 
 
 def view(of: Study) -> StudyView:
@@ -90,37 +87,26 @@ def _notes(of: Study) -> list[str]:
     return found
 
 
-def print_study(console: Console, of: Study) -> None:
-    """Prints the table of shares, in 80 columns."""
+def blocks(of: Study) -> Iterator[Block]:
+    """For the terminal: the table of shares, in 80 columns."""
     shown = view(of)
-    console.print(Text(shown.title, "bold"))
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), collapse_padding=True)
-    table.add_column("")
-    for head in shown.heads:
-        table.add_column(head.replace("operations", "ops"), justify="right")
-    for title, cells in shown.rows:
-        table.add_row(title, *(cell.replace(" (", "\n(") for cell in cells))
+    yield Line(shown.title, "bold")
     if shown.rows:
-        console.print(table)
-    for text in shown.notes:
-        console.print(Text(text, "dim"))
+        heads = ("", *(head.replace("operations", "ops") for head in shown.heads))
+        rows = ((title, *(cell.replace(" (", "\n(") for cell in cells)) for title, cells in shown.rows)
+        yield Grid(heads, rows, gap=1)
+    yield from (Line(text, "dim") for text in shown.notes)
 
 
 def document(of: Study) -> dict[str, Any]:
     """For --json: docs/matrix.md."""
     return {
-        "kernels": [*of.kernels],
-        "machines": [*of.machines],
-        "families": {key: _split(found) for key, found in of.families.items()},
+        **pick(of, "kernels", "machines"),
+        "families": {key: _split(split) for key, split in of.families.items()},
         "all": _split(of.whole) if of.whole is not None else None,
-        "missing": [[*cell] for cell in of.missing],
-        "left_out": [*of.left_out],
+        **pick(of, "missing", "left_out"),
     }
 
 
 def _split(of: Split) -> dict[str, Any]:
-    return {
-        "operations": of.units,
-        "deviation": of.deviation,
-        "shares": {part: {"value": one.value, "low": one.low, "high": one.high} for part, one in of.shares.items()},
-    }
+    return {"operations": of.units, **pick(of, "deviation", "shares")}

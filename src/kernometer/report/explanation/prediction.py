@@ -6,18 +6,12 @@ import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
-
-from rich.table import Table
-from rich.text import Text
 
 from kernometer.explain.prediction import Prediction
 from kernometer.report.words.units import format_percent, format_value, ratio_text
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line
 from kernometer.results.model import By
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Lines of calls without a price; characters of a name.
 UNPRICED, NAME = 8, 60
@@ -37,35 +31,39 @@ class View:
     missing: tuple[str, ...]  #: rows that A or B lacks
 
 
-def print_prediction(console: Console, of: Prediction, view: View) -> None:
-    """The kernel's share on A and B; the prices; what has none."""
+def blocks(of: Prediction, view: View) -> Iterator[Block]:
+    """For the terminal: the kernel's share on A and B; the prices; what has none."""
     unit = "count" if view.by == "path" else "ns"
-    console.print(Text(_sentence(of, view), "bold"))
-    for line in _facts(of, view):
-        console.print(Text(line))
-    table = _table("", f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A")
-    table.add_row("the program itself", format_value(of.user, unit), format_value(of.user, unit), "as on A")
+    yield Line(_sentence(of, view), "bold")
+    yield from map(Line, _facts(of, view))
     how = "counted" if view.by == "path" else "measured"
-    table.add_row(f"the kernel, {how}" if of.scaled else "the kernel, priced", format_value(of.a, unit), "", "")
-    predicted = ratio_text(of.b / of.a) if of.a else ""
-    table.add_row("the kernel, predicted", "", format_value(of.b, unit), predicted)
-    table.add_row("  at least", "", format_value(of.low, unit), "")
-    table.add_row("  at most", "", format_value(of.high, unit), "")
-    table.add_row("the kernel's share", format_percent(of.share(of.a)), format_percent(of.share(of.b)), "")
-    console.print()
-    console.print(table)
-    console.print()
-    console.print(_priced(of, unit))
-    console.print()
-    for line in _without(of, view):
-        console.print(Text(line))
-
-
-def _table(first: str, *heads: str) -> Table:
-    table = Table(first, box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="right")
-    return table
+    user, ratio = format_value(of.user, unit), ratio_text(of.b / of.a) if of.a else ""
+    yield BLANK
+    yield Grid(
+        ("", f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A"),
+        (
+            ("the program itself", user, user, "as on A"),
+            (f"the kernel, {how}" if of.scaled else "the kernel, priced", format_value(of.a, unit), "", ""),
+            ("the kernel, predicted", "", format_value(of.b, unit), ratio),
+            ("  at least", "", format_value(of.low, unit), ""),
+            ("  at most", "", format_value(of.high, unit), ""),
+            ("the kernel's share", format_percent(of.share(of.a)), format_percent(of.share(of.b)), ""),
+        ),
+    )
+    yield BLANK
+    prices = [
+        (line.what, f"{line.count:,}", line.a, line.b, ratio_text(line.b / line.a) if line.a > 0 else "")
+        for line in of.lines
+    ]
+    yield Grid(
+        ("price", "count", "A", "B", "B/A"),
+        (
+            (what, count, format_value(a, unit), format_value(b, unit), more)
+            for what, count, a, b, more in (*prices, ("all prices", "", of.priced_a, of.priced_b, ""))
+        ),
+    )
+    yield BLANK
+    yield from map(Line, _without(of, view))
 
 
 def _sentence(of: Prediction, view: View) -> str:
@@ -87,15 +85,6 @@ def _facts(of: Prediction, view: View) -> Iterator[str]:
         yield "Costs     in instructions"
     if not of.scaled:
         yield "Remark    A is not where the command ran: its kernel work is the sum of the prices."
-
-
-def _priced(of: Prediction, unit: str) -> Table:
-    table = _table("price", "count", "A", "B", "B/A")
-    for line in of.lines:
-        ratio = ratio_text(line.b / line.a) if line.a > 0 else ""
-        table.add_row(line.what, f"{line.count:,}", format_value(line.a, unit), format_value(line.b, unit), ratio)
-    table.add_row("all prices", "", format_value(of.priced_a, unit), format_value(of.priced_b, unit), "")
-    return table
 
 
 def _without(of: Prediction, view: View) -> Iterator[str]:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+from dataclasses import dataclass
+from typing import Any
 
 from kernometer.errors import KernometerError
 from kernometer.explain.partitions import MICRO, MONO
 from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor
 from kernometer.report.explanation import costs
-from kernometer.report.explanation.boundaries import count_text
-from kernometer.report.explanation.structures_view import StructuresView
-from kernometer.report.session.systems import name
-from kernometer.report.words.units import NOTHING, counted, format_percent
+from kernometer.report.explanation.costs import Waterfall
+from kernometer.report.words.names import name
+from kernometer.report.words.units import NOTHING, count_text, counted, format_percent
+from kernometer.report.write.document import pick, plain
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 TITLE = "What a microkernel's structure costs, and what the way it is written"
 CAPTION = "Instructions of one operation, and ratios"
@@ -34,6 +28,20 @@ _LIMIT = (
 )
 #: Rows that a sentence names.
 _NAMED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class StructuresView:
+    """All that terminal and page show. All text is printable."""
+
+    title: str
+    caption: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...]  #: an operation, its cells
+    answer: tuple[str, ...]  #: sentences
+    left_out: tuple[tuple[str, str, str], ...]  #: what, why, what to do
+    prices: tuple[tuple[str, str, str], ...]  #: kind, instructions, what it is
+    waterfalls: tuple[Waterfall, ...]
 
 
 def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
@@ -65,38 +73,28 @@ def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> Structur
     )
 
 
-def print_structures(console: Console, of: StructuresView) -> None:
-    """The table, the answer, and what is left out."""
+def blocks(of: StructuresView) -> Iterator[Block]:
+    """For the terminal: the table, the answer, and what is left out."""
     if of.rows:
-        console.print()
-        console.print(Text(of.caption, "bold"))
-        table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(overflow="fold")
-        for _ in of.heads[1:]:
-            table.add_column(justify="right", no_wrap=True)
-        table.add_row(*(Text(head.replace(" / ", "\n/"), "dim") for head in of.heads))
-        for row, cells in of.rows:
-            table.add_row(Text(row), *map(Text, cells))
-        console.print(table)
-        console.print()
-        console.print(Text(of.title, "bold"))
-    for sentence in of.answer:
-        console.print(Text(sentence))
+        yield BLANK
+        yield Line(of.caption, "bold")
+        heads = [head.replace(" / ", "\n/") for head in of.heads]
+        yield Grid(heads, ((row, *cells) for row, cells in of.rows), style="dim", whole=range(1, len(heads)))
+        yield BLANK
+        yield Line(of.title, "bold")
+    yield from map(Line, of.answer)
     for what, why, to_do in of.left_out:
-        console.print(Text(f"Left out: {what}. {why}"))
+        yield Line(f"Left out: {what}. {why}")
         if to_do:
-            console.print(Padding(Text(to_do), (0, 0, 0, 2)))
+            yield Line(to_do, indent=2)
 
 
 def document(of: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
     """For --json: docs/trio.md, "Structure or writing"."""
-    factors = {"written": of.written, "structure": of.structure, "domains": of.domains, "spaces": of.spaces}
     return {
-        "rows": [{"row": each.row, "instructions": dict(each.counts)} for each in of.operations],
-        "factors": {key: asdict(factor) if factor else None for key, factor in factors.items()},
-        "written_more": of.written_more,
-        "structure_more": of.structure_more,
-        "events": dict(of.events),
+        "rows": [{"row": each.row, "instructions": plain(each.counts)} for each in of.operations],
+        "factors": pick(of, "written", "structure", "domains", "spaces"),
+        **pick(of, "written_more", "structure_more", "events"),
         "costs": costs.document(of.costs) if of.costs else None,
         "left_out": {what: why.text for what, why in left_out.items()},
     }

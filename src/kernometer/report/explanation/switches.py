@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from rich.padding import Padding
-from rich.text import Text
+from collections.abc import Iterator
+from typing import Any
 
 from kernometer.explain.factorial import Effect, Effects, Factorial, of_results
-from kernometer.report.explanation.boundaries import LEAST, count_text
-from kernometer.report.session.systems import name
-from kernometer.report.words.units import format_percent
+from kernometer.report.explanation.boundaries import LEAST
+from kernometer.report.words.names import name
+from kernometer.report.words.units import count_text, format_percent
+from kernometer.report.write.document import pick
+from kernometer.report.write.terminal import Block, Line
 from kernometer.stats.series import Series
 from kernometer.text import printable
 
-if TYPE_CHECKING:
-    from rich.console import Console
+LEGEND = (
+    "A switch: the mean over all settings of the others, [least … most] where they matter.",
+    "Two: what both on cost more than the two add up to. Rest: the most that a figure",
+    "differs from what these give, as its share of the operation.",
+)
 
 
 def of_columns(of: Series) -> Factorial | None:
     """Of the sessions of a matrix; None without switches."""
-    return of_results(one for column in of.columns for one in column.results)
+    return of_results(result for column in of.columns for result in column.results)
 
 
-def print_factorial(console: Console, of: Factorial) -> None:
-    """Of each operation both ends, the switches' effects, the interactions of two, and what is left."""
-    structure = printable(of.structure)
-    console.print(Text(f"What switches cost in {structure}, in instructions: {', '.join(of.switches)}", "bold"))
+def blocks(of: Factorial) -> Iterator[Block]:
+    """For the terminal: of each operation both ends, the switches' effects, the interactions of two, what is left."""
+    yield Line(f"What switches cost in {printable(of.structure)}, in instructions: {', '.join(of.switches)}", "bold")
     for row in of.rows:
-        console.print(Text(f"{printable(name(row.row))}: {count_text(row.off)} without, {count_text(row.on)} with all"))
-        for text in _lines(row):
-            console.print(Padding(Text(text), (0, 0, 0, 4)))
-    for text in (
-        "A switch: the mean over all settings of the others, [least … most] where they matter.",
-        "Two: what both on cost more than the two add up to. Rest: the most that a figure",
-        "differs from what these give, as its share of the operation.",
-    ):
-        console.print(Text(text, "dim"))
+        yield Line(f"{printable(name(row.row))}: {count_text(row.off)} without, {count_text(row.on)} with all")
+        yield from (Line(text, indent=4) for text in _lines(row))
+    yield from (Line(text, "dim") for text in LEGEND)
     if of.missing:
         listed = "; ".join(", ".join(sorted(cell)) or "none" for cell in of.missing)
-        console.print(Text(printable(f"Without sessions of these settings there is no effect: {listed}"), "yellow"))
+        yield Line(printable(f"Without sessions of these settings there is no effect: {listed}"), "yellow")
 
 
 def _lines(row: Effects) -> list[str]:
@@ -69,22 +65,5 @@ def _signed(value: float) -> str:
 
 def document(of: Factorial) -> dict[str, Any]:
     """For --json: docs/trio.md."""
-    return {
-        "structure": of.structure,
-        "switches": [*of.switches],
-        "rows": [
-            {
-                "row": row.row,
-                "off": row.off,
-                "on": row.on,
-                "switches": {
-                    each: {"mean": effect.mean, "least": effect.least, "most": effect.most}
-                    for each, effect in row.switches.items()
-                },
-                "pairs": {f"{a},{b}": value for (a, b), value in row.pairs.items()},
-                "rest": row.rest,
-            }
-            for row in of.rows
-        ],
-        "missing": [sorted(cell) for cell in of.missing],
-    }
+    rows = [pick(row, "row", "off", "on", "switches", "pairs", "rest") for row in of.rows]
+    return pick(of, "structure", "switches") | {"rows": rows, "missing": [sorted(cell) for cell in of.missing]}

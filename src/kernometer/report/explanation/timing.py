@@ -5,20 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, JUDGED, KINDS, Hardware, Judgement, Operation
-from kernometer.report.session.systems import name
-from kernometer.report.session.terminal import broken
+from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, counted, format_percent, format_value
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.results.model import Result
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Rows that are named as furthest off.
 NAMED = 8
@@ -53,30 +47,26 @@ class View:
     results: Mapping[str, tuple[Operation, ...]]
 
 
-def print_timing(console: Console, view: View) -> None:
-    """The judgement first; then of each result its counts, the range of the hardware, and times where they are told."""
+def blocks(view: View) -> Iterator[Block]:
+    """For the terminal: the judgement first; then of each result its counts, the range of the hardware, and times
+    where they are told."""
     of = view.judgement
     a, b = view.by_time, view.by_path
-    console.print(Text("From counts to time: families predicted from the others", "bold"))
-    console.print(Text(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}")))
-    console.print(Text(printable(f"by path {b.name}: {b.kernel}")))
-    table = _table("family", "rows", f"within {FACTOR}", "share")
-    for family in FAMILIES:
-        near, rows = of.share(family)
-        if rows:
-            table.add_row(family, str(rows), str(near), format_percent(near / rows))
-    console.print(table)
+    yield Line("From counts to time: families predicted from the others", "bold")
+    yield Line(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}"))
+    yield Line(printable(f"by path {b.name}: {b.kernel}"))
+    shares = ((family, *of.share(family)) for family in FAMILIES)
+    rows = [(family, str(rows), str(near), format_percent(near / rows)) for family, near, rows in shares if rows]
+    yield Grid(("family", "rows", f"within {FACTOR}", "share"), rows)
     if a.kernel != b.kernel:
-        console.print(Text("The two are not one build: what differs between them counts as error."))
-    for line in _verdict(of):
-        console.print(Text(line))
+        yield Line("The two are not one build: what differs between them counts as error.")
+    yield from map(Line, _verdict(of))
     for title, operations in view.results.items():
-        console.print()
-        console.print(Text(printable(title), "bold"))
-        console.print(_rows(view, operations))
+        yield BLANK
+        yield Line(printable(title), "bold")
+        yield Grid(("row", "instr", "time", "no time", "hardware, cycles"), _rows(view, operations))
     if view.results:
-        for line in _legend(view):
-            console.print(Text(line, "dim"))
+        yield from (Line(line, "dim") for line in _legend(view))
 
 
 def document(view: View) -> dict[str, Any]:
@@ -127,19 +117,16 @@ def _verdict(of: Judgement) -> Iterator[str]:
     yield f"Costs fitted to all, ns: {', '.join(f'{kind} {cost:.3g}' for kind, cost in costs)}"
 
 
-def _rows(view: View, rows: Sequence[Operation]) -> Table:
-    table = _table("row", "instr", "time", "no time", "hardware, cycles")
+def _rows(view: View, rows: Sequence[Operation]) -> Iterator[Sequence[str]]:
     for row in rows:
-        time = view.judgement.time(row)
         low, high = view.hardware.cycles(row)
-        table.add_row(
+        yield (
             "\n".join(broken(name(row.row), ROOM)),
             f"{row.counts[0]:,.0f}",
-            format_value(time, "ns"),
+            format_value(view.judgement.time(row), "ns"),
             view.judgement.reason(row),
             f"{low:,.0f} – {high:,.0f}" if high >= 0.5 else "0",
         )
-    return table
 
 
 def _legend(view: View) -> Iterator[str]:
@@ -148,10 +135,3 @@ def _legend(view: View) -> Iterator[str]:
         yield f"  {one.event}: {one.what}, {one.low.cycles:,.0f} to {one.high.cycles:,.0f} cycles"
     yield "No time: too few rows of its family are near; its own prediction is far off; or"
     yield "it has more of these events for each instruction than any row judged."
-
-
-def _table(first: str, *heads: str) -> Table:
-    table = Table(first, box=None, pad_edge=False, show_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="right")
-    return table

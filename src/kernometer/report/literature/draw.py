@@ -7,14 +7,17 @@ colour alone. Bands and whiskers are 95 % intervals within the session.
 from __future__ import annotations
 
 import math
+import tomllib
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from kernometer.errors import LibraryError
 from kernometer.report.literature.points import Drawing, Panel
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
-#: Colours of a drawing on white.
-PAPER, INK, MUTED, GRID = "#ffffff", "#1b1f23", "#57606a", "#d8dde2"
+#: Colours of a drawing on white; look.toml has those of axes, legends and titles.
+PAPER, INK, MUTED = "#ffffff", "#1b1f23", "#57606a"
 #: Colours that can be told apart with the usual kinds of colour blindness, on white.
 COLOURS = ("#1a5fb4", "#b0420a", "#2f7d4f", "#8f4fa8", "#8a6d00", "#3f4a54", "#c2387a", "#0f8a8a", "#6a737d", "#5b3a1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
@@ -53,7 +56,7 @@ def spec(drawing: Drawing) -> dict[str, Any]:
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": PAPER,
         "padding": 16,
-        "config": _config(),
+        "config": {**_look()["config"], "view": {"stroke": None}},
         "title": {
             "text": f"{drawing.figure.title} ({drawing.figure.name})",
             "subtitle": _lines([f"The original: {drawing.figure.shows}", *drawing.remarks]),
@@ -65,21 +68,10 @@ def spec(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-def _config() -> dict[str, Any]:
-    axis = {"labelColor": MUTED, "titleColor": INK, "gridColor": GRID, "tickColor": GRID}
-    return {
-        "font": "sans-serif",
-        "view": {"stroke": None},
-        "axis": {**axis, "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 12, "domain": False},
-        "legend": {
-            "labelLimit": 400,
-            "labelFontSize": 11,
-            "titleFontSize": 11,
-            "symbolStrokeWidth": 1.6,
-            "symbolOpacity": 1,
-        },
-        "title": {"fontSize": 14, "subtitleFontSize": 11, "subtitleColor": MUTED, "color": INK},
-    }
+@cache
+def _look() -> dict[str, Any]:
+    """Vega's configuration, and how numbers on an axis are written."""
+    return tomllib.loads(files(__package__).joinpath("look.toml").read_text(encoding="utf-8"))
 
 
 def _lines(sentences: list[str]) -> list[str]:
@@ -100,7 +92,7 @@ def _short(label: str) -> str:
 
 def _coded(panel: Panel) -> dict[str, Any]:
     """Colour and shape by series, dashes by result; one legend for all."""
-    labels = [_short(one.label) for one in panel.series]
+    labels = [_short(line.label) for line in panel.series]
     order = {"domain": labels}
     count = len(labels)
     dashes = [list(DASHES[one.source % len(DASHES)]) for one in panel.series]
@@ -120,7 +112,7 @@ def _cycle(values: tuple[str, ...], count: int) -> list[str]:
 def _data(panel: Panel) -> list[dict[str, Any]]:
     """Every point, its interval cut at `REACH` times beyond the figures: otherwise the interval of two wild runs would
     press all figures of a plot into one line. The CSV has the whole interval."""
-    ys = [point.y for one in panel.series for point in one.points if point.y is not None]
+    ys = [point.y for line in panel.series for point in line.points if point.y is not None]
     least, most = (min(ys) / REACH, max(ys) * REACH) if ys else (0.0, 0.0)
     return [
         {
@@ -153,13 +145,18 @@ def _curves(panel: Panel) -> dict[str, Any]:
     code = _coded(panel)
     numbers = [float(point.x) for one in panel.series for point in one.points]
     ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
-    x_axis: dict[str, Any] = {"title": panel.x_title, "grid": False, "labelExpr": _DIGITS, "labelOverlap": "greedy"}
+    x_axis: dict[str, Any] = {
+        "title": panel.x_title,
+        "grid": False,
+        "labelExpr": _look()["digits"],
+        "labelOverlap": "greedy",
+    }
     if panel.x_base == 2:
-        x_axis["labelExpr"] = _BYTES
+        x_axis["labelExpr"] = _look()["bytes"]
     if panel.kind == "curves":  # ticks at figures only: there is no half process
         x_axis["values"] = sorted(set(numbers))
     x = {"field": "x", "type": "quantitative", "scale": _scale(panel.x_base, numbers), "axis": x_axis}
-    y_axis = {"title": panel.y_title, "labelExpr": _DIGITS, "tickCount": 6}
+    y_axis = {"title": panel.y_title, "labelExpr": _look()["digits"], "tickCount": 6}
     if _scale(panel.y_log, ys)["type"] == "log":
         y_axis["values"] = _one_two_five(min(ys) / REACH, max(ys) * REACH)
     y = {"field": "y", "type": "quantitative", "scale": _scale(panel.y_log, ys), "axis": y_axis}
@@ -189,16 +186,6 @@ def _curves(panel: Panel) -> dict[str, Any]:
     }
 
 
-#: A number on an axis, never with an exponent.
-_DIGITS = "datum.value >= 1000 ? format(datum.value, ',.0f') : format(datum.value, '.4~g')"
-#: Powers of two as people call them: 512, 4 Ki, 64 Mi.
-_BYTES = (
-    "datum.value >= 1073741824 ? format(datum.value / 1073741824, '~g') + ' Gi' : "
-    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + ' Mi' : "
-    "datum.value >= 1024 ? format(datum.value / 1024, '~g') + ' Ki' : format(datum.value, '~g')"
-)
-
-
 def _without(code: dict[str, Any], channel: str) -> dict[str, Any]:
     return {name: value for name, value in code.items() if name != channel}
 
@@ -210,7 +197,7 @@ def _bars(panel: Panel) -> dict[str, Any]:
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
     y_axis = {"axis": {"labelLimit": 240, "grid": False}, "scale": {"paddingInner": 0.25}}
     y: dict[str, Any] = {"field": "x", "type": "nominal", "sort": names, "title": None, **y_axis}
-    series = [_short(one.label) for one in panel.series]
+    series = [_short(line.label) for line in panel.series]
     offset = {"field": "series", "type": "nominal", "sort": series, "scale": {"domain": series}}
     x = {"field": "y", "type": "quantitative", "title": panel.x_title}
     colour = _coded(panel)["color"]

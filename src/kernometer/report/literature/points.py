@@ -91,7 +91,9 @@ def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> So
     first: dict[str, Run] = {}
     for run in result.runs:
         first.setdefault(run.row, run)
-    lacking = {one.row: one.reason for one in result.unsupported} | {one.row: one.text for one in result.failures}
+    lacking = {one.row: one.reason for one in result.unsupported} | {
+        failure.row: failure.text for failure in result.failures
+    }
     lacking |= {row: f"{BELOW}: nothing above the clock's" for row, one in figures.items() if one.value is None}
     values = {
         row: Value(
@@ -108,13 +110,13 @@ def source_of_published(name: str, publication: Publication, system: str) -> Sou
     """One system of a published table, its figures under the names of our closest rows."""
     values: dict[str, Value] = {}
     lacking: dict[str, str] = {}
-    for one in publication.figures:
-        scale = publication.paper.units.get(one.meant or one.unit)
-        if one.system == system and one.ours and scale is not None:
-            if one.value:
-                values.setdefault(one.ours[0], Value(one.value * scale.factor, scale.unit))
+    for figure in publication.figures:
+        scale = publication.paper.units.get(figure.meant or figure.unit)
+        if figure.system == system and figure.ours and scale is not None:
+            if figure.value:
+                values.setdefault(figure.ours[0], Value(figure.value * scale.factor, scale.unit))
             else:
-                lacking[one.ours[0]] = f"{BELOW}: printed as {one.printed}"
+                lacking[figure.ours[0]] = f"{BELOW}: printed as {figure.printed}"
     return Source(name, values, {row: why for row, why in lacking.items() if row not in values}, published=True)
 
 
@@ -320,7 +322,7 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
                 series.append(Series(label, number, points, _blank(figure, group, source, lacks)))
             elif not source.published:
                 lacks.note(source, group)
-        if source.published and not any(one.source == number for one in series):
+        if source.published and not any(line.source == number for line in series):
             lacks.note(source, figure.group[0])
     unit, _title = _scale(axis, sources)
     title = axis.title if sources[0].by == "time" else unit

@@ -17,6 +17,7 @@ from kernometer.report.explanation.switches import of_columns as settings_of
 from kernometer.report.profile.functions import difference_document
 from kernometer.report.session.absolute import family
 from kernometer.report.words.curves import definitions, rows_document
+from kernometer.report.write.document import pick
 from kernometer.stats.counters import counted
 from kernometer.stats.model import RowComparison, RowFigure
 from kernometer.stats.series import Change, Column, Series
@@ -52,7 +53,9 @@ def document(of: Series) -> str:
         "factorial": factorial_document(of_settings) if of_settings else None,
         "machines": study_document(of_machines) if of_machines else None,
         "changes": [_change(change, profiles) for change in of.changes],
-        "conditions": list(dict.fromkeys(text for one in of.comparisons.values() for text in one.conditions)),
+        "conditions": list(
+            dict.fromkeys(text for comparison in of.comparisons.values() for text in comparison.conditions)
+        ),
         "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
     }
     return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()
@@ -62,10 +65,8 @@ def _system(column: Column) -> dict[str, Any]:
     first = column.results[0] if column.results else None
     uname = first.header.uname if first is not None and first.header is not None else {}
     return {
-        "name": column.name,
-        "aside": column.aside,
-        "failure": column.failure,
-        "sessions": [one.session.id for one in column.results],
+        **pick(column, "name", "aside", "failure"),
+        "sessions": [result.session.id for result in column.results],
         "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
         "image": first.session.image if first is not None else "",
         "machine": first.session.machine if first is not None else "",
@@ -78,7 +79,7 @@ def _cell(row: RowComparison | None) -> dict[str, Any] | None:
     if row is None:
         return None
     value = {"value": row.b.value if row.b is not None else None, **_parts(row.b)}
-    return {"verdict": row.verdict.value, **value, **{key: getattr(row, key) for key in _CELL}}
+    return {"verdict": row.verdict.value, **value, **pick(row, *_CELL)}
 
 
 def _parts(figure: RowFigure | None) -> dict[str, Any]:
@@ -88,14 +89,12 @@ def _parts(figure: RowFigure | None) -> dict[str, Any]:
 
 def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> dict[str, Any]:
     return {
-        "row": change.row,
-        "longer": change.longer,
+        **pick(change, "row", "longer"),
         "total": _cell(change.total),
         "since": change.since,
         "steps": [
             {
-                "before": step.before,
-                "after": step.after,
+                **pick(step, "before", "after"),
                 **(_cell(step.row) or {}),
                 "events": dict(step.events),
                 "functions": _functions(profiles[step.before].get(change.row), profiles[step.after].get(change.row)),

@@ -7,77 +7,47 @@ repeats the cell's sign and figure.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import pairwise
 
 from kernometer.report.explanation.boundaries import of_series
-from kernometer.report.explanation.boundaries_view import BoundariesView
-from kernometer.report.explanation.machines import StudyView
 from kernometer.report.explanation.machines import of_columns as study_of
 from kernometer.report.explanation.machines import view as study_view
-from kernometer.report.matrix.view import STEPS, MatrixRow, MatrixView, view
-from kernometer.report.session.counters import NOTHING_TOLD, counters
-from kernometer.report.session.view import Tallies
+from kernometer.report.matrix.view import STEPS, MatrixView, view
+from kernometer.report.session.counters import counters
 from kernometer.report.write.html import fill
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Series
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The values for the template."""
-
-    title: str
-    by: str
-    made: str
-    lead: str
-    matrix: MatrixView
-    tallies: Tallies
-    boundaries: BoundariesView | None
-    study: StudyView | None  #: of kernels by machines
-    points: tuple[tuple[str, tuple[MatrixRow, ...]], ...]  #: of curves, by family
-    notes: tuple[str, ...]  #: remarks on cells, each once
-    legend: tuple[tuple[str, str], ...]  #: name of a colour, its ratios
-
-
 def render(of: Series) -> str:
     """The page of a series."""
-    told = counters({column.name: column.results for column in of.columns if column.results})
-    found = study_of(of)
-    page = build(view(of), told, of_series(of), study_view(found) if found and found.whole else None)
-    return fill("matrix.html.j2", page, "report.css", "matrix.css")
+    shown, study = view(of), study_of(of)
+    every = [row for one in shown.rows for row in (one, *one.points)]
+    points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in shown.families]
+    values = {
+        "title": f"{len(shown.heads) + 1} systems, {len(shown.rows)} operations",
+        "by": shown.by,
+        "made": shown.made,
+        "lead": _lead(shown),
+        "matrix": shown,
+        "tallies": counters({column.name: column.results for column in of.columns if column.results}),
+        "boundaries": of_series(of),
+        "study": study_view(study) if study and study.whole else None,  # of kernels by machines
+        "points": [one for one in points if one[1]],  # of curves, by family
+        "notes": tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
+        "legend": _legend(),
+    }
+    return fill("matrix.html.j2", values, "report.css", "matrix.css")
 
 
-def build(
-    of: MatrixView,
-    told: Tallies = NOTHING_TOLD,
-    priced: BoundariesView | None = None,
-    study: StudyView | None = None,
-) -> Page:
-    count = len(of.heads) + 1
+def _lead(of: MatrixView) -> str:
     if of.first == of.last or of.last not in of.heads:  # all were compared with one, or with the last
-        lead = f"{count - 1} systems, each compared with {of.baseline}."
-    else:
-        at = of.heads.index(of.last)
-        kinds = Counter(row.cells[at].kind for row in of.rows)
-        lead = (
-            f"On {of.last} {kinds[Verdict.SLOWER.value]} of {len(of.rows)} operations cost more than on {of.baseline}, "
-            f"and {kinds[Verdict.FASTER.value]} cost less."
-        )
-    points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in of.families]
-    every = [row for one in of.rows for row in (one, *one.points)]
-    return Page(
-        title=f"{count} systems, {len(of.rows)} operations",
-        by=of.by,
-        made=of.made,
-        lead=lead,
-        matrix=of,
-        tallies=told,
-        boundaries=priced,
-        study=study,
-        points=tuple(one for one in points if one[1]),
-        notes=tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
-        legend=_legend(),
+        return f"{len(of.heads)} systems, each compared with {of.baseline}."
+    at = of.heads.index(of.last)
+    kinds = Counter(row.cells[at].kind for row in of.rows)
+    return (
+        f"On {of.last} {kinds[Verdict.SLOWER.value]} of {len(of.rows)} operations cost more than on {of.baseline}, "
+        f"and {kinds[Verdict.FASTER.value]} cost less."
     )
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.matrix.view import Cell, ChangeView, MatrixView
-from kernometer.report.session.terminal import broken
-from kernometer.report.words.names import lines
+from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.model import Verdict
 from kernometer.text import printable
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 #: Characters: of a system's column, of the baseline's, of a row's name at most; of a head's lines; of a remark.
 COLUMN, BASELINE, ROW, HEAD_LINES, LINE = 7, 15, 30, 4, 300
-GAP = 1
 
 LEGEND = (
     "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; – not there; blank: not measured."
@@ -33,64 +26,34 @@ _STYLES = {
 }
 
 
-def print_matrix(console: Console, view: MatrixView) -> None:
-    """Prints the sentences, the groups of columns, the legend, and what changed when."""
-    for text in view.sentences:
-        console.print(Text(printable(text), "bold"))
-    for system, why in view.failures:
-        console.print(Text(printable(f"{system}: {why}", LINE), "bold red"))
-    for text in view.conditions:
-        console.print(Text(printable(text, 2 * LINE)))
+def blocks(view: MatrixView) -> Iterator[Block]:
+    """The sentences, the groups of columns, the legend, and what changed when."""
+    yield from (Line(printable(text), "bold") for text in view.sentences)
+    yield from (Line(printable(f"{system}: {why}", LINE), "bold red") for system, why in view.failures)
+    yield from (Line(printable(text, 2 * LINE)) for text in view.conditions)
     if view.warnings:
-        console.print(Text("warning: the systems differ in more than their kernels:", "yellow"))
-    for text in view.warnings:
-        console.print(Text(f"  {printable(text, LINE)}"))
-    for table in _tables(view, console.width):
-        console.print()
-        console.print(table)
-    console.print(Text(f"{LEGEND.format(view.baseline, view.delta)} {view.means}".rstrip(), "dim"))
-    for text in _failures(view):
-        console.print(Text(printable(text, LINE)))
+        yield Line("warning: the systems differ in more than their kernels:", "yellow")
+    yield from (Line(f"  {printable(text, LINE)}") for text in view.warnings)
+    yield _table(view)
+    yield Line(f"{LEGEND.format(view.baseline, view.delta)} {view.means}".rstrip(), "dim")
+    yield from (Line(printable(text, LINE)) for text in _failures(view))
     for title, changes in (("Longer, and when", view.longer), ("Shorter, and when", view.shorter)):
         if changes:
-            console.print()
-            console.print(Text(f"{title} (each against the system before; last: {view.last})", "bold"))
-        for change in changes:
-            console.print(_change(change, view))
-    console.print()
-    for text in view.remarks:
-        console.print(Text(printable(text, LINE), "dim"))
+            yield BLANK
+            yield Line(f"{title} (each against the system before; last: {view.last})", "bold")
+        yield from (Line(_change(change, view)) for change in changes)
+    yield BLANK
+    yield from (Line(printable(text, LINE), "dim") for text in view.remarks)
 
 
-def _tables(view: MatrixView, width: int) -> Iterator[Table]:
-    """Groups of columns; the first contains the baseline's figures."""
-    room = max(12, min(ROW, max((len(row.row) for row in view.rows), default=0)))
-    start = 0
-    while start < len(view.heads):
-        first = start == 0
-        left = width - room - GAP - (BASELINE + GAP if first else 0)
-        end = start + max(1, left // (COLUMN + GAP))
-        yield _table(view, slice(start, end), room, with_baseline=first)
-        start = end
-
-
-def _table(view: MatrixView, of: slice, room: int, *, with_baseline: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
-    table.add_column("", width=room, no_wrap=True)
-    if with_baseline:
-        table.add_column(_head(view.baseline, BASELINE), justify="right", width=BASELINE, no_wrap=True)
-    for head in view.heads[of]:
-        table.add_column(_head(head, COLUMN), justify="right", width=COLUMN, no_wrap=True)
-    for title, rows in view.families:
-        table.add_row(Text(printable(title, room), "bold"))
-        for row in rows:
-            baseline = [row.figure.replace(" … ", " …\n")] if with_baseline else []
-            table.add_row("\n".join(broken(row.row, room)), *baseline, *map(_text, row.cells[of]))
-    return table
-
-
-def _head(name: str, width: int) -> str:
-    return "\n".join(lines(name, width, HEAD_LINES))
+def _table(view: MatrixView) -> Wide:
+    """The first column has the baseline's figures."""
+    rows: list[tuple[str | Text, Sequence[str | Text]]] = []
+    for title, members in view.families:
+        rows.append((Text(printable(title, ROW), "bold"), ()))
+        rows += [(row.row, (row.figure.replace(" … ", " …\n"), *map(_text, row.cells))) for row in members]
+    widths = (BASELINE, *(COLUMN for _ in view.heads))
+    return Wide((view.baseline, *view.heads), widths, rows, ROW, HEAD_LINES, spare=1, apart=True)
 
 
 def _text(cell: Cell) -> Text:
@@ -111,7 +74,7 @@ def _failures(view: MatrixView) -> Iterator[str]:
         yield f"{names[0]}{more}: {note}"
 
 
-def _change(change: ChangeView, view: MatrixView) -> Text:
+def _change(change: ChangeView, view: MatrixView) -> str:
     """`sig/catch 1.43`, and a line a step: `6.12 1.36: +812 instr; +2 cr3 writes; +600 in finish_task_switch, …`."""
     lines = [f"{change.row} {change.total}" if change.total and change.verdict else change.row]
     for step in change.steps:
@@ -119,4 +82,4 @@ def _change(change: ChangeView, view: MatrixView) -> Text:
         lines.append(f"  {step.after} {step.ratio}: {'; '.join(filter(None, (step.more, step.events, functions)))}")
     if change.since:
         lines.append(f"  little by little, decided against {view.baseline} since {change.since}")
-    return Text("\n".join(printable(line, LINE).removesuffix(": ") for line in lines))
+    return "\n".join(printable(line, LINE).removesuffix(": ") for line in lines)

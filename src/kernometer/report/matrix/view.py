@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from kernometer import __version__
 from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.comparison.view import curve_verdict, footnotes_of, missing, own_notes
-from kernometer.report.profile.functions import changed_view
+from kernometer.report.profile.functions import ChangedView, changed_view
 from kernometer.report.session.absolute import family
-from kernometer.report.session.systems import gather, name, sentence, short
-from kernometer.report.session.view import ChangedView, System
+from kernometer.report.session.systems import gather, short
+from kernometer.report.session.view import System
 from kernometer.report.words.curves import definitions, x_text
-from kernometer.report.words.names import short_names
+from kernometer.report.words.names import name, sentence, short_names
 from kernometer.report.words.units import NOTHING, exact_text, format_value, ratio_text
 from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tally, with_points

@@ -17,9 +17,9 @@ from kernometer.explain.functions import Breakdown
 def folded(profiles: Sequence[Breakdown]) -> bytes:
     """One line a stack, the row outermost: `row;main;read 12`."""
     lines = []
-    for one in profiles:
-        for frames, count in one.paths.items():
-            path = ";".join(frame.replace(";", ",").replace("\n", " ") for frame in (one.row, *frames))
+    for profile in profiles:
+        for frames, count in profile.paths.items():
+            path = ";".join(frame.replace(";", ",").replace("\n", " ") for frame in (profile.row, *frames))
             lines.append(f"{path} {count}\n")
     return "".join(lines).encode()
 
@@ -28,12 +28,12 @@ def speedscope(profiles: Sequence[Breakdown]) -> bytes:
     """One profile a row."""
     index: dict[str, int] = {}
     made = []
-    for one in profiles:
-        stacks = one.paths
+    for profile in profiles:
+        stacks = profile.paths
         made.append(
             {
                 "type": "sampled",
-                "name": one.row,
+                "name": profile.row,
                 "unit": "none",
                 "startValue": 0,
                 "endValue": sum(stacks.values()),
@@ -59,10 +59,10 @@ def pprof(profiles: Sequence[Breakdown]) -> bytes:
 
     functions: dict[str, int] = {}
     samples = b""
-    for one in profiles:
-        for frames, count in one.paths.items():
+    for profile in profiles:
+        for frames, count in profile.paths.items():
             locations = [functions.setdefault(frame, len(functions) + 1) for frame in reversed(frames)]
-            label = _number(1, text("row")) + _number(2, text(one.row))
+            label = _number(1, text("row")) + _number(2, text(profile.row))
             sample = _packed(1, locations) + _packed(2, [count]) + _bytes(3, label)
             samples += _bytes(2, sample)
     kind = _number(1, text("instructions")) + _number(2, text("count"))

@@ -4,27 +4,66 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
+from dataclasses import dataclass
+from typing import Any
 
 from kernometer.explain.functions import Breakdown, Change, Difference, Function, features
+from kernometer.explain.topics import Topical
+from kernometer.report.chart.axis import Plot
 from kernometer.report.chart.flames import flame
-from kernometer.report.session.systems import name
-from kernometer.report.session.view import ChangedView, FunctionLine, ProfileView
-from kernometer.report.words.units import format_percent
+from kernometer.report.words.names import name
+from kernometer.report.words.units import count_text, format_percent, ratio_text
+from kernometer.report.write.document import pick
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Functions of a profile that are shown, without --all; changes that a sentence names; characters of a name.
 SHOWN, NAMED, LONGEST = 20, 3, 47
 #: And on the page.
 ON_PAGE = 40
+#: Shares of a difference below which a topic is not shown; characters of a topic.
+LEAST_SHARE, TOPIC = 0.005, 43
 
 
-def count_text(count: float) -> str:
+@dataclass(frozen=True, slots=True)
+class FunctionLine:
+    """One function's instructions, or a named line's."""
+
+    name: str
+    where: str  #: "kernel", "user", or "" for a named line
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileView:
+    """The functions of a row's figure on one system."""
+
+    row: str
+    summary: str
+    lines: tuple[FunctionLine, ...]  #: cells: instructions, share
+    plot: Plot | None  #: the flame graph
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedView:
+    """The functions that make a difference."""
+
+    row: str
+    summary: str
+    lines: tuple[FunctionLine, ...]  #: cells: A, B, B less A
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """By system, and by comparison (as "B against A")."""
+
+    profiles: tuple[tuple[str, tuple[ProfileView, ...]], ...]
+    changed: tuple[tuple[str, tuple[ChangedView, ...]], ...]
+    common: str  #: the functions that make most of the differences of a single comparison; "" without
+
+
+def signed_count(count: float) -> str:
     """`+9,312`, `−17`, `+0.5`."""
     size = f"{abs(count):,.0f}" if abs(count) >= 100 or count == round(count) else f"{abs(count):,.2f}"
     return f"{'−' if count < 0 else '+'}{size}"
@@ -32,14 +71,14 @@ def count_text(count: float) -> str:
 
 def sentence_of(of: Difference) -> str:
     """`+9,312: +6,190 in copy_page_range, +2,084 in … (new), +1,038 in 41 others`."""
-    parts = [f"{count_text(one.more)} in {named(one)}" for one in of.changes[:NAMED]]
+    parts = [f"{signed_count(one.more)} in {named(one)}" for one in of.changes[:NAMED]]
     others = of.changes[NAMED:]
     if others:
         more = sum(one.more for one in others)
-        parts.append(f"{count_text(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
-    lacking = [one for one in of.changes if one.lacks]
-    told = f"; {count_text(sum(one.more for one in lacking))} in functions for want of a feature" if lacking else ""
-    return f"{count_text(of.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
+        parts.append(f"{signed_count(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
+    lacking = [change for change in of.changes if change.lacks]
+    told = f"; {signed_count(sum(one.more for one in lacking))} in functions for want of a feature" if lacking else ""
+    return f"{signed_count(of.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
 
 
 def common(of: Collection[Difference]) -> str:
@@ -49,9 +88,9 @@ def common(of: Collection[Difference]) -> str:
     return ", ".join(told)
 
 
-def named(one: Change) -> str:
-    words = ", ".join(filter(None, (one.state, one.lacks and f"no {one.lacks}")))
-    return f"{printable(one.name, LONGEST)}{f' ({words})' if words else ''}"
+def named(change: Change) -> str:
+    words = ", ".join(filter(None, (change.state, change.lacks and f"no {change.lacks}")))
+    return f"{printable(change.name, LONGEST)}{f' ({words})' if words else ''}"
 
 
 def wanting(of: Iterable[Function]) -> Iterator[str]:
@@ -60,14 +99,13 @@ def wanting(of: Iterable[Function]) -> Iterator[str]:
         yield f"no {feature}: runs for want of {feature}, {features()[feature]['why']}."
 
 
-def print_profile(console: Console, of: Breakdown, *, whole: bool) -> None:
-    """A row's functions and named lines, which sum to its figure."""
-    console.print(Text(f"{name(of.row)}: {_summary(of)}", "bold"))
+def blocks(of: Breakdown, *, whole: bool) -> Iterator[Block]:
+    """For the terminal: a row's functions and named lines, which sum to its figure."""
+    yield Line(f"{name(of.row)}: {_summary(of)}", "bold")
     for line in _lines(of, None if whole else SHOWN):
         count, share = line.cells
-        console.print(Text(f"{count:>13}  {f'{share:>7}  {line.where:<6}  ' if share else ''}{line.name}"))
-    for text in _parts(of):
-        console.print(Text(text, "dim"))
+        yield Line(f"{count:>13}  {f'{share:>7}  {line.where:<6}  ' if share else ''}{line.name}")
+    yield from (Line(text, "dim") for text in _parts(of))
 
 
 def _summary(of: Breakdown) -> str:
@@ -105,16 +143,15 @@ def _share(count: int, total: int) -> str:
     return format_percent(count / total) if total else ""
 
 
-def print_differences(console: Console, b: str, found: Mapping[str, Difference]) -> None:
-    """A line a row: which functions make B's figure another one."""
+def difference_blocks(b: str, found: Mapping[str, Difference]) -> Iterator[Block]:
+    """For the terminal, a line a row: which functions make B's figure another one."""
     if not found:
         return
-    console.print()
-    console.print(Text(f"By function, {name(b)}: instructions of an operation", "bold"))
-    for row, one in found.items():
-        console.print(Text(f"{name(row)} {sentence_of(one)}"))
-    for text in wanting(change for one in found.values() for change in one.changes):
-        console.print(Text(text, "dim"))
+    yield BLANK
+    yield Line(f"By function, {name(b)}: instructions of an operation", "bold")
+    yield from (Line(f"{name(row)} {sentence_of(one)}") for row, one in found.items())
+    wanted = wanting(change for one in found.values() for change in one.changes)
+    yield from (Line(text, "dim") for text in wanted)
 
 
 def profile_view(of: Breakdown) -> ProfileView:
@@ -135,12 +172,12 @@ def changed_view(of: Difference) -> ChangedView:
     """For the page."""
     shown = of.changes[:ON_PAGE]
     lines = [
-        FunctionLine(named(one), "kernel" if one.kernel else "", (f"{one.a:,g}", f"{one.b:,g}", count_text(one.more)))
+        FunctionLine(named(one), "kernel" if one.kernel else "", (f"{one.a:,g}", f"{one.b:,g}", signed_count(one.more)))
         for one in shown
     ]
     others = of.changes[len(shown) :]
     if others:
-        cells = ("", "", count_text(sum(one.more for one in others)))
+        cells = ("", "", signed_count(sum(one.more for one in others)))
         lines.append(FunctionLine(f"{len(others)} others", "", cells))
     return ChangedView(name(of.row), sentence_of(of), tuple(lines))
 
@@ -148,37 +185,62 @@ def changed_view(of: Difference) -> ChangedView:
 def document(of: Breakdown) -> dict[str, Any]:
     """For --json."""
     return {
-        "row": of.row,
-        "view": of.view,
-        "total": of.total,
-        "ops": of.ops,
-        "source": of.source,
+        **pick(of, "row", "view", "total", "ops", "source"),
         "functions": [
-            {"function": one.name, "kernel": one.kernel, "lacks": one.lacks, "count": n}
-            for one, n in of.functions.items()
+            {"function": one.name, **pick(one, "kernel", "lacks"), "count": count}
+            for one, count in of.functions.items()
         ],
-        "named": dict(of.named),
-        "spaces": dict(of.spaces),
-        "tasks": dict(of.tasks),
-        "without_stacks": of.without_stacks,
+        **pick(of, "named", "spaces", "tasks", "without_stacks"),
     }
 
 
 def difference_document(of: Difference) -> dict[str, Any]:
     """For --json."""
-    changes = [
-        {"function": one.name, "kernel": one.kernel, "lacks": one.lacks, "a": one.a, "b": one.b, "more": one.more}
-        for one in of.changes
-    ]
-    return {"row": of.row, "more": of.more, "functions": changes}
+    changes = [{"function": change.name, **pick(change, "kernel", "lacks", "a", "b", "more")} for change in of.changes]
+    return pick(of, "row", "more") | {"functions": changes}
 
 
-def notes_of(of: Sequence[Breakdown]) -> Iterator[str]:
+def notes_of(of: Sequence[Breakdown]) -> Iterator[Line]:
     """Below the profiles: what runs for want of a feature, where names come from, why there are no stacks."""
-    yield from wanting(function for one in of for function in one.functions)
+    texts = [*wanting(function for one in of for function in one.functions)]
     for source in dict.fromkeys(one.source for one in of):
-        yield f"Names of the kernel's functions: {source or 'none; a line is a page of code'}."
+        texts.append(f"Names of the kernel's functions: {source or 'none; a line is a page of code'}.")
     for why in dict.fromkeys(one.without_stacks for one in of if one.without_stacks):
         rows = [name(one.row) for one in of if one.without_stacks == why]
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        yield f"No stacks of calls, {rows[0]}{more}: {why}."
+        texts.append(f"No stacks of calls, {rows[0]}{more}: {why}.")
+    yield from (Line(text, "dim") for text in texts)
+
+
+def topic_blocks(rows: Sequence[Topical], names: tuple[str, str], *, with_trio: bool) -> Iterator[Block]:
+    """For the terminal: of each operation the topics, the largest difference first; with Trio, what it has nothing
+    of."""
+    a, b = (printable(each, 30) for each in names)
+    yield Line(f"By topic, in instructions of an operation: {a}, {b}, and the share of the difference", "bold")
+    for of in rows:
+        ratio = f", {ratio_text(of.b / of.a)} times" if of.a > 0 else ""
+        yield Line(f"{printable(name(of.row))}: {count_text(of.a)} to {count_text(of.b)}{ratio}", "bold")
+        shares = [(each, each.more / of.more if of.more else 0.0) for each in of.shares]
+        yield Grid(
+            (),
+            (
+                (
+                    f"  {each.what}{' *' if with_trio and not each.trio else ''}".ljust(TOPIC),
+                    *(count_text(each.a), count_text(each.b), format_percent(share)),
+                )
+                for each, share in shares
+                if abs(share) >= LEAST_SHARE
+            ),
+        )
+        if with_trio:
+            absent = sum(each.more for each in of.shares if not each.trio)
+            yield Line(f"  * of which Trio has nothing: {format_percent(absent / of.more if of.more else 0.0)}")
+    yield Line("A function's topic is told by its name (docs/explain.md); inlined ones count for their callers.", "dim")
+
+
+def topics_document(rows: Sequence[Topical]) -> list[dict[str, Any]]:
+    """For --json: docs/explain.md."""
+    return [
+        pick(of, "row", "a", "b") | {"topics": [pick(each, "what", "trio", "a", "b") for each in of.shares]}
+        for of in rows
+    ]

@@ -4,45 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 
 from kernometer.report.chart import curves as curve_plots
 from kernometer.report.chart.axis import Axis, Span, axis_of, percent_label, span
 from kernometer.report.session import evidence, first
-from kernometer.report.session.systems import (
-    Subject,
-    figure_of,
-    name,
-    per,
-    pooled_figure,
-    rows_of,
-    sentence,
-    single,
-    workloads_of,
-)
+from kernometer.report.session.systems import Subject, figure_of, per, pooled_figure, rows_of, single, workloads_of
 from kernometer.report.session.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
 from kernometer.report.words.curves import spread_of, x_text
+from kernometer.report.words.names import name, sentence
 from kernometer.results.model import Workload
 from kernometer.results.rows import Row
 from kernometer.stats.curves import Curve, extremes, gathered, peak, with_points
 from kernometer.stats.model import RowFigure
 
-TITLES = {
-    "clock": "Clocks",
-    "syscall": "System calls",
-    "ctx": "Context switches",
-    "ipc": "Communication",
-    "proc": "Processes",
-    "sig": "Signals",
-    "mem": "Memory",
-    "fs": "Files",
-    "fb": "Frame buffer",
-    "cpu": "Computation",
-    "sh": "Scripts and compilers",
-    "load": "Load",
-    "limit": "Limits",
-    "cmd": "Commands",
-}
+TITLES = tomllib.loads(files(__package__).joinpath("families.toml").read_text(encoding="utf-8"))
 #: The least half width of the axis of single intervals; wider intervals are cut.
 REACH = 0.05
 UNDEFINED = "not defined in this result's registry"

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from rich.text import Text
-
-from kernometer.report.session.systems import name
-from kernometer.report.session.view import Tallies, TallyLine, TallyRow
-from kernometer.report.words.names import short_names
+from kernometer.report.words.names import name, short_names
 from kernometer.report.words.units import NOTHING, format_value
+from kernometer.report.write.terminal import BLANK, Block, Line
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.counters import by_emulator, by_kernel
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 Counts = Mapping[str, float]
 
@@ -31,6 +25,15 @@ LEGEND = (
     "granted: bytes by grant. faults: vm answered, a procedure (proc) or a server",
     "(msg); paged: vfs was asked first; refused; kernel: refused without asking",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """What operations are made of, by the counters of kernels that have them."""
+
+    rows: tuple[tuple[str, tuple[tuple[str, tuple[str, ...]], ...]], ...]  #: a row, by system its cells
+    heads: tuple[str, ...]
+    legend: tuple[str, ...]
 
 
 NOTHING_TOLD = Tallies((), (), ())
@@ -73,8 +76,8 @@ def counters(systems: Mapping[str, Sequence[Result]]) -> Tallies:
     for row in in_registry_order(results, told):
         lines = []
         for head, of, known in zip(heads, systems.values(), costs, strict=True):
-            lines.append(TallyLine(head, (_figure(known.get(row)), *_cells(row, of))))
-        rows.append(TallyRow(name(row), tuple(lines)))
+            lines.append((head, (_figure(known.get(row)), *_cells(row, of))))
+        rows.append((name(row), tuple(lines)))
     return Tallies(tuple(rows), HEADS, LEGEND) if rows else NOTHING_TOLD
 
 
@@ -102,22 +105,20 @@ def _text(count: float, most: float = 100_000) -> str:
     return f"{count:,.0f}" if whole else f"{count:,.{1 if abs(count) >= 1 else 2}f}"
 
 
-def print_counters(console: Console, systems: Mapping[str, Sequence[Result]]) -> None:
-    """A block for each row: its name, then a line for each system."""
+def blocks(systems: Mapping[str, Sequence[Result]]) -> Iterator[Block]:
+    """For the terminal, for each row: its name, then a line for each system."""
     rows = counters(systems).rows
     if not rows:
         return
-    table = [("", *HEADS), *((line.system, *line.cells) for row in rows for line in row.lines)]
+    table = [("", *HEADS), *((system, *cells) for _row, lines in rows for system, cells in lines)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    console.print()
-    console.print(Text("Counters of one operation", "bold"))
-    console.print(Text(_line(table[0], widths), "dim"))
-    for row in rows:
-        console.print(Text(row.row, "bold"))
-        for line in row.lines:
-            console.print(Text(_line((line.system, *line.cells), widths)))
-    for text in LEGEND:
-        console.print(Text(text, "dim"))
+    yield BLANK
+    yield Line("Counters of one operation", "bold")
+    yield Line(_line(table[0], widths), "dim")
+    for row, lines in rows:
+        yield Line(row, "bold")
+        yield from (Line(_line((system, *cells), widths)) for system, cells in lines)
+    yield from (Line(text, "dim") for text in LEGEND)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

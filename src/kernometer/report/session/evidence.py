@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kernometer.report.session.systems import Subject, name, names_of, rows_of, sentence, workloads_of
-from kernometer.report.session.view import Absence, Counts, CountsRow, Finding, FlagGroup, FlagItem
+from kernometer.report.session.systems import Subject, names_of, rows_of, workloads_of
 from kernometer.report.words.flags import WORDS, explain
+from kernometer.report.words.names import name, sentence
 from kernometer.results.model import Counting, Events, Run
 from kernometer.results.rows import Row
 from kernometer.stats.model import Flag, FlagCode
@@ -18,6 +18,68 @@ from kernometer.stats.model import Flag, FlagCode
 TOLD_COUNTING = 1.1
 #: The findings of `check` that affect figures: those that make them vary, then those that shift them evenly.
 SEVERITIES = ("disturbs", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class FlagItem:
+    rows: str  #: row names; the rows of one curve as its name and their number
+    system: str  #: its letter
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlagGroup:
+    """One reason to take figures with care, and its rows."""
+
+    code: str
+    title: str
+    letter: str
+    meaning: str
+    count: int  #: of figures
+    folded: bool  #: not shown at rows, as it is common or needs no action
+    items: tuple[FlagItem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRow:
+    """Ground truth or hardware counters of one row and system: one cell per column, "" if nothing was counted."""
+
+    row: str
+    system: str
+    cells: tuple[str, ...]
+    disagrees: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """A table of counts per operation. `missing`: why a system has none, as (letter, reason)."""
+
+    columns: tuple[str, ...]
+    rows: tuple[CountsRow, ...]
+    missing: tuple[tuple[str, str], ...] = ()
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Rows without a figure, for one reason."""
+
+    rows: str  #: row names; the rows of one curve as its name and their number
+    system: str
+    kind: str  #: "failed" or "not on this platform"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something on a host that disturbs measuring, and what to do about it."""
+
+    name: str
+    value: str  #: the host's value
+    effect: str  #: how it disturbs
+    advice: str
+    severity: str  #: "disturbs" or "note"
+    systems: str  #: letters
 
 
 def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
@@ -57,24 +119,43 @@ def slower(subjects: Sequence[Subject]) -> dict[str, float]:
 
 def truth(subjects: Sequence[Subject]) -> Counts:
     """What each row's iterations claim to do and what was counted: "claimed / counted", per iteration."""
-    kinds: dict[str, None] = {}
-    rows = []
-    for row in rows_of(subjects):
-        for subject in subjects:
-            pairs = _claims(subject.counted.get(row, ()))
-            kinds.update(dict.fromkeys(pairs))
-            disagrees = any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
-            if pairs:
-                rows.append((row, subject.letter, pairs, disagrees))
-    columns = tuple(kinds)
+    claims = _each(subjects, lambda subject, row: _claims(subject.counted.get(row, ())))
+    wrong = {
+        (row, subject.letter)
+        for row, subject, _cells in claims
+        if any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
+    }
+    rows = [row for row, subject, _cells in claims if (row, subject.letter) in wrong]
+    return replace(_table(claims, wrong), summary=_truth_summary(rows, len(claims)))
+
+
+_Cells = tuple[str, Subject, Mapping[str, str]]  #: a row on a system: by kind of event the cell
+
+
+def _each(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
+    """Of each row on each system that has any."""
+    rows = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
+    return [one for one in rows if one[2]]
+
+
+def _table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> Counts:
+    kinds = tuple(dict.fromkeys(kind for _row, _subject, cells in rows for kind in cells))
     return Counts(
-        columns=tuple(map(name, columns)),
+        columns=tuple(map(name, kinds)),
         rows=tuple(
-            CountsRow(name(row), letter, tuple(pairs.get(kind, "") for kind in columns), disagrees)
-            for row, letter, pairs, disagrees in rows
+            CountsRow(
+                name(row),
+                subject.letter,
+                tuple(cells.get(kind, "") for kind in kinds),
+                disagrees=(row, subject.letter) in wrong,
+            )
+            for row, subject, cells in rows
         ),
-        summary=_truth_summary([row for row, _letter, _pairs, disagrees in rows if disagrees], len(rows)),
     )
+
+
+def _in_words(of: Counts) -> Counts:
+    return replace(of, columns=tuple(kind.replace("_", " ") for kind in of.columns))
 
 
 def _truth_summary(wrong: Sequence[str], counted: int) -> str:
@@ -86,41 +167,23 @@ def _truth_summary(wrong: Sequence[str], counted: int) -> str:
 
 def counters(subjects: Sequence[Subject]) -> Counts:
     """Hardware counters per iteration, and the reason for subjects without them."""
-    kinds: dict[str, None] = {}
-    rows, missing = [], []
+    missing = []
     for subject in subjects:
         reasons = [result.header.counters for result in subject.results if result.header and result.header.counters]
         if reasons:
             missing.append((subject.letter, sentence(reasons[0])))
-    for row in rows_of(subjects):
-        for subject in subjects:
-            means = _hardware(subject, row)
-            kinds.update(dict.fromkeys(means))
-            if means:
-                rows.append((row, subject.letter, means))
-    columns = tuple(kinds)
-    shown = tuple(
-        CountsRow(name(row), letter, tuple(means.get(kind, "") for kind in columns)) for row, letter, means in rows
-    )
-    return Counts(tuple(kind.replace("_", " ") for kind in map(name, columns)), shown, tuple(missing))
+    return replace(_in_words(_table(_each(subjects, _hardware))), missing=tuple(missing))
 
 
 def events(subjects: Sequence[Subject]) -> Counts:
     """The event vector: by row, the events in one timed region, less those in an empty one."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    told: dict[tuple[str, str], dict[str, str]] = {}
     for subject in subjects:
         for result in subject.results:
             for vector in result.events:
                 if vector.regions > 0:
-                    found.setdefault((vector.row, subject.letter), _vector(vector))
-    kinds = tuple(dict.fromkeys(kind for counts in found.values() for kind in counts))
-    rows = [
-        CountsRow(name(row), subject.letter, tuple(found[row, subject.letter].get(kind, "") for kind in kinds))
-        for row in rows_of(subjects)
-        for subject in subjects
-        if (row, subject.letter) in found
-    ]
-    return Counts(tuple(kind.replace("_", " ") for kind in map(name, kinds)), tuple(rows))
+                    told.setdefault((vector.row, subject.letter), _vector(vector))
+    return _in_words(_table(_each(subjects, lambda subject, row: told.get((row, subject.letter), {}))))
 
 
 def _vector(vector: Events) -> dict[str, str]:

@@ -6,8 +6,9 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from kernometer.report.session.systems import Subject, name, pooled_figure, rows_of, sentence
+from kernometer.report.session.systems import Subject, pooled_figure, rows_of
 from kernometer.report.words.flags import noisy
+from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import counted, format_percent
 from kernometer.results.rows import Row
 from kernometer.stats.flags import disturbance

@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from kernometer.report.chart import samples as small
+from kernometer.report.chart.axis import Plot
 from kernometer.report.session.absolute import anchor, family, workload_of
-from kernometer.report.session.systems import Subject, name, rows_of
-from kernometer.report.session.view import Distribution, Quantiles
+from kernometer.report.session.systems import Subject, rows_of
+from kernometer.report.words.names import name
 from kernometer.report.words.units import format_value
 from kernometer.results.model import Run
 
 SHARES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """The text alternative of a distribution: samples of one system, all runs together."""
+
+    system: str
+    runs: int
+    samples: int
+    figures: tuple[str, ...]  #: minimum, median, 90th, 99th percentile, maximum
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One row's samples, drawn twice: as distribution and in the order in which they were taken."""
+
+    row: str
+    anchor: str
+    summary: str
+    quantiles: tuple[Quantiles, ...]
+    ecdf: Plot | None  #: None if no sample is above 0
+    order: Plot | None
+    decimated: str  #: "" or what was left out of the drawing
 
 
 def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distribution, ...]], ...]:
@@ -20,7 +45,7 @@ def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distrib
     found: dict[str, list[Distribution]] = {}
     for row in rows_of(subjects):
         series = [_series(subject, index, row) for index, subject in enumerate(subjects)]
-        series = [one for one in series if one.runs]
+        series = [line for line in series if line.runs]
         if series:
             found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, _unit(row, subjects)))
     return tuple((title, tuple(rows)) for title, rows in found.items())
@@ -52,11 +77,11 @@ def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distri
     def label(value: float) -> str:
         return format_value(value, unit)
 
-    quantiles = tuple(_quantiles(one, label) for one in series)
+    quantiles = tuple(_quantiles(line, label) for line in series)
     words = "; ".join(
-        f"{one.system}: {one.samples} samples of {one.runs} runs, "
-        + ", ".join(f"{word} {figure}" for (word, _share), figure in zip(SHARES, one.figures, strict=True))
-        for one in quantiles
+        f"{part.system}: {part.samples} samples of {part.runs} runs, "
+        + ", ".join(f"{word} {figure}" for (word, _share), figure in zip(SHARES, part.figures, strict=True))
+        for part in quantiles
     )
     shown = name(row)
     return Distribution(
@@ -70,17 +95,17 @@ def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distri
     )
 
 
-def _quantiles(one: small.Series, label: Callable[[float], str]) -> Quantiles:
-    ordered = sorted(value for run in one.runs for value in run)
+def _quantiles(series: small.Series, label: Callable[[float], str]) -> Quantiles:
+    ordered = sorted(value for run in series.runs for value in run)
     figures = tuple(label(small.quantile(ordered, share)) for _word, share in SHARES)
-    return Quantiles(one.letter, len(one.runs), len(ordered), figures)
+    return Quantiles(series.letter, len(series.runs), len(ordered), figures)
 
 
 def _decimated(series: Sequence[small.Series]) -> str:
     """Which runs are drawn; "" if all are."""
     cut = [
-        f"{small.RUNS_DRAWN} of {len(one.runs)} runs of {one.letter}"
-        for one in series
-        if len(one.runs) > small.RUNS_DRAWN
+        f"{small.RUNS_DRAWN} of {len(line.runs)} runs of {line.letter}"
+        for line in series
+        if len(line.runs) > small.RUNS_DRAWN
     ]
     return f"Drawn: {' and '.join(cut)}, evenly chosen." if cut else ""

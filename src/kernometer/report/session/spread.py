@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kernometer.report.session.systems import Subject, name
-from kernometer.report.session.view import Spread, SpreadRow
+from kernometer.report.session.systems import Subject
+from kernometer.report.words.names import name
 from kernometer.report.words.units import format_factor
 from kernometer.stats.history import History
 from kernometer.stats.noise import HostNoise, known_spread, spread_between_sessions
 
 #: The least number of sessions for a limit: with two it would be 18 times their difference.
 LEAST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRow:
+    """The spread of one row between sessions of the same thing."""
+
+    row: str
+    sessions: int
+    deviation: str  #: one standard deviation of the figure, relative
+    interval: str  #: its 95 % interval
+    limit: float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100; relative
+    limit_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Spread between sessions of the same thing, with a summary; the noisiest row first."""
+
+    summary: str
+    rows: tuple[SpreadRow, ...]
 
 
 def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Spread, ...]:

@@ -7,11 +7,12 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from kernometer.report.session.view import NOTHING, Fact, Figure, SessionView, System, Tag
 from kernometer.report.words.curves import definitions
 from kernometer.report.words.flags import WORDS, folded, noisy
+from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import exact_text, format_half_width, format_interval, format_value, parts_of
 from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.results.rows import in_registry_order
@@ -21,14 +22,12 @@ from kernometer.stats.flags import Disturbance, disturbance
 from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
-from kernometer.text import printable
 
-#: How many characters of a name (row, label, host) and of a text (an error, a remark) a page shows.
-NAME, TEXT = 120, 600
 #: How many sentences about damage in a file a page shows.
 DAMAGE = 3
 #: Findings of the moment before a session, of which its runs tell more.
 PASSING = frozenset({"other work", "steal"})
+_T = TypeVar("_T")
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
 
 
@@ -52,14 +51,6 @@ class Subject:
     def of(self, row: str) -> list[RowFigure]:
         """The row's figures in the sessions that have one."""
         return [figures[row] for figures in self.figures if row in figures]
-
-
-def name(text: str) -> str:
-    return printable(text, NAME)
-
-
-def sentence(text: str) -> str:
-    return printable(text, TEXT)
 
 
 def letter(index: int) -> str:
@@ -94,27 +85,18 @@ def subject(
         results=tuple(results),
         figures=tuple(figures),
         entries=tuple(entries),
-        runs=_runs(results),
-        counted=_counted(results),
+        runs=_by_row((run.row, run) for result in results for run in result.runs),
+        counted=_by_row((row, one) for result in results for row, each in result.counted().items() for one in each),
         hidden=frozenset() if every_flag else folded(flagged),
     )
 
 
-def _runs(results: Sequence[Result]) -> dict[str, tuple[Run, ...]]:
-    """By row, in the order they were made."""
-    found: dict[str, list[Run]] = {}
-    for result in results:
-        for run in result.runs:
-            found.setdefault(run.row, []).append(run)
-    return {row: tuple(runs) for row, runs in found.items()}
-
-
-def _counted(results: Sequence[Result]) -> dict[str, tuple[Counting | Run, ...]]:
-    found: dict[str, list[Counting | Run]] = {}
-    for result in results:
-        for row, counted in result.counted().items():
-            found.setdefault(row, []).extend(counted)
-    return {row: tuple(counted) for row, counted in found.items()}
+def _by_row(pairs: Iterable[tuple[str, _T]]) -> dict[str, tuple[_T, ...]]:
+    """In the order they were made."""
+    of_row: dict[str, list[_T]] = {}
+    for row, one in pairs:
+        of_row.setdefault(row, []).append(one)
+    return {row: tuple(each) for row, each in of_row.items()}
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
@@ -254,7 +236,7 @@ def _disturbing(host: Mapping[str, Any], *, told: Disturbance | None) -> list[st
     The record of a file may have any shape.
     """
     findings = host.get("findings")
-    found = [one for one in findings if isinstance(one, dict)] if isinstance(findings, list) else []
+    found = [finding for finding in findings if isinstance(finding, dict)] if isinstance(findings, list) else []
     found = [one for one in found if one.get("severity") == "disturbs"]
     if told is not None and told.quiet:
         found = [one for one in found if one.get("name") not in PASSING]

@@ -6,7 +6,6 @@ Prints `view.Figures`, as the page does. Used by `run` and `show`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from kernometer.report.session.systems import subject
 from kernometer.report.session.view import AbsoluteRow, CurveView, Figure, Figures, WorkloadView
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
+from kernometer.report.write.terminal import broken
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.model import RowFigure
@@ -39,7 +39,6 @@ FULL_HEIGHT = 2.0
 WIDEST = 48
 
 _DIRECTION = {"lower": "↓", "higher": "↑"}
-_BREAKS, _FINER = re.compile(r"[^@,/]*[@,/]|[^@,/]+"), re.compile(r"[^-=]*[-=]|[^-=]+")
 
 #: The cells of a line: name, value, accuracy, per, direction, runs, flags.
 Cells = tuple[str, ...]
@@ -159,23 +158,6 @@ def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width:
 
 def _letters(figures: Iterable[Figure]) -> str:
     return "".join(sorted({tag.letter for figure in figures for tag in figure.tags}))
-
-
-def broken(name: str, width: int) -> list[str]:
-    """A row's name in lines of at most `width`, broken after `@`, `,` and `/`, if necessary after `-` and `=`, or
-    anywhere."""
-    lines = [""]
-    for part in _BREAKS.findall(name):
-        for piece in [part] if len(part) + 2 <= width else _FINER.findall(part):
-            rest = piece
-            if lines[-1].strip() and len(lines[-1]) + len(rest) > width:
-                lines.append("  ")
-            while len(lines[-1]) + len(rest) > width:
-                room = width - len(lines[-1])
-                lines[-1], rest = lines[-1] + rest[:room], rest[room:]
-                lines.append("  ")
-            lines[-1] += rest
-    return lines
 
 
 def signs(encoding: str | None) -> str:

@@ -4,53 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
-from rich.table import Table
-from rich.text import Text
+from typing import Any
 
 from kernometer.report.session.systems import single
 from kernometer.report.words.units import ratio_text
+from kernometer.report.write.document import pick, plain
+from kernometer.report.write.terminal import Block, Grid, Line
 from kernometer.stats.changes import FEWEST, Change, Course
 from kernometer.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Characters of a fact.
 FACT = 100
 
 
-def print_courses(console: Console, courses: Sequence[Course], *, whole: bool) -> None:
-    """`whole`: every point; without it only rows with a change, and the points around it. A table each target
-    and each build of the probe, which is named if a target has several."""
-    kinds = dict.fromkeys((one.target, one.by, one.probe) for one in courses)
+def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
+    """For the terminal. `every`: every point; without it only rows with a change, and the points around it. A table
+    each target and each build of the probe, which is named if a target has several."""
+    kinds = dict.fromkeys((history.target, history.by, history.probe) for history in histories)
     for target, by, probe in kinds:
-        mine = [one for one in courses if (one.target, one.by, one.probe) == (target, by, probe)]
+        mine = [one for one in histories if (one.target, one.by, one.probe) == (target, by, probe)]
         changed = [one for one in mine if one.changes]
-        of = f" ({probe})" if sum(kind[:2] == (target, by) for kind in kinds) > 1 else ""
-        console.print(Text(printable(f"{target} by {by}{of}: {len(changed)} of {len(mine)} rows changed"), "bold"))
-        if shown := mine if whole else changed:
-            console.print(_table(shown, whole=whole))
+        built = f" ({probe})" if sum(kind[:2] == (target, by) for kind in kinds) > 1 else ""
+        yield Line(printable(f"{target} by {by}{built}: {len(changed)} of {len(mine)} rows changed"), "bold")
+        if shown := mine if every else changed:
+            heads = ("row", "measured", "figure", "ratio", "what changed")
+            yield Grid(heads, (line for one in shown for line in _lines(one, every=every)), left=(0, 1, 4))
         if short := [len(one.points) for one in mine if one.short]:
             told = f"{len(short)} rows were measured on {max(short)} occasions or fewer; a change takes {FEWEST}."
-            console.print(Text(told, "dim"))
+            yield Line(told, "dim")
 
 
-def _table(courses: Sequence[Course], *, whole: bool) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in ("row", "measured", "figure", "ratio", "what changed"):
-        table.add_column(head, justify="right" if head in ("figure", "ratio") else "left", overflow="fold")
-    for course in courses:
-        at = {change.at: change for change in course.changes}
-        places = range(len(course.points)) if whole else sorted({place for each in at for place in (each - 1, each)})
-        for number, place in enumerate(places):
-            name = printable(course.row) if number == 0 else ""
-            point, change = course.points[place], at.get(place)
-            when = f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
-            told = (ratio_text(change.ratio), "; ".join(_told(change)) or "nothing known") if change else ()
-            table.add_row(*map(Text, (name, when, single(point.figure).text, *told)))
-    return table
+def _lines(history: Course, *, every: bool) -> Iterator[Sequence[str]]:
+    at = {change.at: change for change in history.changes}
+    places = range(len(history.points)) if every else sorted({place for each in at for place in (each - 1, each)})
+    for number, place in enumerate(places):
+        name = printable(history.row) if number == 0 else ""
+        point, change = history.points[place], at.get(place)
+        when = f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
+        told = (ratio_text(change.ratio), "; ".join(_told(change)) or "nothing known") if change else ("", "")
+        yield name, when, single(point.figure).text, *told
 
 
 def _told(change: Change) -> Iterator[str]:
@@ -65,27 +57,23 @@ def _short(text: str, other: str) -> str:
     return " ".join(word[:19] if word.startswith("sha256:") else word for word in words)
 
 
-def document(courses: Sequence[Course]) -> list[dict[str, Any]]:
+def document(histories: Sequence[Course]) -> list[dict[str, Any]]:
     """For --json; costs in ns, by path in instructions."""
     return [
-        {
-            "row": one.row,
-            "target": one.target,
-            "by": one.by,
-            "probe": one.probe,
-            "enough": not one.short,
+        pick(history, "row", "target", "by", "probe")
+        | {
+            "enough": not history.short,
             "points": [
-                {"started": each.started, "sessions": each.sessions, "cost": each.figure.cost, **each.facts}
-                for each in one.points
+                pick(each, "started", "sessions") | {"cost": each.figure.cost, **each.facts} for each in history.points
             ],
             "changes": [
                 {
-                    "sessions": one.points[each.at].sessions,
+                    "sessions": plain(history.points[each.at].sessions),
                     "ratio": each.ratio,
                     "facts": [{"what": what, "before": a, "after": b} for what, a, b in each.facts],
                 }
-                for each in one.changes
+                for each in history.changes
             ],
         }
-        for one in courses
+        for history in histories
     ]

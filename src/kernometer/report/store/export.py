@@ -8,16 +8,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from itertools import islice
+from typing import IO, Any, Literal
 
+from kernometer.errors import LibraryError
+from kernometer.report.write.document import Cell
 from kernometer.results.model import Counting, Result, Run, Workload
 from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.curves import curves
 from kernometer.stats.model import RowFigure, RunFigure
-from kernometer.text import printable
 
 Per = Literal["row", "run", "sample"]
-Cell = str | int | float | bool | None
 Line = dict[str, Cell]
 
 _SESSION = ("result", "label", "target", "by", "profile", "started", "kernel", "host", "experiment", "side")
@@ -37,8 +38,14 @@ COLUMNS: dict[Per, tuple[str, ...]] = {
     "sample": ("result", "row", "run", "block", "sample", "raw", "batch", "ops", "involuntary", "migrated"),
 }
 
-#: Characters that begin a formula in a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+#: Lines in memory, and in one row group of a file.
+GROUP_LINES = 1 << 17
+
+_INTEGERS = frozenset({"run", "block", "sample", "raw", "batch", "samples", "runs", "warmup", "iterations", "cpu"})
+_INTEGERS |= {"peer_cpu", "involuntary"}
+_FLOATS = frozenset({"value", "value_low", "value_high", "cost", "cost_low", "cost_high", "gross", "baseline", "x"})
+_FLOATS |= {"seconds", "ops", "bytes", "resolution_ns", "mean", "kernel_part"}
 
 
 def lines(result: Result, figures: Mapping[str, RowFigure], per: Per) -> Iterator[Line]:
@@ -52,27 +59,14 @@ def lines(result: Result, figures: Mapping[str, RowFigure], per: Per) -> Iterato
         yield {column: (session | line)[column] for column in COLUMNS[per]}
 
 
-def guarded(cell: Cell) -> Cell:
-    """A cell for CSV that neither controls a terminal nor is a formula in a spreadsheet."""
-    if not isinstance(cell, str):
-        return cell
-    return ("'" if cell.startswith(_FORMULA) else "") + printable(cell)
-
-
 def _session(result: Result) -> Line:
     session = result.session
     uname = result.header.uname if result.header else {}
-    return {
+    return {name: getattr(session, name, None) for name in _SESSION} | {
         "result": session.id,
-        "label": session.label,
-        "target": session.target,
-        "by": session.by,
-        "profile": session.profile,
         "started": _iso(session.started),
         "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
         "host": uname.get("nodename", ""),
-        "experiment": session.experiment,
-        "side": session.side,
     }
 
 
@@ -85,36 +79,23 @@ def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
         curve, x = places.get(row, ("", None))
         yield _row(figures[row], failed.get(row, "")) | _counted(counted[row][0]) | {"curve": curve, "x": x}
     without = [(row, "failed", text) for row, text in reversed(failed.items())]
-    without += [(one.row, "unsupported", one.reason) for one in result.unsupported]
+    without += [(lacking.row, "unsupported", lacking.reason) for lacking in result.unsupported]
     for row, status, note in without:
         if row not in figures:
             yield _no_figure(row, status, note, result.workloads.get(Row(row).workload))
 
 
 def _row(figure: RowFigure, note: str) -> Line:
-    return {
-        "row": figure.row,
-        "workload": figure.workload,
+    known = {name: getattr(figure, name) for name in COLUMNS["row"] if hasattr(figure, name)}
+    return known | {
         "params": _json(figure.params),
         "status": "measured" if figure.value is not None else "no figure",
         "note": note,
-        "per": figure.per,
-        "unit": figure.unit,
-        "better": figure.better,
-        "value": figure.value,
-        "value_low": figure.value_low,
-        "value_high": figure.value_high,
-        "cost": figure.cost,
         "cost_low": figure.low,
         "cost_high": figure.high,
-        "gross": figure.gross,
-        "baseline": figure.baseline,
         "runs": len(figure.runs),
         "samples": sum(run.samples for run in figure.runs),
         "flags": " ".join(dict.fromkeys(flag.code.value for flag in figure.flags)),
-        "exact": figure.exact,
-        "mean": figure.mean,
-        "kernel_part": figure.kernel_part,
         "levels": json.dumps([[level.cost, level.share] for level in figure.levels]) if figure.levels else "",
     }
 
@@ -155,27 +136,14 @@ def _runs(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
 
 
 def _run(run: Run, per: str, figure: RunFigure | None) -> Line:
+    known = {name: getattr(run, name) for name in COLUMNS["run"] if hasattr(run, name)}
+    of_figure = {name: getattr(figure, name, None) for name in ("cost", "gross", "baseline", "warmup")}
     return {
-        "row": run.row,
-        "workload": run.workload,
+        **known,
+        **of_figure,
         "params": _json(run.params),
-        "run": run.run,
-        "block": run.block,
         "per": per,
-        "cost": figure.cost if figure else None,
-        "gross": figure.gross if figure else None,
-        "baseline": figure.baseline if figure else None,
         "samples": len(run.samples),
-        "warmup": figure.warmup if figure else None,
-        "seconds": run.seconds,
-        "batch": run.batch,
-        "ops": run.ops,
-        "bytes": run.bytes,
-        "iterations": run.iterations,
-        "resolution_ns": run.resolution_ns,
-        "stopped": run.stopped,
-        "cpu": run.cpu,
-        "peer_cpu": run.peer_cpu,
         "involuntary": sum(count for _, count in run.involuntary),
         "migrated": len(run.migrated),
         "meter": _json(run.meter),
@@ -188,9 +156,7 @@ def _samples(result: Result) -> Iterator[Line]:
         for number, raw in enumerate(run.samples):
             yield {
                 "result": result.session.id,
-                "row": run.row,
-                "run": run.run,
-                "block": run.block,
+                **{name: getattr(run, name) for name in ("row", "run", "block")},
                 "sample": number,
                 "raw": raw,
                 "batch": run.batch,
@@ -210,3 +176,28 @@ def _iso(seconds: float) -> str:
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
     except (OverflowError, OSError, ValueError):
         return ""
+
+
+def write_parquet(out: IO[bytes], lines: Iterator[Line], per: Per) -> None:
+    """As a Parquet file, for R and pandas: all columns nullable, text, 64-bit integers and floats, truth values.
+
+    Raises LibraryError without pyarrow.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise LibraryError("--parquet", "pyarrow", "parquet") from error
+    types = {"text": pa.string(), "integer": pa.int64(), "float": pa.float64(), "truth": pa.bool_()}
+    schema = pa.schema([(column, types[_kind(column, per)]) for column in COLUMNS[per]])
+    with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
+        while group := [*islice(lines, GROUP_LINES)]:
+            writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=GROUP_LINES)
+
+
+def _kind(column: str, per: Per) -> str:
+    if column == "exact" or (column, per) == ("migrated", "sample"):
+        return "truth"
+    if column in _INTEGERS or column == "migrated":
+        return "integer"
+    return "float" if column in _FLOATS else "text"

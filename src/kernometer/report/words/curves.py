@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kernometer.report.words.units import NOTHING
+from kernometer.report.write.document import pick
 from kernometer.results.model import Result, Workload
 from kernometer.stats.curves import Curve, crossings, gathered, largest, peak, tally
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
@@ -49,7 +50,7 @@ def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, W
         if isinstance(one, str):
             continue
         top = peak(one)
-        told = None if top is None else {"x": top.point.x, "row": top.point.row, "first": top.first, "last": top.last}
+        told = None if top is None else pick(top.point, "x", "row") | pick(top, "first", "last")
         found.append(_document(one) | {"peak": told})
     return found
 
@@ -66,7 +67,7 @@ def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload
         if isinstance(one, str):
             continue
         most = largest(one)
-        of_most = next(({"x": point.x, "row": point.row} for point in one.points if point.of is most), None)
+        of_most = next((pick(point, "x", "row") for point in one.points if point.of is most), None)
         counts = {verdict.value: count for verdict, count in tally(one).items()}
         crossed = [{"before": cross.before.x, "after": cross.after.x, "at": cross.at} for cross in crossings(one)]
         found.append(_document(one) | {"verdicts": counts, "largest": of_most, "crossings": crossed})
@@ -74,10 +75,5 @@ def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload
 
 
 def _document(curve: Curve[Any]) -> dict[str, Any]:
-    return {
-        "name": curve.name,
-        "workload": curve.workload,
-        "parameter": curve.parameter,
-        "fixed": dict(curve.fixed),
-        "points": [{"x": point.x, "row": point.row} for point in curve.points],
-    }
+    points = [pick(point, "x", "row") for point in curve.points]
+    return pick(curve, "name", "workload", "parameter") | {"fixed": dict(curve.fixed), "points": points}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 
 from kernometer.stats.flags import BUSY, SHARED, TAKEN, Disturbance
 from kernometer.stats.model import FlagCode, RowFigure
@@ -17,73 +19,13 @@ class Wording:
     letter: str  #: for the line of a row
     label: str
     sentence: str  #: what it means
-    advice: str  #: what to do about it; "": that depends on the options, see `explain`
+    advice: str = ""  #: what to do about it; "": that depends on the options, see `explain`
 
 
 WORDS: dict[FlagCode, Wording] = {
-    FlagCode.BELOW_RESOLUTION: Wording(
-        "b",
-        "below clock",
-        "The operation took less time than the clock can resolve, so there is no figure; that does not mean zero.",
-        "",
-    ),
-    FlagCode.COARSE_CLOCK: Wording(
-        "c",
-        "coarse clock",
-        "One step of the clock is more than 1 % of a sample, so the figure moves in visible steps.",
-        "",
-    ),
-    FlagCode.DISTURBED: Wording(
-        "d",
-        "disturbed",
-        "Something else used the CPU during some runs. The figure includes these runs like all others.",
-        "Stop other programs, or measure on an idle CPU; kernometer check shows what disturbs here.",
-    ),
-    FlagCode.SHARED: Wording(
-        "s",
-        "shared core",
-        "A neighbour used the core during nearly all samples, so the figure is not that of a quiet core.",
-        "Measure again at another time, on another CPU, or by path.",
-    ),
-    FlagCode.COUNTS_DISAGREE: Wording(
-        "x",
-        "counts off",
-        "The kernel counted other events (faults, switches, calls) than the workload claims to make.",
-        "The figure is the cost of what happened, not of what the name says; please report the row with this kernel.",
-    ),
-    FlagCode.NOT_PINNED: Wording(
-        "p",
-        "not pinned",
-        "The run could move between CPUs, so the figure also depends on where it ran.",
-        "Allow the process to bind itself to a CPU: a sandbox's filter may refuse sched_setaffinity.",
-    ),
-    FlagCode.UNSTABLE: Wording(
-        "u",
-        "unstable",
-        "Runs differ much more than the samples within them: conditions changed from process to process.",
-        "Make more runs, and look for steps or drift in the report, which shows the runs in order.",
-    ),
-    FlagCode.FEW_RUNS: Wording(
-        "f",
-        "few runs",
-        "Fewer than three runs: the interval is too wide to be of use, or there is none.",
-        "Make more runs: --profile full, or a longer session.",
-    ),
-    FlagCode.OUTLIERS: Wording(
-        "o",
-        "outliers",
-        "Some samples or runs lie far from the rest. The figure includes them all.",
-        "Look at the distribution in the report; the median tolerates a few outliers, but not a second mode.",
-    ),
-    FlagCode.PROBE: Wording(
-        "r",
-        "remark",
-        "The workload printed a remark.",
-        "Read the remark: kernometer show --details prints it in full.",
-    ),
+    FlagCode(code): Wording(**words)
+    for code, words in tomllib.loads(files(__package__).joinpath("flags.toml").read_text(encoding="utf-8")).items()
 }
-
-
 #: Flags that need no action on a row.
 FOLDED = frozenset({FlagCode.DISTURBED, FlagCode.OUTLIERS})
 #: A flag on more than this share of at least so many rows is caused by the machine, not by a row.

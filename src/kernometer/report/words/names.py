@@ -1,4 +1,4 @@
-"""Short heads for columns: the distinct parts of systems' names, in lines that fit. Pure."""
+"""Names and sentences that are safe to show, and short heads for columns: what tells systems apart. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from collections.abc import Sequence
 
 from kernometer.text import printable
 
-#: Characters of a name; longer names are cut.
-NAME = 120
+#: How many characters of a name (row, label, host) and of a text (an error, a remark) are shown.
+NAME, TEXT = 120, 600
 _ENDS = re.compile(r".*[-+:/,@ ]")
 PARTS = re.compile(r"[^-+:/,=@ ]*[-+:/,=@ ]|[^-+:/,=@ ]+")
+
+
+def name(text: str) -> str:
+    return printable(text, NAME)
+
+
+def sentence(text: str) -> str:
+    return printable(text, TEXT)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -18,7 +26,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
     Where one name is the beginning of all others, as a wrapper that each runs in, its words stay together.
     """
-    safe = [printable(name, NAME) for name in names]
+    safe = [*map(name, names)]
     same = next((n for n, letters in enumerate(zip(*safe, strict=False)) if len(set(letters)) > 1), min(map(len, safe)))
     beginning = safe[0][:same]
     shared = _ENDS.match(beginning.partition(" ")[0] if beginning in safe else beginning) if len(safe) > 1 else None

@@ -81,6 +81,13 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}"
 
 
+def count_text(value: float) -> str:
+    """Whole instructions from 10 up and where the value is whole, else with one decimal; `−` below 0."""
+    whole = abs(value) >= 10 or abs(value - round(value)) < 0.05
+    text = f"{abs(value):,.{0 if whole else 1}f}"
+    return f"−{text}" if value < 0 and text.strip("0.,") else text
+
+
 def ratio_text(ratio: float) -> str:
     """A ratio with three decimals near 1, and four digits far from it."""
     return f"{ratio:.3f}" if 0.1 <= ratio < 10 else f"{ratio:.4g}"

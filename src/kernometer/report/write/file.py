@@ -13,7 +13,7 @@ from kernometer.errors import ResultError
 
 
 @contextmanager
-def whole_file(path: Path, what: str) -> Iterator[IO[bytes]]:
+def complete_file(path: Path, what: str) -> Iterator[IO[bytes]]:
     """The file to write within the block. A block that fails leaves nothing behind.
 
     Raises ResultError, naming `what` it is, if it cannot be written.
@@ -38,6 +38,12 @@ def whole_file(path: Path, what: str) -> Iterator[IO[bytes]]:
     finally:
         if unfinished is not None:
             unfinished.unlink(missing_ok=True)
+
+
+def write(path: Path, content: str | bytes, what: str = "report") -> None:
+    """`complete_file` with this content."""
+    with complete_file(path, what) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
 
 
 def _umask() -> int:

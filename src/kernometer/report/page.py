@@ -1,9 +1,9 @@
-"""From results and comparisons to the view model of the page."""
+"""The report: one HTML file that needs no network and contains no JavaScript, from results and comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kernometer import __version__
 from kernometer.errors import ResultError
@@ -12,16 +12,21 @@ from kernometer.explain.functions import Difference, decided, differences, newes
 from kernometer.report.chart import curves as curve_plots
 from kernometer.report.chart import samples as small
 from kernometer.report.comparison import view as compared
-from kernometer.report.comparison.causes import causes
+from kernometer.report.comparison.view import ComparisonView
+from kernometer.report.explanation.boundaries import BoundariesView
 from kernometer.report.explanation.boundaries import view as boundaries_view
-from kernometer.report.explanation.structures_view import StructuresView
-from kernometer.report.profile.functions import changed_view, common, profile_view
+from kernometer.report.explanation.diagnosis import causes
+from kernometer.report.explanation.structures import StructuresView
+from kernometer.report.profile.functions import Functions, changed_view, common, profile_view
 from kernometer.report.session import absolute, evidence
-from kernometer.report.session.counters import counters
-from kernometer.report.session.samples import SHARES, distributions
-from kernometer.report.session.spread import spreads
-from kernometer.report.session.systems import Subject, gather, name, rows_of, workloads_of
-from kernometer.report.session.view import ComparisonView, Functions, Page
+from kernometer.report.session.counters import Tallies, counters
+from kernometer.report.session.evidence import Counts, Finding
+from kernometer.report.session.samples import SHARES, Distribution, distributions
+from kernometer.report.session.spread import Spread, spreads
+from kernometer.report.session.systems import Subject, gather, rows_of, workloads_of
+from kernometer.report.session.view import Figures
+from kernometer.report.words.names import name
+from kernometer.report.write.html import fill
 from kernometer.results.model import Result, Workload
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
@@ -29,6 +34,67 @@ from kernometer.stats.model import Comparison
 
 #: Results by the name of their system, the baseline first.
 Systems = Mapping[str, Sequence[Result]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The whole report."""
+
+    figures: Figures
+    by: str  #: "time", "path", or both
+    bracket: str  #: what is subtracted from every figure, and included in the gross samples
+    made: str  #: the program that wrote the page
+    comparisons: tuple[ComparisonView, ...]
+    truth: Counts
+    counters: Counts
+    events: Counts  #: by path: the plugin's counts of a timed region
+    tallies: Tallies  #: by path: what the kernels count that tell
+    boundaries: BoundariesView | None  #: by path: of Trio's partitions
+    structures: StructuresView | None  #: by path, of other systems than those of the figures
+    functions: Functions  #: by path: of rows with profiles
+    findings: tuple[Finding, ...]
+    spreads: tuple[Spread, ...]
+    distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]
+    quantile_words: tuple[str, ...]
+    ecdf_steps: int  #: how many quantiles of a run its drawing keeps
+    marks: tuple[str, ...]  #: SVG paths of the systems' marks in curves, in order, repeated if there are more systems
+    order_buckets: int  #: stretches of a run whose smallest and largest samples its drawing keeps
+
+    @property
+    def title(self) -> str:
+        return self.figures.title
+
+    @property
+    def drawn(self) -> frozenset[str]:
+        """Anchors of the rows whose samples are on the page, and of the compared curves."""
+        samples = (row.anchor for _family, rows in self.distributions for row in rows)
+        return frozenset((*samples, *(curve.anchor for comparison in self.comparisons for curve in comparison.curves)))
+
+
+def render(
+    results: Sequence[Result],
+    comparisons: Sequence[Comparison] = (),
+    history: History | None = None,
+    *,
+    systems: Systems | None = None,
+    floors: Sequence[Layout] = (),
+    structures: StructuresView | None = None,
+) -> str:
+    """The page of these results; with two systems or more, of their comparisons against the baseline.
+
+    `history`: earlier sessions, for the spread of the first result's host. `systems`: the results of each name in
+    the comparisons, the baseline first; needed if the results have other names. `floors`: by path, the known layouts.
+    `structures`: a section of its own.
+    Raises ResultError if there is no result, or results and comparisons do not match.
+    """
+    return lay_out(build(results, comparisons, history, systems, floors, structures))
+
+
+def lay_out(page: Page) -> str:
+    """The view model as HTML."""
+    heat = ("matrix.css",) if page.boundaries else ()
+    falls = ("costs.css",) if page.structures else ()
+    return fill("report.html.j2", page, "report.css", *heat, *falls)
 
 
 def build(
@@ -121,7 +187,7 @@ def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> No
 def _compared(
     subjects: Sequence[Subject], comparison: Comparison, workloads: Mapping[str, Workload], rows: Sequence[str]
 ) -> ComparisonView:
-    a, b = (next(one for one in subjects if one.key == title) for title in (comparison.a, comparison.b))
+    a, b = (next(subject for subject in subjects if subject.key == title) for title in (comparison.a, comparison.b))
     view = compared.view(comparison, a.system, b.system, workloads, rows)
     return replace(view, causes=tuple(causes(a, b, comparison)))
 
@@ -130,10 +196,10 @@ def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -
     of = {subject.key: subject for subject in subjects}
     changed = []
     told: dict[str, Difference] = {}
-    for one in comparisons:
-        a, b = of[one.a], of[one.b]
-        found = differences(a.results, b.results, decided(one))
-        told |= {f"{one.b} {row}": each for row, each in found.items()}
+    for comparison in comparisons:
+        a, b = of[comparison.a], of[comparison.b]
+        found = differences(a.results, b.results, decided(comparison))
+        told |= {f"{comparison.b} {row}": each for row, each in found.items()}
         title = f"{b.system.name} against {a.system.name}"
         changed.append((title, tuple(changed_view(each) for each in found.values())))
     profiles = [
@@ -141,7 +207,7 @@ def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -
         for subject in subjects
     ]
     return Functions(
-        tuple(one for one in profiles if one[1]),
+        tuple(profile for profile in profiles if profile[1]),
         tuple(one for one in changed if one[1]),
         common(told.values()) if len(comparisons) == 1 else "",
     )

@@ -1,0 +1,135 @@
+"""How everything comes to a terminal: lines and tables as values, and the one function that prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from kernometer.report.words.names import lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_BREAKS, _FINER = re.compile(r"[^@,/]*[@,/]|[^@,/]+"), re.compile(r"[^-=]*[-=]|[^-=]+")
+#: The narrowest column of row names in a wide table, and the gap between its columns.
+NARROWEST, GAP = 12, 1
+
+
+class Line(NamedTuple):
+    """A paragraph, in the style of rich."""
+
+    text: str
+    style: str = ""
+    indent: int = 0
+    lead: str = ""  #: bold words before the text
+
+
+BLANK = Line("")
+
+
+class Grid(NamedTuple):
+    """A table. `left`: the columns that are words, by number; the others are figures, at the right."""
+
+    heads: Sequence[str]  #: () for none
+    rows: Iterable[Sequence[str | Text]]
+    left: Sequence[int] = (0,)
+    gap: int = 2
+    style: str = "bold"  #: of the heads
+    whole: Sequence[int] = ()  #: columns that do not break
+    indent: int = 0
+    cut: bool = False  #: a word that is too long for its column ends in …, instead of going on in the next line
+
+
+class Wide(NamedTuple):
+    """A table in groups of columns that fit beside each other, each with the rows' names before it."""
+
+    heads: Sequence[str]
+    widths: Sequence[int]  #: of the columns, in characters
+    rows: Sequence[tuple[str | Text, Sequence[str | Text]]]  #: a name and its cells; a title without cells is a Text
+    name: int  #: characters of a row's name at most
+    head_lines: int
+    spare: int = 0  #: characters of the terminal's width that stay free
+    apart: bool = False  #: a blank line before each group
+
+
+Block = Line | Grid | Wide
+
+
+def show(console: Console, blocks: Iterable[Block]) -> None:
+    """Prints lines and tables in order."""
+    for block in blocks:
+        if isinstance(block, Wide):
+            for group in _groups(block, console.width):
+                if block.apart:
+                    console.print()
+                console.print(group)
+            continue
+        if isinstance(block, Grid):
+            made: Table | Text = grid(block)
+        else:
+            made = Text.assemble((block.lead, "bold"), (block.text, block.style)) if block.lead else Text(*block[:2])
+        console.print(Padding(made, (0, 0, 0, block.indent)) if block.indent else made)
+
+
+def grid(of: Grid) -> Table:
+    rows = [*of.rows]
+    table = Table(box=None, pad_edge=False, padding=(0, of.gap, 0, 0), header_style=of.style)
+    table.show_header = bool(of.heads)
+    count = len(of.heads) or max(map(len, rows), default=0)
+    for number in range(count):
+        table.add_column(
+            Text(of.heads[number]) if of.heads else "",
+            justify="left" if number in of.left else "right",
+            overflow="ellipsis" if of.cut else "fold",
+            no_wrap=number in of.whole,
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return table
+
+
+def _groups(of: Wide, width: int) -> Iterator[Table]:
+    longest = max((len(name) for name, cells in of.rows if cells), default=0)
+    room = max(NARROWEST, min(of.name, longest))
+    left = width - of.spare - room
+    start = 0
+    while start < len(of.widths):
+        end, used = start, 0
+        while end == start or (end < len(of.widths) and used + of.widths[end] < left):
+            used += of.widths[end] + GAP
+            end += 1
+        yield _group(of, slice(start, end), room)
+        start = end
+
+
+def _group(of: Wide, part: slice, room: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
+    table.add_column("", width=room, no_wrap=True)
+    for head, width in islice(zip(of.heads, of.widths, strict=True), part.start, part.stop):
+        table.add_column("\n".join(lines(head, width, of.head_lines)), justify="right", width=width, no_wrap=True)
+    for name, cells in of.rows:
+        table.add_row(name if isinstance(name, Text) else "\n".join(broken(name, room)), *cells[part])
+    return table
+
+
+def broken(name: str, width: int) -> list[str]:
+    """A row's name in lines of at most `width`, broken after `@`, `,` and `/`, if necessary after `-` and `=`, or
+    anywhere."""
+    found = [""]
+    for part in _BREAKS.findall(name):
+        for piece in [part] if len(part) + 2 <= width else _FINER.findall(part):
+            rest = piece
+            if found[-1].strip() and len(found[-1]) + len(rest) > width:
+                found.append("  ")
+            while len(found[-1]) + len(rest) > width:
+                room = width - len(found[-1])
+                found[-1], rest = found[-1] + rest[:room], rest[room:]
+                found.append("  ")
+            found[-1] += rest
+    return found
