@@ -1,20 +1,18 @@
 """The command line. Commands are imported only when they are called: `--help` loads none of them.
 
 Imports stand at the top of a file, but for two kinds. This file, __main__, env and config import what only some calls
-need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.4, the median of
-40 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a second, or
-that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, and those of the extras in
-pyproject.toml. tests/cli/test_frame.py holds both.
+need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
+medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
+second, or that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, and those of the
+extras in pyproject.toml. tests/plain/cli/test_frame.py holds both.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A command: the object `command` of `module`."""
 
     group: str
@@ -106,6 +103,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
             close = get_close_matches(name, COMMANDS, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else "See 'kernometer --help'."
             raise click.UsageError(f"There is no command {name!r}. {hint}", ctx)
