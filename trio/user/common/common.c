@@ -89,3 +89,26 @@ struct pages pages_settled(struct pages before)
 	}
 	return found;
 }
+
+long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+char *fill(char *at, size_t n, unsigned long seed)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = (char)((i + seed) * 2654435761u >> 24);
+	return at;
+}
+
+int filled(const char *at, size_t n, unsigned long seed)
+{
+	for (size_t i = 0; i < n; i++)
+		if (at[i] != (char)((i + seed) * 2654435761u >> 24))
+			return 0;
+	return 1;
+}

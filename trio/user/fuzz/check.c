@@ -76,20 +76,6 @@ void join(pthread_t thread)
 	HOLDS(errno == 0);
 }
 
-void fill(char *at, size_t n, unsigned long seed)
-{
-	for (size_t i = 0; i < n; i++)
-		at[i] = (char)((i + seed) * 2654435761u >> 24);
-}
-
-int filled(const char *at, size_t n, unsigned long seed)
-{
-	for (size_t i = 0; i < n; i++)
-		if (at[i] != (char)((i + seed) * 2654435761u >> 24))
-			return 0;
-	return 1;
-}
-
 int file_with(const char *name, size_t n, unsigned long seed)
 {
 	static char bytes[FUZZ_PAGE];

@@ -76,7 +76,6 @@ void use_all_tasks(void);
 long cached_pages(void);
 /* Removes sets of semaphores, which outlive their makers. */
 void remove_sets(void);
-long now_ms(void);
 
 extern volatile int stopped;   /* the signal that asked the program to stop */
 extern volatile pid_t at_work; /* the process to pass that signal to; 0: none */

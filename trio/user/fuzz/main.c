@@ -1,7 +1,6 @@
 /* main.c: the fuzzer's command line, and its working folder. */
 #include "fuzz.h"
 #include "sequences.h"
-#include "../common/common.h"
 
 #include <errno.h>
 #include <limits.h>

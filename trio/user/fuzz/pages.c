@@ -8,19 +8,10 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHILDREN 1100  /* more than Trio has tasks */
 #define CACHED_PAGES 7 /* that services may keep at one time and not at another: one for each of seven sizes */
-
-long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* The kernel keeps the tables of each task slot that was ever used, so all slots are used once before pages are
  * counted. */

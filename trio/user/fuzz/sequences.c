@@ -2,7 +2,6 @@
  * back. */
 #include "fuzz.h"
 #include "sequences.h"
-#include "../common/common.h"
 
 #include <grp.h>
 #include <signal.h>

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include "../common/common.h"
 
 /* musl has no header with these. */
 #define FUTEX_WAIT 0
@@ -33,9 +34,6 @@ void reap(pid_t, int may_be_killed);
 void sleep_us(unsigned long);
 pthread_t thread_of(void *(*run)(void *), void *with);
 void join(pthread_t);
-/* Fills with bytes known from `seed`; checks whether they are these. */
-void fill(char *at, size_t n, unsigned long seed);
-int filled(const char *at, size_t n, unsigned long seed);
 /* Makes a file with known bytes, open for reading and writing. */
 int file_with(const char *name, size_t n, unsigned long seed);
 char *room(size_t, int prot, int kind); /* an anonymous mapping, private or shared */

@@ -12,7 +12,6 @@
 #include <unistd.h>
 #include "gaps.h"
 
-#define PAGE 4096ul
 #define NAMES 20000
 
 static char *p;

@@ -23,4 +23,10 @@ void must(int ok, const char *what);
 /* Anonymous private memory; `touched`: with all its pages. */
 char *memory(size_t length, int touched);
 
+#define PAGE 4096ul
+/* Less than Linux's limit for a process. */
+#define REGIONS 60000ul
+/* So many regions, of which every second one is a page with another protection. */
+char *regions(void);
+
 #endif

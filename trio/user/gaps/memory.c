@@ -6,10 +6,6 @@
 #include <unistd.h>
 #include "gaps.h"
 
-#define PAGE 4096ul
-/* Less than Linux's limit for a process. */
-#define REGIONS 60000ul
-
 static char *p, *q;
 
 static void touched(void)
@@ -136,13 +132,19 @@ static void shrink(void)
 	must(mremap(p, large, PAGE, 0) == p, "mremap, shorter");
 }
 
-/* Every second page has another protection. */
+char *regions(void)
+{
+	char *at = mmap(NULL, 2 * REGIONS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	must(at != MAP_FAILED, "mmap");
+	for (size_t i = 0; i < REGIONS / 2; i++)
+		must(mprotect(at + 2 * i * PAGE, PAGE, PROT_READ) == 0, "mprotect");
+	return at;
+}
+
 static void many_regions(void)
 {
-	p = mmap(NULL, 2 * REGIONS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	must(p != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < REGIONS / 2; i++)
-		must(mprotect(p + 2 * i * PAGE, PAGE, PROT_READ) == 0, "mprotect");
+	p = regions();
 }
 
 static void protect_many(void)

@@ -14,9 +14,6 @@
 #include <unistd.h>
 #include "gaps.h"
 
-#define REGIONS 60000ul
-#define PAGE 4096ul
-
 static char *p;
 
 /* As many arguments as possible: strings of one character. */
@@ -81,10 +78,7 @@ static int maps;
 
 static void many_regions(void)
 {
-	p = mmap(NULL, 2 * REGIONS * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	must(p != MAP_FAILED, "mmap");
-	for (size_t i = 0; i < REGIONS / 2; i++)
-		must(mprotect(p + 2 * i * PAGE, PAGE, PROT_READ) == 0, "mprotect");
+	p = regions();
 	maps = open("/proc/self/maps", O_RDONLY);
 	must(maps >= 0, "open");
 }

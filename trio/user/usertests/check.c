@@ -155,9 +155,43 @@ int reap(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
+int in_child(pid_t *pid, int status, const char *file, int line)
+{
+	if (*pid > 0) {
+		check_is(reap(*pid), status, "the child's status", file, line);
+		return 0;
+	}
+	if (*pid < 0)
+		_exit(0);
+	*pid = -1;
+	return 1;
+}
+
+void kill_and_reap(pid_t pid)
+{
+	OK(kill(pid, SIGKILL));
+	IS(reap(pid), 128 + SIGKILL);
+}
+
+void execute_self(void)
+{
+	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL }, *envp[] = { NULL };
+
+	OK(close(1));
+	OK(close(2));
+	execve("/proc/self/exe", argv, envp);
+	_exit(1);
+}
+
 int is_root(void)
 {
 	return geteuid() == 0;
+}
+
+void only_for_root(void)
+{
+	if (!is_root())
+		skip("only for root");
 }
 
 void become_ordinary(void)
@@ -181,6 +215,12 @@ void make_file(const char *name, const char *text)
 
 	if (fd < 0 || write(fd, text, n) != (ssize_t)n || close(fd) < 0)
 		fail("making the file %s: %s", name, name_of(errno));
+}
+
+int made_file(const char *name, const char *text, int flags)
+{
+	make_file(name, text);
+	return (int)OK(open(name, flags));
 }
 
 int file_is(const char *name, const char *text)
@@ -216,14 +256,6 @@ void sleep_ms(long ms)
 		;
 }
 
-long now_ms(void)
-{
-	struct timespec t;
-
-	OK(clock_gettime(CLOCK_MONOTONIC, &t));
-	return t.tv_sec * 1000 + t.tv_nsec / MS;
-}
-
 void handle(int signal, void (*handler)(int), int flags)
 {
 	struct sigaction sa;
@@ -232,6 +264,45 @@ void handle(int signal, void (*handler)(int), int flags)
 	sa.sa_handler = handler;
 	sa.sa_flags = flags;
 	OK(sigaction(signal, &sa, NULL));
+}
+
+void handle_info(int signal, void (*handler)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction sa = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags };
+
+	OK(sigaction(signal, &sa, NULL));
+}
+
+volatile int caught[65];
+siginfo_t last_info;
+
+void catch(int signal)
+{
+	caught[signal]++;
+}
+
+void catch_info(int signal, siginfo_t *info, void *context)
+{
+	(void)context;
+	caught[signal]++;
+	last_info = *info;
+}
+
+sigset_t set_of(int signal)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	if (signal)
+		sigaddset(&set, signal);
+	return set;
+}
+
+void block(int signal)
+{
+	sigset_t set = set_of(signal);
+
+	OK(sigprocmask(SIG_BLOCK, &set, NULL));
 }
 
 void tick(long ms, void (*handler)(int), int flags)
@@ -293,19 +364,4 @@ int take_fds(int socket, int *fds, int most)
 	bytes = rights.length - offsetof(struct rights, fds);
 	memcpy(fds, rights.fds, bytes);
 	return (int)(bytes / sizeof *fds);
-}
-
-char *fill(char *at, size_t n, unsigned seed)
-{
-	for (size_t i = 0; i < n; i++)
-		at[i] = (char)((i + seed) * 2654435761u >> 24);
-	return at;
-}
-
-int filled(const char *at, size_t n, unsigned seed)
-{
-	for (size_t i = 0; i < n; i++)
-		if (at[i] != (char)((i + seed) * 2654435761u >> 24))
-			return 0;
-	return 1;
 }

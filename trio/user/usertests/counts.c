@@ -78,8 +78,7 @@ TEST(count_groups, "May a process be in up to 32 groups at least, and not in 65,
 {
 	gid_t groups[33], found[33];
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	for (size_t n = 0; n < 33; n++) {
 		OK(setgroups(n, groups));
 		IS(getgroups(33, found), n);

@@ -7,8 +7,7 @@ TEST(dup, "Does dup give a second name for the same open file?")
 {
 	int a, b;
 
-	make_file("a", "0123");
-	a = (int)OK(open("a", O_RDONLY));
+	a = made_file("a", "0123", O_RDONLY);
 	b = (int)OK(dup(a));
 	OK(lseek(a, 2, SEEK_SET));
 	IS(lseek(b, 0, SEEK_CUR), 2);
@@ -71,8 +70,7 @@ TEST(fcntl_flags, "Do F_GETFD, F_SETFD, F_GETFL and F_SETFL tell and change flag
 {
 	int fd, other;
 
-	make_file("a", "");
-	fd = (int)OK(open("a", O_RDWR | O_APPEND | O_CLOEXEC));
+	fd = made_file("a", "", O_RDWR | O_APPEND | O_CLOEXEC);
 	IS(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	OK(fcntl(fd, F_SETFD, 0));
 	IS(fcntl(fd, F_GETFD), 0);
@@ -90,18 +88,13 @@ TEST(fcntl_flags, "Do F_GETFD, F_SETFD, F_GETFL and F_SETFL tell and change flag
 TEST(offset_shared, "Do parent and child share a file's offset, and two opens not?")
 {
 	int fd, other;
-	pid_t pid;
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "0123456789", O_RDONLY);
 	other = (int)OK(open("a", O_RDONLY));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		get(fd);
 		get(fd);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(lseek(fd, 0, SEEK_CUR), 2);
 	IS(lseek(other, 0, SEEK_CUR), 0);
 }
@@ -109,14 +102,10 @@ TEST(offset_shared, "Do parent and child share a file's offset, and two opens no
 TEST(close_in_child, "Does a file stay open here that the child has closed?")
 {
 	int fd;
-	pid_t pid;
 
-	make_file("a", "0123");
-	fd = (int)OK(open("a", O_RDONLY));
-	pid = fork_checked();
-	if (pid == 0)
+	fd = made_file("a", "0123", O_RDONLY);
+	IN_CHILD (0)
 		_exit(close(fd) != 0);
-	IS(reap(pid), 0);
 	get(fd);
 }
 
@@ -124,8 +113,7 @@ TEST(flock, "Do whole-file locks shut others out, by open file?")
 {
 	int a, b, c;
 
-	make_file("a", "");
-	a = (int)OK(open("a", O_RDONLY));
+	a = made_file("a", "", O_RDONLY);
 	b = (int)OK(open("a", O_RDONLY));
 	c = (int)OK(dup(a));
 	OK(flock(a, LOCK_SH));
@@ -217,14 +205,11 @@ static int set_lock(int fd, int type, long start, long length)
 TEST(record_locks, "Do record locks shut out other processes, region by region?")
 {
 	int fd, parent = getpid();
-	pid_t pid;
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123456789", O_RDWR);
 	OK(set_lock(fd, F_WRLCK, 2, 4));
 	OK(set_lock(fd, F_RDLCK, 8, 0));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		struct flock lock = region(F_WRLCK, 0, 0);
 
 		OK(set_lock(fd, F_WRLCK, 0, 2));
@@ -238,41 +223,30 @@ TEST(record_locks, "Do record locks shut out other processes, region by region?"
 		IS(lock.l_pid, parent);
 		IS(lock.l_start, 2);
 		IS(lock.l_len, 4);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 }
 
 TEST(record_locks_end, "Does a record lock end with unlocking a part, a close, or its process?")
 {
 	struct flock lock = region(F_WRLCK, 0, 0);
 	int fd, other;
-	pid_t pid;
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
-	pid = fork_checked();
-	if (pid == 0)
+	fd = made_file("a", "0123456789", O_RDWR);
+	IN_CHILD (0)
 		_exit(set_lock(fd, F_WRLCK, 0, 0) != 0);
-	IS(reap(pid), 0);
 	OK(fcntl(fd, F_GETLK, &lock));
 	IS(lock.l_type, F_UNLCK);
 	OK(set_lock(fd, F_WRLCK, 0, 10));
 	OK(set_lock(fd, F_UNLCK, 4, 2));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		OK(set_lock(fd, F_WRLCK, 4, 2));
 		FAILS(set_lock(fd, F_WRLCK, 3, 1), EAGAIN);
 		FAILS(set_lock(fd, F_WRLCK, 6, 1), EAGAIN);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	other = (int)OK(open("a", O_RDONLY));
 	OK(close(other));
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (0)
 		_exit(set_lock(fd, F_WRLCK, 0, 0) != 0);
-	IS(reap(pid), 0);
 }
 
 TEST(record_locks_errors, "Do record locks refuse what they should?")
@@ -280,8 +254,7 @@ TEST(record_locks_errors, "Do record locks refuse what they should?")
 	struct flock lock = region(F_RDLCK, 0, 0);
 	int fd;
 
-	make_file("a", "");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "", O_RDONLY);
 	OK(set_lock(fd, F_RDLCK, 0, 0));
 	FAILS(set_lock(fd, F_WRLCK, 0, 0), EBADF);
 	FAILS(set_lock(fd, 77, 0, 0), EINVAL);
@@ -325,8 +298,7 @@ TEST(ioctl_not_tty, "Does a file or a pipe say ENOTTY to a terminal's requests?"
 	char room[128];
 	int fd, ends[2];
 
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "text", O_RDONLY);
 	OK(pipe(ends));
 	FAILS(ioctl(fd, TCGETS, room), ENOTTY);
 	FAILS(ioctl(fd, TIOCGWINSZ, room), ENOTTY);
@@ -352,8 +324,7 @@ TEST(sync_calls, "Do the sync calls work on files and refuse the rest?")
 {
 	int fd, ends[2];
 
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "text", O_RDWR);
 	OK(fsync(fd));
 	OK(fdatasync(fd));
 	OK(syncfs(fd));
@@ -372,8 +343,7 @@ TEST(sendfile, "Does sendfile copy a file to a pipe and to a file, and move the 
 	off_t from = 2;
 	int in, out, ends[2];
 
-	make_file("a", "0123456789");
-	in = (int)OK(open("a", O_RDONLY));
+	in = made_file("a", "0123456789", O_RDONLY);
 	out = (int)OK(open("b", O_RDWR | O_CREAT, 0644));
 	OK(pipe(ends));
 	IS(sendfile(ends[1], in, &from, 5), 5);
@@ -396,8 +366,7 @@ TEST(copy_file_range, "Does copy_file_range copy between files?")
 	int in, out;
 	long got;
 
-	make_file("a", "0123456789");
-	in = (int)OK(open("a", O_RDONLY));
+	in = made_file("a", "0123456789", O_RDONLY);
 	out = (int)OK(open("b", O_RDWR | O_CREAT, 0644));
 	got = RAW(SYS_copy_file_range, in, &from, out, 0, 4, 0);
 	if (got < 0 && errno == ENOSYS)
@@ -429,35 +398,24 @@ TEST(fallocate, "Does fallocate make room, with and without the file's growing?"
 	FAILS(fallocate(ends[1], 0, 0, 5), ESPIPE);
 }
 
-static volatile int grown;
-
-static void note_growth(int signal)
-{
-	(void)signal;
-	grown++;
-}
-
 TEST(file_size_limit, "Does RLIMIT_FSIZE stop a file's growth with SIGXFSZ and EFBIG?")
 {
 	struct rlimit most = { 1000, 1000 };
 	static char text[2000];
 	int fd = (int)OK(open("a", O_RDWR | O_CREAT, 0644));
-	pid_t pid = fork_checked();
 
-	if (pid == 0) {
+	IN_CHILD (128 + SIGXFSZ) {
 		OK(setrlimit(RLIMIT_FSIZE, &most));
 		handle(SIGXFSZ, SIG_IGN, 0);
 		IS(write(fd, text, 2000), 1000);
 		FAILS(write(fd, text, 1), EFBIG);
 		FAILS(ftruncate(fd, 1001), EFBIG);
-		handle(SIGXFSZ, note_growth, 0);
+		handle(SIGXFSZ, catch, 0);
 		FAILS(pwrite(fd, text, 1, 1000), EFBIG);
-		IS(grown, 1);
+		IS(caught[SIGXFSZ], 1);
 		FAILS(truncate("a", 1001), EFBIG);
-		IS(grown, 2);
+		IS(caught[SIGXFSZ], 2);
 		handle(SIGXFSZ, SIG_DFL, 0);
 		write(fd, text, 1);
-		_exit(0);
 	}
-	IS(reap(pid), 128 + SIGXFSZ);
 }

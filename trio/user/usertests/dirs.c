@@ -161,8 +161,7 @@ TEST(getdents_errors, "Does getdents64 refuse files, small and wild buffers?")
 	char text[512];
 	int fd;
 
-	make_file("f", "");
-	fd = (int)OK(open("f", O_RDONLY));
+	fd = made_file("f", "", O_RDONLY);
 	FAILS(RAW(SYS_getdents64, fd, text, sizeof text), ENOTDIR);
 	fd = (int)OK(open(".", O_RDONLY));
 	FAILS(RAW(SYS_getdents64, fd, text, 8), EINVAL);
@@ -304,8 +303,7 @@ TEST(cwd_unreachable, "Does getcwd say that where it stands is not below its roo
 {
 	char text[PATH_MAX] = "";
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	OK(mkdir("jail", 0755));
 	OK(RAW(SYS_chroot, "jail"));
 	OK(RAW(SYS_getcwd, text, sizeof text));

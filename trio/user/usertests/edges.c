@@ -52,8 +52,7 @@ TEST(edge_file, "Does a file's read or write go as far as the memory does?")
 	char *at = before_the_end(10);
 	int fd;
 
-	make_file("file", "0123456789abcdefghij");
-	fd = (int)OK(open("file", O_RDWR));
+	fd = made_file("file", "0123456789abcdefghij", O_RDWR);
 	IS(RAW(SYS_read, fd, at, 20), 10);
 	TRUE(memcmp(at, "0123456789", 10) == 0);
 	IS(RAW(SYS_pwrite64, fd, at, 20, 5), 10);
@@ -79,8 +78,7 @@ TEST(edge_read_only, "Does no call write where the program may not?")
 	int zero = (int)OK(open("/dev/zero", O_RDONLY)), fd;
 
 	OK(at);
-	make_file("file", "text");
-	fd = (int)OK(open("file", O_RDONLY));
+	fd = made_file("file", "text", O_RDONLY);
 	FAILS(RAW(SYS_read, fd, at, 4), EFAULT);
 	FAILS(RAW(SYS_read, zero, at, 4), EFAULT);
 	FAILS(RAW(SYS_read, zero, constant, 4), EFAULT);
@@ -99,15 +97,12 @@ TEST(edge_fork, "Does a call write to the child's page alone that parent and chi
 {
 	char *at = before_the_end(PAGE);
 	int zero = (int)OK(open("/dev/zero", O_RDONLY));
-	pid_t pid;
 
 	memset(at, 'x', PAGE);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		IS(read(zero, at, PAGE), PAGE);
 		_exit(at[0] + at[PAGE - 1]);
 	}
-	IS(reap(pid), 0);
 	IS(at[0], 'x');
 	IS(at[PAGE - 1], 'x');
 }
@@ -115,17 +110,14 @@ TEST(edge_fork, "Does a call write to the child's page alone that parent and chi
 TEST(edge_cow_protection, "Is a page private after mprotect to and fro around a fork?")
 {
 	char *at = before_the_end(PAGE);
-	pid_t pid;
 
 	at[0] = 1;
 	OK(mprotect(at, PAGE, PROT_READ));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (2) {
 		OK(mprotect(at, PAGE, PROT_READ | PROT_WRITE));
 		at[0] = 2;
 		_exit(at[0]);
 	}
-	IS(reap(pid), 2);
 	IS(at[0], 1);
 	OK(mprotect(at, PAGE, PROT_READ | PROT_WRITE));
 	at[0] = 3;
@@ -136,17 +128,14 @@ TEST(edge_file_shrinks, "Does a mapped file that shrinks give SIGBUS, and show w
 {
 	volatile char *at;
 	int fd = (int)OK(open("file", O_RDWR | O_CREAT, 0644));
-	pid_t pid;
 
 	OK(ftruncate(fd, 2 * PAGE));
 	at = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	OK(at);
 	at[PAGE] = 'x';
 	OK(ftruncate(fd, PAGE));
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (128 + SIGBUS)
 		_exit(at[PAGE]);
-	IS(reap(pid), 128 + SIGBUS);
 	OK(ftruncate(fd, 4 * PAGE));
 	IS(at[PAGE], 0);
 	at[3 * PAGE] = 'y';

@@ -1,24 +1,6 @@
 /* ends.c: how processes stop and end when threads, groups, vfork and the parent's settings are involved. */
 #include "usertests.h"
 
-static volatile int caught;
-static siginfo_t told;
-
-static void catch(int signal, siginfo_t *info, void *context)
-{
-	(void)signal;
-	(void)context;
-	told = *info;
-	caught++;
-}
-
-static void handle_info(int signal, int flags)
-{
-	struct sigaction action = { .sa_sigaction = catch, .sa_flags = SA_SIGINFO | flags };
-
-	OK(sigaction(signal, &action, NULL));
-}
-
 static void *pause_long(void *unused)
 {
 	for (;;)
@@ -88,27 +70,23 @@ TEST_WITH(orphaned_group, "Do stopped processes get SIGHUP and SIGCONT when nobo
 {
 	int ends[2];
 	char hits;
-	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		pid_t stopped = fork_checked();
 
 		if (stopped == 0) {
 			OK(setpgid(0, 0));
-			handle_info(SIGHUP, 0);
-			handle_info(SIGCONT, 0);
+			handle_info(SIGHUP, catch_info, 0);
+			handle_info(SIGCONT, catch_info, 0);
 			OK(kill(getpid(), SIGSTOP));
-			hits = (char)caught;
+			hits = (char)(caught[SIGHUP] + caught[SIGCONT]);
 			IS(write(ends[1], &hits, 1), 1);
 			_exit(0);
 		}
 		setpgid(stopped, stopped);
 		IS(waitpid(stopped, NULL, WUNTRACED), stopped);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	OK(close(ends[1]));
 	IS(read(ends[0], &hits, 1), 1);
 	IS(hits, 2);
@@ -126,22 +104,21 @@ TEST_WITH(vfork_killed, "Can a process be killed while it waits for its vfork?",
 		_exit(1);
 	}
 	sleep_ms(20);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(vfork_signal, "Does a signal wait for the end of vfork?")
 {
 	pid_t pid;
 
-	handle_info(SIGUSR1, 0);
+	handle_info(SIGUSR1, catch_info, 0);
 	pid = vfork();
 	if (pid == 0) {
 		kill(getppid(), SIGUSR1);
 		sleep_ms(10);
-		_exit(caught);
+		_exit(caught[SIGUSR1]);
 	}
-	IS(caught, 1);
+	IS(caught[SIGUSR1], 1);
 	IS(reap(pid), 0);
 }
 
@@ -151,25 +128,25 @@ TEST(sigchld_flags, "Does SIGCHLD tell of a stop and an end as SA_NOCLDSTOP and 
 
 	if (pid == 0)
 		pause_long(NULL);
-	handle_info(SIGCHLD, 0);
+	handle_info(SIGCHLD, catch_info, 0);
 	OK(kill(pid, SIGSTOP));
-	while (caught < 1)
+	while (caught[SIGCHLD] < 1)
 		sleep_ms(1);
-	IS(told.si_code, CLD_STOPPED);
-	IS(told.si_status, SIGSTOP);
+	IS(last_info.si_code, CLD_STOPPED);
+	IS(last_info.si_status, SIGSTOP);
 	OK(kill(pid, SIGCONT));
-	while (caught < 2)
+	while (caught[SIGCHLD] < 2)
 		sleep_ms(1);
-	IS(told.si_code, CLD_CONTINUED);
-	handle_info(SIGCHLD, SA_NOCLDSTOP);
+	IS(last_info.si_code, CLD_CONTINUED);
+	handle_info(SIGCHLD, catch_info, SA_NOCLDSTOP);
 	OK(kill(pid, SIGSTOP));
 	sleep_ms(10);
-	IS(caught, 2);
-	handle_info(SIGCHLD, SA_NOCLDWAIT);
+	IS(caught[SIGCHLD], 2);
+	handle_info(SIGCHLD, catch_info, SA_NOCLDWAIT);
 	OK(kill(pid, SIGKILL));
-	while (caught < 3)
+	while (caught[SIGCHLD] < 3)
 		sleep_ms(1);
-	IS(told.si_code, CLD_KILLED);
+	IS(last_info.si_code, CLD_KILLED);
 	FAILS(waitpid(pid, NULL, 0), ECHILD);
 }
 
@@ -193,16 +170,11 @@ TEST(wait_clone, "Are children without SIGCHLD waited for with __WCLONE or __WAL
 
 TEST(setpgid_executed, "Is a child's group its own once it has executed a program?")
 {
-	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL };
 	siginfo_t info;
 	pid_t pid = fork_checked();
 
-	if (pid == 0) {
-		OK(close(1));
-		OK(close(2));
-		execve("/proc/self/exe", argv, argv + 2);
-		_exit(1);
-	}
+	if (pid == 0)
+		execute_self();
 	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	FAILS(setpgid(pid, pid), EACCES);
 	IS(reap(pid), 2);
@@ -214,11 +186,9 @@ TEST(sigqueue, "Do values arrive in the order they were sent, and is RLIMIT_SIGP
 	const struct timespec at_once = { 0, 0 };
 	union sigval value;
 	siginfo_t info;
-	sigset_t set;
+	sigset_t set = set_of(SIGRTMIN + 1);
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN + 1);
-	OK(sigprocmask(SIG_BLOCK, &set, NULL));
+	block(SIGRTMIN + 1);
 	for (value.sival_int = 1; value.sival_int <= 3; value.sival_int++)
 		OK(sigqueue(getpid(), SIGRTMIN + 1, value));
 	for (int i = 1; i <= 3; i++) {
@@ -233,12 +203,12 @@ TEST(sigqueue, "Do values arrive in the order they were sent, and is RLIMIT_SIGP
 	FAILS(sigqueue(getpid(), SIGRTMIN + 1, value), EAGAIN);
 }
 
-/* Spins until `hits` signals were caught, but at most some seconds, mostly in user mode. */
-static void spin_until(int hits)
+/* Spins until the signal was caught `hits` times, but at most some seconds, mostly in user mode. */
+static void spin_until(int signal, int hits)
 {
 	long until = now_ms() + 5000;
 
-	while (caught < hits && now_ms() < until)
+	while (caught[signal] < hits && now_ms() < until)
 		for (volatile int i = 0; i < 20000; i++)
 			;
 }
@@ -248,13 +218,12 @@ static void processor_timer(int which, int signal)
 	const struct itimerval every = { { 0, 10000 }, { 0, 10000 } }, off = { { 0, 0 }, { 0, 0 } };
 	struct itimerval left;
 
-	caught = 0;
-	handle_info(signal, 0);
+	handle_info(signal, catch_info, 0);
 	OK(setitimer(which, &every, NULL));
 	sleep_ms(50);
-	TRUE(caught <= 1);
-	spin_until(3);
-	TRUE(caught >= 3);
+	TRUE(caught[signal] <= 1);
+	spin_until(signal, 3);
+	TRUE(caught[signal] >= 3);
 	OK(getitimer(which, &left));
 	IS(left.it_interval.tv_usec, 10000);
 	TRUE(left.it_value.tv_usec > 0);
@@ -274,9 +243,9 @@ TEST(limit_processor, "Does a process get SIGXCPU at its limit of processor time
 	struct rlimit second = { 1, 3 };
 	long begin = now_ms();
 
-	handle_info(SIGXCPU, 0);
+	handle_info(SIGXCPU, catch_info, 0);
 	OK(setrlimit(RLIMIT_CPU, &second));
-	while (caught == 0 && now_ms() < begin + 10000)
+	while (caught[SIGXCPU] == 0 && now_ms() < begin + 10000)
 		;
-	IS(caught, 1);
+	IS(caught[SIGXCPU], 1);
 }

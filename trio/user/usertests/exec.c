@@ -214,8 +214,7 @@ TEST(exec_busy, "Is a running program's file refused to writers, and one being w
 	OK(close(ends[1]));
 	IS(read(ends[0], &byte, 1), 0);
 	FAILS(open("pause", O_WRONLY), ETXTBSY);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	OK(open("pause", O_WRONLY));
 }
 
@@ -248,11 +247,6 @@ TEST(exec_closes, "Does execve close what is close-on-exec, and nothing else?")
 	put(50);
 }
 
-static void handler(int signal)
-{
-	(void)signal;
-}
-
 /* rt_sigaction(SIGUSR1, NULL, old at the stack), exit with the low byte of the handler. */
 static void make_tells_handler(const char *name, int signal)
 {
@@ -271,45 +265,36 @@ static void make_tells_handler(const char *name, int signal)
 TEST(exec_signals, "Does execve reset handlers, and keep what is ignored, blocked and pending?")
 {
 	char *argv[] = { "x", NULL };
-	sigset_t set;
-	pid_t pid;
 
 	make_tells_handler("usr1", SIGUSR1);
 	make_tells_handler("usr2", SIGUSR2);
 	make_seven("seven");
-	handle(SIGUSR1, handler, 0);
+	handle(SIGUSR1, catch, 0);
 	handle(SIGUSR2, SIG_IGN, 0);
 	IS(run("usr1", argv, no_words), 0);
 	IS(run("usr2", argv, no_words), 1);
 	handle(SIGUSR1, SIG_DFL, 0);
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	OK(sigprocmask(SIG_BLOCK, &set, NULL));
-	pid = fork_checked();
-	if (pid == 0) {
+	block(SIGUSR1);
+	IN_CHILD (7) {
 		OK(raise(SIGUSR1));
 		execve("seven", argv, no_words);
 		_exit(1);
 	}
-	IS(reap(pid), 7);
 }
 
 TEST(exec_keeps, "Does execve look a path up from the folder of the process?")
 {
 	char *argv[] = { "argc", NULL };
-	pid_t pid;
 
 	make_argc("argc");
 	OK(mkdir("d", 0755));
 	OK(link("argc", "d/argc"));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (1) {
 		OK(chdir("d"));
 		OK(unlink("../argc"));
 		execve("argc", argv, no_words);
 		_exit(99);
 	}
-	IS(reap(pid), 1);
 }
 
 TEST(exec_vfork, "Does vfork's parent go on after the child's execve, and share no memory then?")
@@ -338,8 +323,7 @@ TEST(exec_setuid, "Does a set-user-id program run as its owner?")
 	char *argv[] = { "x", NULL };
 	struct statfs fs;
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	make_program("who", code, sizeof code - 1);
 	OK(chown("who", 0x155, 0));
 	IS(run("who", argv, no_words), 0);
@@ -358,8 +342,7 @@ TEST(exec_ordinary, "May an ordinary user run only what mode allows?")
 	OK(chmod("root-only", 0700));
 	make_seven("unreadable");
 	OK(chmod("unreadable", 0711));
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	become_ordinary();
 	FAILS(execve("root-only", argv, no_words), EACCES);
 	IS(run("unreadable", argv, no_words), 7);
@@ -367,17 +350,7 @@ TEST(exec_ordinary, "May an ordinary user run only what mode allows?")
 
 TEST(exec_at_most, "Can a process execute itself over and over?")
 {
-	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL };
-	pid_t pid;
-
-	for (int i = 0; i < 20; i++) {
-		pid = fork_checked();
-		if (pid == 0) {
-			OK(close(1));
-			OK(close(2));
-			execve("/proc/self/exe", argv, no_words);
-			_exit(1);
-		}
-		IS(reap(pid), 2);
-	}
+	for (int i = 0; i < 20; i++)
+		IN_CHILD (2)
+			execute_self();
 }

@@ -1,16 +1,11 @@
 /* faults.c: signals that the processor causes, and handlers on another stack. */
 #include "usertests.h"
 
-static volatile int caught[65];
-static siginfo_t last_info;
-
 static void *fault_at;
 
 static void catch_fault(int signal, siginfo_t *info, void *context)
 {
-	(void)context;
-	caught[signal]++;
-	last_info = *info;
+	catch_info(signal, info, context);
 	fault_at = info->si_addr;
 	if (mprotect(fault_at, PAGE, PROT_READ | PROT_WRITE) < 0)
 		_exit(FAILED);
@@ -18,14 +13,10 @@ static void catch_fault(int signal, siginfo_t *info, void *context)
 
 TEST(signal_fault, "Does SIGSEGV tell the address, and does the store go on once it is mended?")
 {
-	struct sigaction sa;
 	char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	OK(page);
-	memset(&sa, 0, sizeof sa);
-	sa.sa_sigaction = catch_fault;
-	sa.sa_flags = SA_SIGINFO;
-	OK(sigaction(SIGSEGV, &sa, NULL));
+	handle_info(SIGSEGV, catch_fault, 0);
 	*(volatile char *)page = 42;
 	IS(caught[SIGSEGV], 1);
 	TRUE(fault_at == page);
@@ -43,9 +34,7 @@ TEST(signal_traps, "Which signals do wrong instructions and addresses give?")
 	static const int wanted[] = { SIGSEGV, SIGSEGV, SIGSEGV, SIGFPE, SIGILL, SIGSEGV, SIGTRAP };
 
 	for (int kind = 0; kind < 7; kind++) {
-		pid_t pid = fork_checked();
-
-		if (pid == 0) {
+		IN_CHILD (wanted[kind]) {
 			handle(wanted[kind], leave, 0);
 			if (kind == 0)
 				*(volatile char *)wild_pointer(0) = 1;
@@ -61,32 +50,24 @@ TEST(signal_traps, "Which signals do wrong instructions and addresses give?")
 				__asm__ volatile("cli");
 			if (kind == 6)
 				__asm__ volatile("int3");
-			_exit(0);
 		}
-		IS(reap(pid), wanted[kind]);
 	}
 }
 
 TEST(signal_fault_blocked, "Does a fault kill the process that blocks or ignores its signal?")
 {
-	sigset_t set;
 	pid_t pid = fork_checked();
 
 	if (pid == 0) {
-		sigemptyset(&set);
-		sigaddset(&set, SIGSEGV);
-		OK(sigprocmask(SIG_BLOCK, &set, NULL));
+		block(SIGSEGV);
 		*(volatile char *)wild_pointer(0) = 1;
 		_exit(0);
 	}
 	IS(reap(pid), 128 + SIGSEGV);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (128 + SIGSEGV) {
 		handle(SIGSEGV, SIG_IGN, 0);
 		*(volatile char *)wild_pointer(0) = 1;
-		_exit(0);
 	}
-	IS(reap(pid), 128 + SIGSEGV);
 }
 
 static volatile uintptr_t stack_at;
@@ -132,9 +113,8 @@ TEST(sigaltstack, "Does SA_ONSTACK run the handler on the other stack?")
 TEST(stack_overflow, "Can a handler on its own stack see the stack overflow?")
 {
 	static char stack[32768];
-	pid_t pid = fork_checked();
 
-	if (pid == 0) {
+	IN_CHILD (SIGSEGV) {
 		struct rlimit most = { 65536, 65536 };
 		stack_t ss = { stack, 0, sizeof stack };
 		uintptr_t down = (uintptr_t)__builtin_frame_address(0);
@@ -145,5 +125,4 @@ TEST(stack_overflow, "Can a handler on its own stack see the stack overflow?")
 		for (;; down -= PAGE)
 			*(volatile char *)down = 1;
 	}
-	IS(reap(pid), SIGSEGV);
 }

@@ -80,8 +80,7 @@ TEST(open_modes, "Is a file read only for reading, and written only for writing?
 	char byte;
 	int fd;
 
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "text", O_RDONLY);
 	FAILS(write(fd, "x", 1), EBADF);
 	FAILS(ftruncate(fd, 1), EINVAL);
 	fd = (int)OK(open("a", O_WRONLY));

@@ -6,8 +6,7 @@ TEST(read_to_the_end, "Does read give what is there, then 0?")
 	char text[16];
 	int fd;
 
-	make_file("a", "hello");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "hello", O_RDONLY);
 	IS(read(fd, text, 2), 2);
 	IS(read(fd, text, 16), 3);
 	TRUE(memcmp(text, "llo", 3) == 0);
@@ -27,8 +26,7 @@ TEST(read_errors, "Does read refuse bad descriptors, folders and wild buffers?")
 	FAILS(read(1 << 30, &byte, 1), EBADF);
 	fd = (int)OK(open(".", O_RDONLY));
 	FAILS(read(fd, &byte, 1), EISDIR);
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "text", O_RDONLY);
 	FAULTS(RAW(SYS_read, fd, wild, 4));
 	IS(lseek(fd, 0, SEEK_CUR), 0);
 }
@@ -41,8 +39,7 @@ TEST(write_errors, "Does write refuse bad descriptors and wild buffers, and leav
 	FAILS(write(99, "x", 1), EBADF);
 	fd = (int)OK(open(".", O_RDONLY));
 	FAILS(write(fd, "x", 1), EBADF);
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "text", O_RDWR);
 	FAULTS(RAW(SYS_write, fd, wild, 4));
 	TRUE(file_is("a", "text"));
 	IS(write(fd, "", 0), 0);
@@ -126,8 +123,7 @@ TEST(seek, "Where does lseek go, and where not?")
 {
 	int fd, pipe_ends[2];
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123456789", O_RDWR);
 	IS(lseek(fd, 3, SEEK_SET), 3);
 	IS(lseek(fd, 4, SEEK_CUR), 7);
 	IS(lseek(fd, -2, SEEK_CUR), 5);
@@ -147,8 +143,7 @@ TEST(pread_pwrite, "Do pread and pwrite leave the offset alone?")
 	char text[8] = "";
 	int fd, pipe_ends[2];
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123456789", O_RDWR);
 	OK(lseek(fd, 2, SEEK_SET));
 	IS(pread(fd, text, 3, 5), 3);
 	TRUE(memcmp(text, "567", 3) == 0);
@@ -217,8 +212,7 @@ TEST(append, "Does each write with O_APPEND go to the end, whoever wrote last?")
 {
 	int one, two;
 
-	make_file("a", "0");
-	one = (int)OK(open("a", O_WRONLY | O_APPEND));
+	one = made_file("a", "0", O_WRONLY | O_APPEND);
 	two = (int)OK(open("a", O_WRONLY | O_APPEND));
 	IS(write(one, "1", 1), 1);
 	IS(write(two, "2", 1), 1);
@@ -236,8 +230,7 @@ TEST(append_pwrite, "Does pwrite to an O_APPEND file append, as Linux has it?")
 {
 	int fd;
 
-	make_file("a", "abc");
-	fd = (int)OK(open("a", O_WRONLY | O_APPEND));
+	fd = made_file("a", "abc", O_WRONLY | O_APPEND);
 	IS(pwrite(fd, "x", 1, 0), 1);
 	TRUE(file_is("a", "abcx"));
 }
@@ -248,8 +241,7 @@ TEST(unlink_open, "Does a file live on without a name while it is open?")
 	struct stat st;
 	int fd;
 
-	make_file("a", "alive");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "alive", O_RDWR);
 	OK(unlink("a"));
 	FAILS(open("a", O_RDONLY), ENOENT);
 	OK(fstat(fd, &st));

@@ -1,13 +1,10 @@
 /* frame.c: a handler's frame: an interrupted computation keeps all its registers. */
 #include "usertests.h"
 
-static volatile int caught;
-
 /* Overwrites the vector and integer registers of the interrupted code. */
 static void spoil(int signal)
 {
-	(void)signal;
-	caught++;
+	caught[signal]++;
 	__asm__ volatile("pcmpeqd %%xmm0, %%xmm0\n movdqa %%xmm0, %%xmm1\n movdqa %%xmm0, %%xmm7\n"
 			 "movdqa %%xmm0, %%xmm8\n movdqa %%xmm0, %%xmm15\n fninit\n cld\n"
 			 "mov $-1, %%r8\n mov $-1, %%r9\n mov $-1, %%r10\n mov $-1, %%r11\n cmp %%r8, %%r9\n" ::
@@ -56,9 +53,9 @@ TEST(frame_registers, "Are all integer registers as they were after a handler?")
 	long until = now_ms() + 5000;
 
 	tick(2, spoil, 0);
-	while (caught < 10 && now_ms() < until)
+	while (caught[SIGALRM] < 10 && now_ms() < until)
 		IS(spin_integer(500000), 0);
-	TRUE(caught >= 10);
+	TRUE(caught[SIGALRM] >= 10);
 }
 
 TEST(frame_vectors, "Are SSE registers as they were after a handler?")
@@ -66,9 +63,9 @@ TEST(frame_vectors, "Are SSE registers as they were after a handler?")
 	long until = now_ms() + 5000;
 
 	tick(2, spoil, 0);
-	while (caught < 10 && now_ms() < until)
+	while (caught[SIGALRM] < 10 && now_ms() < until)
 		IS(spin_vector(500000), 0);
-	TRUE(caught >= 10);
+	TRUE(caught[SIGALRM] >= 10);
 }
 
 TEST(frame_x87, "Is a floating point computation right that handlers interrupt?")
@@ -77,13 +74,13 @@ TEST(frame_x87, "Is a floating point computation right that handlers interrupt?"
 	long until = now_ms() + 5000;
 
 	tick(2, spoil, 0);
-	while (caught < 10 && now_ms() < until) {
+	while (caught[SIGALRM] < 10 && now_ms() < until) {
 		sum = 0;
 		for (int i = 1; i <= 100000; i++)
 			sum += i;
 		TRUE(sum == 5000050000.0L);
 	}
-	TRUE(caught >= 10);
+	TRUE(caught[SIGALRM] >= 10);
 }
 
 TEST(frame_flags, "Are flags as they were, and is the direction flag clear in a handler?")
@@ -98,7 +95,7 @@ TEST(frame_flags, "Are flags as they were, and is the direction flag clear in a 
 			 : "i"(SYS_kill), "D"((long)getpid()), "S"((long)SIGUSR1)
 			 : "rax", "rcx", "r11", "cc", "memory");
 	IS(after & 0xcd5, before & 0xcd5);
-	IS(caught, 1);
+	IS(caught[SIGUSR1], 1);
 }
 
 TEST(switch_vectors, "Do two processes that share a processor keep their SSE registers apart?")
@@ -274,9 +271,7 @@ static void change_ip(int signal, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
 
-	(void)signal;
-	(void)info;
-	caught++;
+	catch_info(signal, info, context);
 	/* Past the two bytes of ud2. */
 	uc->uc_mcontext.gregs[16] += 2;
 	changed_ip = context;
@@ -284,14 +279,9 @@ static void change_ip(int signal, siginfo_t *info, void *context)
 
 TEST(frame_context, "Does the context that a handler changes count on return?")
 {
-	struct sigaction sa;
-
-	memset(&sa, 0, sizeof sa);
-	sa.sa_sigaction = change_ip;
-	sa.sa_flags = SA_SIGINFO;
-	OK(sigaction(SIGILL, &sa, NULL));
+	handle_info(SIGILL, change_ip, 0);
 	__asm__ volatile("ud2");
-	IS(caught, 1);
+	IS(caught[SIGILL], 1);
 	TRUE(changed_ip != NULL);
 }
 
@@ -306,23 +296,16 @@ static void forge(int signal, siginfo_t *info, void *context)
 
 TEST(frame_forged, "Does a return to an address that is none kill the process, not the kernel?")
 {
-	struct sigaction sa;
 	pid_t pid = fork_checked();
 
 	if (pid == 0) {
-		memset(&sa, 0, sizeof sa);
-		sa.sa_sigaction = forge;
-		sa.sa_flags = SA_SIGINFO;
-		OK(sigaction(SIGUSR1, &sa, NULL));
+		handle_info(SIGUSR1, forge, 0);
 		raise(SIGUSR1);
 		_exit(0);
 	}
 	IS(reap(pid), 128 + SIGSEGV);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (128 + SIGSEGV) {
 		/* There is no frame at all. */
 		__asm__ volatile("mov $16, %%rsp\n mov $15, %%eax\n syscall" ::: "memory");
-		_exit(0);
 	}
-	IS(reap(pid), 128 + SIGSEGV);
 }

@@ -7,8 +7,7 @@ TEST(gone_receiver, "Does sendfile say that a datagram's receiver is gone, and t
 {
 	int pair[2], in, loose = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
 
-	make_file("from", "0123456789");
-	in = (int)OK(open("from", O_RDONLY));
+	in = made_file("from", "0123456789", O_RDONLY);
 	OK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	OK(close(pair[1]));
 	FAILS(sendfile(pair[0], in, NULL, 5), ECONNREFUSED);

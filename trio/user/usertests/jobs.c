@@ -17,25 +17,19 @@ TEST(process_groups, "Do setpgid and getpgid move processes between groups of a 
 	FAILS(getpgid(0x7ffffff), ESRCH);
 	/* This process leads its session. */
 	FAILS(setpgid(0, 0), EPERM);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(sessions, "Does setsid make a session whose leader leads its group too?")
 {
-	pid_t pid;
-
 	IS(getsid(0), getpid());
 	FAILS(setsid(), EPERM);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		IS(getsid(0), getppid());
 		IS(setsid(), getpid());
 		IS(getpgrp(), getpid());
 		IS(getsid(0), getpid());
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	FAILS(getsid(0x7ffffff), ESRCH);
 }
 
@@ -52,8 +46,7 @@ TEST(kill_group, "Does kill of a negative number reach every process of the grou
 		IS(reap(in[i]), 128 + SIGTERM);
 	IS(waitpid(out, NULL, WNOHANG), 0);
 	FAILS(kill(-in[0], SIGTERM), ESRCH);
-	OK(kill(out, SIGKILL));
-	IS(reap(out), 128 + SIGKILL);
+	kill_and_reap(out);
 }
 
 TEST(stop_continue, "Does a stopped child show with WUNTRACED, and a continued one with WCONTINUED?")
@@ -69,8 +62,7 @@ TEST(stop_continue, "Does a stopped child show with WUNTRACED, and a continued o
 	IS(waitpid(pid, &status, WCONTINUED), pid);
 	TRUE(WIFCONTINUED(status));
 	OK(kill(pid, SIGSTOP));
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(stop_tstp, "Does SIGTSTP stop, and wait for the handler of SIGCONT to run?")
@@ -116,17 +108,12 @@ TEST(group_of_executed, "May a parent not move a child to another group once it 
 {
 	int ends[2];
 	char byte;
-	char *argv[] = { "usertests", "no-such-test-has-this-name", NULL }, *envp[] = { NULL };
 	pid_t pid;
 
 	OK(pipe2(ends, O_CLOEXEC));
 	pid = fork_checked();
-	if (pid == 0) {
-		OK(close(1));
-		OK(close(2));
-		execve("/proc/self/exe", argv, envp);
-		_exit(1);
-	}
+	if (pid == 0)
+		execute_self();
 	OK(close(ends[1]));
 	/* The end of the file: execve has closed the child's end. */
 	IS(read(ends[0], &byte, 1), 0);

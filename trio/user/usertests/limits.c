@@ -83,15 +83,12 @@ TEST(processes_limit, "Does fork say EAGAIN at RLIMIT_NPROC, or when no process 
 		TRUE(!ordinary);
 	while (n > 0) {
 		n--;
-		OK(kill(pids[n], SIGKILL));
-		IS(reap(pids[n]), 128 + SIGKILL);
+		kill_and_reap(pids[n]);
 	}
 	/* Other tests' processes of this user may already reach the limit. */
 	OK(setrlimit(RLIMIT_NPROC, &before));
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (0)
 		_exit(0);
-	IS(reap(pid), 0);
 }
 
 TEST(memory_limit, "Does a process that takes all it may get ENOMEM, and is all given back?")
@@ -118,10 +115,8 @@ TEST(memory_limit, "Does a process that takes all it may get ENOMEM, and is all 
 	/* If there is less memory than the limit, the process may be killed instead. */
 	status = reap(pid);
 	TRUE(status == 0 || status == 128 + SIGKILL || status == 128 + SIGBUS || status == 128 + SIGSEGV);
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (0)
 		_exit(0);
-	IS(reap(pid), 0);
 }
 
 TEST(fork_deep, "Does a chain of forks, each the child of the last, unwind?")

@@ -2,8 +2,6 @@
  * Trio it counts the free pages around each test; a test that does not give them back fails. */
 #include "usertests.h"
 
-#include "../common/common.h"
-
 #define RUNS_FOR_PAGES 4 /* after the first run, which fills caches; one run without a loss suffices */
 
 extern const struct test *const __start_tests[], *const __stop_tests[];

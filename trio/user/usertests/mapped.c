@@ -269,19 +269,11 @@ TEST(mapped_populated, "Are pages there at once with MAP_POPULATE and after mloc
 	TRUE(filled(at, BYTES, 12));
 }
 
-static volatile int ticks;
-
-static void note_tick(int signal)
-{
-	(void)signal;
-	ticks++;
-}
-
 TEST(mapped_interrupted, "Do pages come whole, and calls end whole, while signals arrive?")
 {
 	int fd;
 
-	tick(1, note_tick, 0);
+	tick(1, catch, 0);
 	fd = (int)OK(open("g", O_RDWR | O_CREAT, 0644));
 	for (unsigned round = 0; round < 10; round++) {
 		char *at;
@@ -328,8 +320,7 @@ TEST(mapped_threads, "Do threads that touch the same pages all get them, whoever
 		for (int i = 0; i < 4; i++)
 			IS(pthread_join(threads[i], NULL), 0);
 		TRUE(filled(at, BYTES, (unsigned)round));
-		OK(kill(pid, SIGKILL));
-		IS(reap(pid), 128 + SIGKILL);
+		kill_and_reap(pid);
 		OK(munmap(at, BYTES));
 		OK(unlink("f"));
 	}

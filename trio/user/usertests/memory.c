@@ -45,8 +45,7 @@ TEST(mmap_errors, "Does mmap refuse what it should?")
 {
 	int fd, out;
 
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "text", O_RDONLY);
 	out = (int)OK(open("a", O_WRONLY));
 	FAILS(mmap(NULL, 0, RW, ANON, -1, 0), EINVAL);
 	FAILS(RAW(SYS_mmap, 0, PAGE, RW, MAP_ANONYMOUS, -1, 0), EINVAL);
@@ -118,13 +117,10 @@ TEST(no_execute, "Can memory be executed with PROT_EXEC alone?")
 	/* mov $42, %eax; ret */
 	static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
 	unsigned char *at = (unsigned char *)map(1, RW, ANON);
-	pid_t pid;
 
 	memcpy(at, code, sizeof code);
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (128 + SIGSEGV)
 		_exit(((int (*)(void))(uintptr_t)at)());
-	IS(reap(pid), 128 + SIGSEGV);
 	OK(mprotect(at, PAGE, PROT_READ | PROT_EXEC));
 	IS(((int (*)(void))(uintptr_t)at)(), 42);
 }
@@ -161,29 +157,24 @@ TEST(copy_on_write_kernel, "Is a page copied too when the kernel writes to it?")
 {
 	char *at = map(1, RW, ANON);
 	int ends[2];
-	pid_t pid;
 
 	OK(pipe(ends));
 	strcpy(at, "parent");
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		IS(write(ends[1], "child", 6), 6);
 		IS(read(ends[0], at, 6), 6);
 		TRUE(strcmp(at, "child") == 0);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	TRUE(strcmp(at, "parent") == 0);
 }
 
 TEST(copy_on_write_generations, "Does copy-on-write hold over three generations?")
 {
 	char *at = map(2, RW, ANON);
-	pid_t pid, inner;
+	pid_t inner;
 
 	at[0] = 1;
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (2) {
 		at[0] = 2;
 		inner = fork_checked();
 		if (inner == 0) {
@@ -194,21 +185,17 @@ TEST(copy_on_write_generations, "Does copy-on-write hold over three generations?
 		IS(reap(inner), 3);
 		_exit(at[0]);
 	}
-	IS(reap(pid), 2);
 	IS(at[0], 1);
 }
 
 TEST(shared_memory, "Does a shared mapping show each process what the other writes?")
 {
 	volatile int *at = (volatile int *)map(2, RW, MAP_SHARED | MAP_ANONYMOUS);
-	pid_t pid = fork_checked();
 
-	if (pid == 0) {
+	IN_CHILD (0) {
 		at[0] = 5;
 		at[PAGE / 4] = 6;
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(at[0], 5);
 	IS(at[PAGE / 4], 6);
 }
@@ -218,8 +205,7 @@ TEST(mmap_file, "Does a private file mapping show the file and keep writes to it
 	char *at, text[8];
 	int fd;
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123456789", O_RDWR);
 	at = mmap(NULL, PAGE, RW, MAP_PRIVATE, fd, 0);
 	OK(at);
 	TRUE(memcmp(at, "0123456789", 10) == 0);
@@ -253,10 +239,8 @@ TEST(mmap_file_shared, "Does a shared file mapping write the file?")
 {
 	char *at, *other;
 	int fd;
-	pid_t pid;
 
-	make_file("a", "0123456789");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123456789", O_RDWR);
 	at = mmap(NULL, PAGE, RW, MAP_SHARED, fd, 0);
 	OK(at);
 	other = mmap(NULL, PAGE, RW, MAP_SHARED, fd, 0);
@@ -267,12 +251,9 @@ TEST(mmap_file_shared, "Does a shared file mapping write the file?")
 	TRUE(file_is("a", "x123456789"));
 	IS(pwrite(fd, "y", 1, 1), 1);
 	IS(at[1], 'y');
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		at[2] = 'z';
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(other[2], 'z');
 	OK(munmap(at, PAGE));
 	OK(munmap(other, PAGE));
@@ -284,8 +265,7 @@ TEST(mmap_beyond_end, "Does a page wholly beyond a file's end give SIGBUS?")
 	char *at;
 	int fd;
 
-	make_file("a", "text");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "text", O_RDWR);
 	at = mmap(NULL, 3 * PAGE, RW, MAP_PRIVATE, fd, 0);
 	OK(at);
 	IS(touch(at + PAGE - 1, 0), 0);

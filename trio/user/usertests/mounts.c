@@ -45,27 +45,21 @@ TEST(mount_busy_fifo, "Is a mount busy while somebody waits to open a FIFO on it
 		_exit(open("d/fifo", O_RDONLY) < 0);
 	sleep_ms(100);
 	FAILS(umount2("d", 0), EBUSY);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	OK(umount2("d", 0));
 }
 
 TEST(mount_read_only, "Is a read-only file system told before the lack of rights?")
 {
-	pid_t pid;
-
 	mount_here();
 	make_file("d/file", "");
 	OK(mount("none", "d", "tmpfs", MS_REMOUNT | MS_RDONLY, NULL));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		become_ordinary();
 		FAILS(chmod("d/file", 0600), EROFS);
 		FAILS(chown("d/file", 1, 1), EROFS);
 		FAILS(utimes("d/file", NULL), EROFS);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	OK(umount2("d", 0));
 }
 

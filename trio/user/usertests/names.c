@@ -104,8 +104,7 @@ TEST(rename_over, "Does rename put a file in another's place at once?")
 	char text[8];
 
 	make_file("a", "new");
-	make_file("b", "old");
-	fd = (int)OK(open("b", O_RDONLY));
+	fd = made_file("b", "old", O_RDONLY);
 	OK(rename("a", "b"));
 	FAILS(open("a", O_RDONLY), ENOENT);
 	TRUE(file_is("b", "new"));

@@ -1,19 +1,11 @@
 /* pipes.c: pipes and FIFOs. */
 #include "usertests.h"
 
-static volatile int ticks;
 static int tick_fd;
-
-static void count_tick(int signal)
-{
-	(void)signal;
-	ticks++;
-}
 
 static void write_at_third_tick(int signal)
 {
-	(void)signal;
-	if (++ticks == 3 && write(tick_fd, "x", 1) != 1)
+	if (++caught[signal] == 3 && write(tick_fd, "x", 1) != 1)
 		_exit(FAILED);
 }
 
@@ -74,16 +66,12 @@ TEST(pipe_eof, "Does a reader see the end when the last writer has gone, after t
 TEST(pipe_sigpipe, "Does a write without readers give SIGPIPE, or EPIPE where that is ignored?")
 {
 	int ends[2];
-	pid_t pid;
 
 	OK(pipe(ends));
 	OK(close(ends[0]));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (128 + SIGPIPE) {
 		write(ends[1], "x", 1);
-		_exit(0);
 	}
-	IS(reap(pid), 128 + SIGPIPE);
 	handle(SIGPIPE, SIG_IGN, 0);
 	FAILS(write(ends[1], "x", 1), EPIPE);
 }
@@ -131,12 +119,11 @@ static void *write_blocked(void *ends)
 
 TEST(pipe_sigpipe_comes, "Does SIGPIPE come once, before the call returns, to the thread that called?")
 {
-	struct sigaction action = { .sa_sigaction = note_broken, .sa_flags = SA_SIGINFO | SA_RESTART };
 	struct iovec parts[2] = { { "one", 3 }, { "two", 3 } };
 	int ends[2], sockets[2];
 	pthread_t thread;
 
-	OK(sigaction(SIGPIPE, &action, NULL));
+	handle_info(SIGPIPE, note_broken, SA_RESTART);
 	OK(pipe(ends));
 	OK(close(ends[0]));
 	IS(pthread_create(&thread, NULL, write_blocked, ends), 0);
@@ -254,9 +241,9 @@ TEST(pipe_interrupted, "Does a handler's signal end a waiting read with EINTR?")
 	char byte;
 
 	OK(pipe(ends));
-	tick(5, count_tick, 0);
+	tick(5, catch, 0);
 	FAILS(read(ends[0], &byte, 1), EINTR);
-	TRUE(ticks > 0);
+	TRUE(caught[SIGALRM] > 0);
 }
 
 TEST(pipe_restarted, "Does SA_RESTART make a waiting read go on?")
@@ -268,7 +255,7 @@ TEST(pipe_restarted, "Does SA_RESTART make a waiting read go on?")
 	tick_fd = ends[1];
 	tick(5, write_at_third_tick, SA_RESTART);
 	IS(read(ends[0], &byte, 1), 1);
-	IS(ticks >= 3, 1);
+	IS(caught[SIGALRM] >= 3, 1);
 }
 
 TEST(pipe_write_interrupted, "Does an interrupted write tell how much it wrote?")
@@ -279,7 +266,7 @@ TEST(pipe_write_interrupted, "Does an interrupted write tell how much it wrote?"
 	long n;
 
 	OK(pipe(ends));
-	tick(10, count_tick, 0);
+	tick(10, catch, 0);
 	n = OK(write(ends[1], text, LENGTH));
 	TRUE(n >= PIPE_BUF && n < LENGTH);
 	FAILS(write(ends[1], text, LENGTH), EINTR);
@@ -347,8 +334,7 @@ static void kill_met(int others_flags, int flags, int *fd)
 	}
 	sleep_ms(50);
 	*fd = (int)OK(open("f", flags));
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(fifo_killed, "Does a FIFO's reader or writer not wait for one who was killed as soon as he was met?")
@@ -369,7 +355,7 @@ TEST(fifo_killed, "Does a FIFO's reader or writer not wait for one who was kille
 TEST(fifo_open_interrupted, "Does a signal end the wait for a FIFO's other side?")
 {
 	OK(mkfifo("p", 0644));
-	tick(5, count_tick, 0);
+	tick(5, catch, 0);
 	FAILS(open("p", O_RDONLY), EINTR);
 }
 

@@ -4,14 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-static volatile int ticks;
-
-static void count_tick(int signal)
-{
-	(void)signal;
-	ticks++;
-}
-
 /* Returns what poll reports at once for one descriptor. */
 static int events_of(int fd, int events)
 {
@@ -97,24 +89,22 @@ TEST(poll_errors, "Does poll end with EINTR, and refuse what it should?")
 	FAILS(RAW(SYS_poll, &p, most.rlim_cur + 1, 0), EINVAL);
 	FAILS(RAW(SYS_ppoll, &p, 1, &bad, 0, 8), EINVAL);
 	FAULTS(RAW(SYS_ppoll, &p, 1, wild, 0, 8));
-	tick(5, count_tick, SA_RESTART);
+	tick(5, catch, SA_RESTART);
 	FAILS(poll(&p, 1, -1), EINTR);
 }
 
 TEST(ppoll_mask, "Does ppoll wait with its own mask, and give the old one back?")
 {
 	struct timespec limit = { 5, 0 };
-	sigset_t blocked, old;
+	sigset_t old;
 
-	handle(SIGUSR1, count_tick, 0);
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGUSR1);
-	OK(sigprocmask(SIG_BLOCK, &blocked, NULL));
+	handle(SIGUSR1, catch, 0);
+	block(SIGUSR1);
 	OK(kill(getpid(), SIGUSR1));
-	IS(ticks, 0);
+	IS(caught[SIGUSR1], 0);
 	sigemptyset(&old);
 	FAILS(ppoll(NULL, 0, &limit, &old), EINTR);
-	IS(ticks, 1);
+	IS(caught[SIGUSR1], 1);
 	OK(sigprocmask(SIG_BLOCK, NULL, &old));
 	IS(sigismember(&old, SIGUSR1), 1);
 }
@@ -181,23 +171,21 @@ TEST(select_errors, "Does select refuse bad descriptors, counts and pointers?")
 	OK(pipe(ends));
 	FD_ZERO(&in);
 	FD_SET(ends[0], &in);
-	tick(5, count_tick, SA_RESTART);
+	tick(5, catch, SA_RESTART);
 	FAILS(RAW(SYS_select, ends[0] + 1, &in, 0, 0, 0), EINTR);
 }
 
 TEST(pselect, "Does pselect6 wait with its own mask?")
 {
-	sigset_t blocked, none;
+	sigset_t none;
 	struct timespec limit = { 5, 0 };
 
-	handle(SIGUSR1, count_tick, 0);
+	handle(SIGUSR1, catch, 0);
 	sigemptyset(&none);
-	sigemptyset(&blocked);
-	sigaddset(&blocked, SIGUSR1);
-	OK(sigprocmask(SIG_BLOCK, &blocked, NULL));
+	block(SIGUSR1);
 	OK(kill(getpid(), SIGUSR1));
 	FAILS(pselect(0, NULL, NULL, NULL, &limit, &none), EINTR);
-	IS(ticks, 1);
+	IS(caught[SIGUSR1], 1);
 }
 
 static int event_fd(unsigned value, int flags)

@@ -26,8 +26,7 @@ TEST(privileged_signals, "May an ordinary user not signal, trace or renice anoth
 	int ends[2];
 	pid_t pid;
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	OK(pipe(ends));
 	pid = fork_checked();
 	if (pid == 0) {
@@ -71,8 +70,7 @@ TEST(privileged_links, "May a file be linked and renamed by who may write its fo
 	OK(mkdir("closed", 0755));
 	make_file("closed/a", "");
 	make_file("open/b", "");
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	become_ordinary();
 	FAILS(rename("closed/a", "open/a"), EACCES);
 	FAILS(rename("open/b", "closed/b"), EACCES);

@@ -64,8 +64,7 @@ TEST(proc_states, "Does /proc/PID/stat tell sleeping and stopped processes, and 
 	await_state(pid, 'T');
 	OK(kill(pid, SIGCONT));
 	await_state(pid, 'S');
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	FAILS(open(path_of(pid, "stat"), O_RDONLY), ENOENT);
 	FAILS(access(path_of(pid, ""), F_OK), ENOENT);
 }
@@ -112,8 +111,7 @@ TEST(proc_descriptors, "Does /proc/self/fd name the open files, and open them an
 	int fd, again;
 	long n;
 
-	make_file("a", "0123");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "0123", O_RDWR);
 	get(fd);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	n = OK(readlink(path, text, sizeof text - 1));

@@ -143,9 +143,7 @@ static void check_one(const struct origin *from, int sharing, int protection, in
 
 static void check_all(const struct origin *from, int sharing)
 {
-	struct sigaction sa = { .sa_sigaction = note_fault, .sa_flags = SA_SIGINFO };
-
-	OK(sigaction(SIGSEGV, &sa, NULL));
+	handle_info(SIGSEGV, note_fault, 0);
 	for (int protection = 0; protection < 8; protection++)
 		for (int changed = 0; changed < 2; changed++)
 			for (int how = 0; how < TOUCHES; how++)
@@ -204,8 +202,7 @@ TEST(protection_no_write, "Is a file that is open for reading mapped shared, but
 	char *at;
 	int fd;
 
-	make_file("f", "read me");
-	fd = (int)OK(open("f", O_RDONLY));
+	fd = made_file("f", "read me", O_RDONLY);
 	for (int protection = 0; protection < 8; protection++) {
 		at = mmap(NULL, PAGE, protection, MAP_SHARED, fd, 0);
 		if (protection & PROT_WRITE) {

@@ -1,18 +1,10 @@
 /* resident.c: which pages are present: mincore, mlock. */
 #include "usertests.h"
 
-static char *map_pages(size_t pages)
-{
-	char *at = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	OK(at);
-	return at;
-}
-
 TEST(mincore, "Does mincore know which pages are in memory?")
 {
 	unsigned char in[3] = { 9, 9, 9 };
-	char *at = map_pages(3);
+	char *at = room(3 * PAGE);
 
 	if (RAW(SYS_mincore, at, 3 * PAGE, in) < 0 && errno == ENOSYS)
 		skip("no such call here");
@@ -30,25 +22,22 @@ TEST(mincore, "Does mincore know which pages are in memory?")
 TEST(mincore_vector, "Is mincore's vector written wherever the program may write, and nowhere else?")
 {
 	unsigned char *in;
-	char *at = map_pages(4);
-	pid_t pid;
+	char *at = room(4 * PAGE);
 
 	if (RAW(SYS_mincore, at, PAGE, room(1)) < 0 && errno == ENOSYS)
 		skip("no such call here");
 	at[PAGE] = 1;
-	in = (unsigned char *)map_pages(5);
+	in = (unsigned char *)room(5 * PAGE);
 	/* The vector lies across two absent pages. */
 	OK(mincore(at, 3 * PAGE, in + PAGE - 2));
 	IS(in[PAGE - 2] & 1, 0);
 	IS(in[PAGE - 1] & 1, 1);
 	IS(in[PAGE] & 1, 0);
 	/* The vector lies in a page that a child shares until it is written. */
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (1) {
 		OK(mincore(at + PAGE, PAGE, in));
 		_exit(in[0] & 1);
 	}
-	IS(reap(pid), 1);
 	IS(in[0], 0);
 	OK(mprotect(in + 2 * PAGE, PAGE, PROT_READ));
 	OK(mprotect(in + 3 * PAGE, PAGE, PROT_NONE));
@@ -80,7 +69,7 @@ static int pages_there(char *at, int pages)
 
 TEST(mlock, "Is what is locked there, and only what is mapped locked?")
 {
-	char *at = map_pages(4);
+	char *at = room(4 * PAGE);
 
 	IS(pages_there(at, 4), 0);
 	OK(RAW(SYS_mlock2, at, 4 * PAGE, 1 /* MLOCK_ONFAULT */));
@@ -101,7 +90,7 @@ TEST(mlockall, "Is what is mapped later there at once with MCL_FUTURE, and no mo
 	FAILS(mlockall(0), EINVAL);
 	FAILS(mlockall(99), EINVAL);
 	OK(mlockall(MCL_FUTURE));
-	IS(pages_there(map_pages(4), 4), 4);
+	IS(pages_there(room(4 * PAGE), 4), 4);
 	OK(munlockall());
-	IS(pages_there(map_pages(4), 4), 0);
+	IS(pages_there(room(4 * PAGE), 4), 0);
 }

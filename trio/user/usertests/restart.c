@@ -3,14 +3,6 @@
 
 #include <sys/prctl.h>
 
-static volatile int ticks;
-
-static void count(int signal)
-{
-	(void)signal;
-	ticks++;
-}
-
 /* Calls that wait forever, by number; in a process of its own. */
 enum { SIGWAIT = 7, WAITS = 13 };
 
@@ -108,12 +100,6 @@ static pid_t waiting(int kind)
 	return pid;
 }
 
-static void kill_and_reap(pid_t pid)
-{
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
-}
-
 /* Checks that it still waits, and ends it. */
 static void waits_still(pid_t pid, int kind)
 {
@@ -167,7 +153,7 @@ TEST_WITH(restarted_waiting, "Which waiting calls go on after a handler with SA_
 {
 	static const char goes_on[WAITS] = { [0] = 1, [1] = 1, [8] = 1, [9] = 1, [10] = 1, [11] = 1, [12] = 1 };
 
-	handle(SIGUSR1, count, SA_RESTART);
+	handle(SIGUSR1, catch, SA_RESTART);
 	for (int kind = 0; kind < WAITS; kind++) {
 		pid_t pid = waiting(kind);
 

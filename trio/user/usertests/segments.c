@@ -103,24 +103,17 @@ TEST(segments_fork, "Does a child begin with its parent's DS, ES and GS, and GS 
 {
 	unsigned ss = usable();
 	static char place[16] = "base";
-	pid_t pid;
 
 	OK(RAW(SYS_arch_prctl, ARCH_SET_GS, place));
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		IS(base_of(ARCH_GET_GS), (long)place);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	load(ss, ss, ss);
 	for (int i = 0; i < 3; i++) {
-		pid = fork_checked();
-		if (pid == 0) {
+		IN_CHILD (0) {
 			has(ss, ss, ss);
 			load(0, 0, 0);
-			_exit(0);
 		}
-		IS(reap(pid), 0);
 		has(ss, ss, ss);
 	}
 }
@@ -263,8 +256,7 @@ TEST(segments_all, "Is each selector either refused by a signal or kept?")
 		IS(found.gs, s);
 	}
 	TRUE(loaded >= 4);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(segments_calls, "Are DS, ES and GS as they were after calls?")

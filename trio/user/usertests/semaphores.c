@@ -284,16 +284,11 @@ TEST(sem_timeout, "Does semtimedop give up in time?")
 	removed(id);
 }
 
-static void nothing(int signal)
-{
-	(void)signal;
-}
-
 TEST(sem_signal, "Does a handler end a waiting semop with EINTR, even one that restarts calls?")
 {
 	int id = set_made(1);
 
-	tick(10, nothing, SA_RESTART);
+	tick(10, catch, SA_RESTART);
 	FAILS(operate(id, 0, -1, 0), EINTR);
 	FAILS(operate(id, 0, -1, SEM_UNDO), EINTR);
 	tick(0, NULL, 0);
@@ -309,10 +304,8 @@ TEST(sem_killed, "Is a waiting process that is killed no longer served?")
 	pid_t one = operating(id, 0, -1, 0), two = operating_both(id, -1, 0);
 
 	await(id, 0, GETNCNT, 2);
-	OK(kill(one, SIGKILL));
-	IS(reap(one), 128 + SIGKILL);
-	OK(kill(two, SIGKILL));
-	IS(reap(two), 128 + SIGKILL);
+	kill_and_reap(one);
+	kill_and_reap(two);
 	IS(semctl(id, 0, GETNCNT), 0);
 	IS(operate(id, 0, 1, 0), 0);
 	IS(value(id, 0), 1);

@@ -138,15 +138,12 @@ TEST(sem_rights, "May another user use a set as its mode says, and only its owne
 	struct semid_ds s;
 	union semun at = { .buf = &s };
 	int id, open;
-	pid_t pid;
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	id = set_made(1);
 	open = (int)OK(semget(IPC_PRIVATE, 1, 0606));
 	IS(semctl(open, 0, IPC_STAT, at), 0);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		become_ordinary();
 		FAILS(operate(id, 0, 1, 0), EACCES);
 		FAILS(semctl(id, 0, GETVAL), EACCES);
@@ -155,19 +152,14 @@ TEST(sem_rights, "May another user use a set as its mode says, and only its owne
 		IS(value(open, 0), 1);
 		FAILS(semctl(open, 0, IPC_RMID), EPERM);
 		FAILS(semctl(open, 0, IPC_SET, at), EPERM);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(value(open, 0), 1);
 	s.sem_perm.uid = OTHER_USER;
 	IS(semctl(open, 0, IPC_SET, at), 0);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		become_ordinary();
 		removed(open);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	FAILS(semctl(open, 0, GETVAL), EINVAL);
 	removed(id);
 }

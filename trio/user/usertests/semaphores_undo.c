@@ -21,8 +21,7 @@ TEST(sem_undo, "Is what a process took and gave with SEM_UNDO undone when it end
 	await(id, 1, GETPID, pid);
 	for (int i = 0; i < 1000 && value(id, 1) != 1; i++)
 		sleep_ms(1);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	IS(value(id, 0), 4);
 	/* Not below 0. */
 	IS(value(id, 1), 0);
@@ -78,47 +77,34 @@ TEST(sem_undo_own, "Does a child not undo what its parent did, and does SETVAL f
 {
 	int id = set_made(2);
 	unsigned short values[2] = { 9, 9 };
-	pid_t pid;
 
 	IS(operate(id, 0, 2, SEM_UNDO), 0);
 	IS(reap(operating(id, 1, 2, SEM_UNDO)), 0);
 	IS(value(id, 0), 2);
 	IS(value(id, 1), 0);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		OK(operate(id, 0, 1, SEM_UNDO));
 		OK(operate(id, 1, 1, SEM_UNDO));
 		set_value(id, 0, 7);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(value(id, 0), 7);
 	IS(value(id, 1), 0);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		OK(operate(id, 0, 1, SEM_UNDO));
 		IS(semctl(id, 0, SETALL, (union semun){ .array = values }), 0);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(value(id, 0), 9);
 	removed(id);
 }
 
 TEST(sem_undo_exec, "Is what a process gave taken back when the program ends that it executes then?")
 {
-	char *words[] = { "usertests", "no-such-test-has-this-name", NULL };
 	int id = set_made(1);
-	pid_t pid = fork_checked();
 
-	if (pid == 0) {
+	IN_CHILD (2) {
 		OK(operate(id, 0, 3, SEM_UNDO));
-		OK(dup2((int)OK(open("/dev/null", O_WRONLY)), 2));
-		OK(dup2(2, 1));
-		execv("/proc/self/exe", words);
-		_exit(FAILED);
+		execute_self();
 	}
-	IS(reap(pid), 2);
 	IS(value(id, 0), 0);
 	removed(id);
 }
@@ -134,20 +120,15 @@ static void *take_one(void *unused)
 
 TEST(sem_undo_threads, "Is it the process's end that undoes, not that of one of its threads?")
 {
-	pid_t pid;
-
 	threads_id = set_made(1);
 	set_value(threads_id, 0, 1);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		pthread_t thread;
 
 		IS(pthread_create(&thread, NULL, take_one, NULL), 0);
 		IS(pthread_join(thread, NULL), 0);
 		IS(value(threads_id, 0), 0);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(value(threads_id, 0), 1);
 	removed(threads_id);
 }

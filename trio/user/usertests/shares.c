@@ -5,14 +5,6 @@
 #define PAGES 3000L
 #define LENGTH (PAGES * PAGE)
 
-static char *mapped(size_t length)
-{
-	char *p = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	TRUE(p != MAP_FAILED);
-	return p;
-}
-
 static void mark(char *p, char with)
 {
 	for (long i = 0; i < PAGES; i++)
@@ -29,22 +21,19 @@ static int is_marked(const char *p, char with)
 
 TEST(share_exec, "Does execve come to an end with more descriptors and pages to drop than a share has?")
 {
-	pid_t pid = fork_checked();
-
-	if (pid == 0) {
-		mark(mapped(LENGTH), 1);
+	IN_CHILD (0) {
+		mark(room(LENGTH), 1);
 		for (int i = 0; i < 400; i++)
 			OK(open("/dev/null", O_RDWR | O_CLOEXEC));
 		OK(dup2((int)OK(open("/dev/null", O_RDWR)), 1));
 		execl("/proc/self/exe", "usertests", "-l", NULL);
 		_exit(9);
 	}
-	IS(reap(pid), 0);
 }
 
 TEST(share_remap, "Is a mapping that mremap leaves as long as it is whole, and unmapped with much else?")
 {
-	char *p = mapped(LENGTH);
+	char *p = room(LENGTH);
 
 	mark(p, 5);
 	for (long i = 1; i < 100; i++)
@@ -56,7 +45,7 @@ TEST(share_remap, "Is a mapping that mremap leaves as long as it is whole, and u
 
 TEST(share_fork, "Does a child have all pages as they were, while its parent goes on to write?")
 {
-	char *p = mapped(LENGTH);
+	char *p = room(LENGTH);
 
 	mark(p, 3);
 	for (int round = 0; round < 5; round++) {
@@ -77,7 +66,7 @@ static volatile int over;
 static void *unmaps(void *unused)
 {
 	while (!over) {
-		char *p = mapped(LENGTH);
+		char *p = room(LENGTH);
 
 		mark(p, 1);
 		OK(mprotect(p, LENGTH, PROT_READ));
@@ -96,7 +85,7 @@ TEST(share_threads, "Does a thread keep what it maps while others unmap, protect
 	OK(clock_gettime(CLOCK_MONOTONIC, &end));
 	end.tv_sec++;
 	for (unsigned round = 0; clock_gettime(CLOCK_MONOTONIC, &at) == 0 && at.tv_sec < end.tv_sec; round++) {
-		char *mine = mapped(16 * PAGE);
+		char *mine = room(16 * PAGE);
 		pid_t pid;
 
 		memset(mine, (int)round, 16 * PAGE);
@@ -131,25 +120,18 @@ TEST(share_kill, "Does SIGKILL end a process in the middle of much work, and com
 				munmap(p, LENGTH);
 			}
 		usleep(20000 + 3000 * (unsigned)round);
-		OK(kill(pid, SIGKILL));
-		IS(reap(pid), 128 + SIGKILL);
+		kill_and_reap(pid);
 	}
-}
-
-static void alarmed(int signal)
-{
-	(void)signal;
 }
 
 TEST(share_alarm, "Does a signal end a long read of /dev/zero with what is done, and not a file's?")
 {
-	struct sigaction act = { .sa_handler = alarmed };
 	struct itimerval soon = { .it_value = { .tv_usec = 1000 } };
 	int zero = (int)OK(open("/dev/zero", O_RDONLY)), file = (int)OK(open("whole", O_RDWR | O_CREAT, 0600));
-	char *p = mapped(LENGTH);
+	char *p = room(LENGTH);
 	long n;
 
-	OK(sigaction(SIGALRM, &act, NULL));
+	handle(SIGALRM, catch, 0);
 	OK(setitimer(ITIMER_REAL, &soon, NULL));
 	n = read(zero, p, LENGTH);
 	TRUE(n > 0 && n <= LENGTH);
@@ -175,7 +157,7 @@ TEST(share_alarm, "Does a signal end a long read of /dev/zero with what is done,
 TEST(share_append, "Are long writes at a file's end whole, and do they move its position once?")
 {
 	int file = (int)OK(open("end", O_RDWR | O_CREAT | O_APPEND, 0600));
-	char *p = mapped(LENGTH);
+	char *p = room(LENGTH);
 
 	mark(p, 9);
 	IS(write(file, "first", 5), 5);

@@ -3,31 +3,7 @@
 
 #include <setjmp.h>
 
-static volatile int caught[65], last_signal;
-static siginfo_t last_info;
-
-static void catch(int signal)
-{
-	caught[signal]++;
-	last_signal = signal;
-}
-
-static void catch_info(int signal, siginfo_t *info, void *context)
-{
-	(void)context;
-	caught[signal]++;
-	last_info = *info;
-}
-
-static void handle_info(int signal, int flags)
-{
-	struct sigaction sa;
-
-	memset(&sa, 0, sizeof sa);
-	sa.sa_sigaction = catch_info;
-	sa.sa_flags = SA_SIGINFO | flags;
-	OK(sigaction(signal, &sa, NULL));
-}
+static volatile int last_signal;
 
 TEST(signal_caught, "Does a handler run before kill of oneself returns?")
 {
@@ -47,15 +23,11 @@ TEST(signal_defaults, "What does each signal do to a process by default?")
 				      SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE, SIGALRM, SIGTERM, SIGVTALRM,
 				      SIGPROF, SIGSYS,  SIGXCPU, SIGXFSZ, SIGIO,   40,      64 };
 	static const int harmless[] = { SIGCHLD, SIGCONT, SIGURG, SIGWINCH };
-	pid_t pid;
 
 	for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
-		pid = fork_checked();
-		if (pid == 0) {
+		IN_CHILD (128 + deadly[i]) {
 			RAW(SYS_kill, getpid(), deadly[i]);
-			_exit(0);
 		}
-		IS(reap(pid), 128 + deadly[i]);
 	}
 	for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
 		OK(kill(getpid(), harmless[i]));
@@ -165,8 +137,8 @@ TEST(signal_info, "Does SA_SIGINFO tell who sent a signal?")
 {
 	pid_t pid;
 
-	handle_info(SIGUSR1, 0);
-	handle_info(SIGCHLD, 0);
+	handle_info(SIGUSR1, catch_info, 0);
+	handle_info(SIGCHLD, catch_info, 0);
 	OK(kill(getpid(), SIGUSR1));
 	IS(last_info.si_signo, SIGUSR1);
 	IS(last_info.si_code, SI_USER);
@@ -193,8 +165,7 @@ TEST(sigchld, "Does each child's end send SIGCHLD, and a stop only without SA_NO
 	OK(kill(pid, SIGSTOP));
 	IS(waitpid(pid, NULL, WUNTRACED), pid);
 	IS(caught[SIGCHLD], 0);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	IS(caught[SIGCHLD], 1);
 }
 
@@ -244,14 +215,13 @@ TEST(signal_child_info, "Does SIGCHLD tell how a child ended or stopped?")
 {
 	pid_t pid;
 
-	handle_info(SIGCHLD, 0);
+	handle_info(SIGCHLD, catch_info, 0);
 	pid = fork_paused();
 	OK(kill(pid, SIGSTOP));
 	IS(waitpid(pid, NULL, WUNTRACED), pid);
 	IS(last_info.si_code, CLD_STOPPED);
 	IS(last_info.si_status, SIGSTOP);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	IS(last_info.si_code, CLD_KILLED);
 	IS(last_info.si_status, SIGKILL);
 	IS(last_info.si_pid, pid);
@@ -270,16 +240,11 @@ TEST(signal_no_zombies, "Does SA_NOCLDWAIT leave no zombie and call the handler 
 
 TEST(signal_storm, "Do a thousand signals from a child arrive or merge, and none afterwards?")
 {
-	pid_t pid;
-
 	handle(SIGUSR1, catch, 0);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		for (int i = 0; i < 1000; i++)
 			kill(getppid(), SIGUSR1);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	TRUE(caught[SIGUSR1] >= 1 && caught[SIGUSR1] <= 1000);
 }
 

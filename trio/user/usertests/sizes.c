@@ -245,14 +245,11 @@ TEST(size_command, "Does a process begin whatever length its arguments have?")
 
 	memset(word, 'w', 2 * PAGE - 1);
 	for (size_t n = 1; n < 2 * PAGE; n += 61) {
-		pid_t pid = fork_checked();
-
-		if (pid == 0) {
+		IN_CHILD (2) {
 			OK(dup2(quiet, 2));
 			word[n] = '\0';
 			execve("/proc/self/exe", words, words);
 			_exit(1);
 		}
-		IS(reap(pid), 2);
 	}
 }

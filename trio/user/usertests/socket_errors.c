@@ -33,8 +33,7 @@ TEST(socket_sendfile_errors, "Does sendfile tell what is wrong with the socket i
 	struct sockaddr_un name;
 	int file, ends[2], fd;
 
-	make_file("f", "some text");
-	file = (int)OK(open("f", O_RDONLY));
+	file = made_file("f", "some text", O_RDONLY);
 	fd = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
 	FAILS(sendfile(fd, file, NULL, 5), ENOTCONN);
 	fd = (int)OK(socket(AF_UNIX, SOCK_DGRAM, 0));
@@ -93,8 +92,7 @@ TEST(proc_gone_read, "Does a file of a process that has ended tell so?")
 
 	snprintf(name, sizeof name, "/proc/%d/stat", pid);
 	fd = (int)OK(open(name, O_RDONLY));
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 	FAILS(read(fd, text, sizeof text), ESRCH);
 	FAILS(pread(fd, text, sizeof text, 0), ESRCH);
 }

@@ -1,14 +1,6 @@
 /* sockets.c: AF_UNIX sockets: pairs, names, streams, datagrams, and passing of descriptors. */
 #include "usertests.h"
 
-static volatile int ticks;
-
-static void count_tick(int signal)
-{
-	(void)signal;
-	ticks++;
-}
-
 static struct sockaddr_un name_of(const char *path)
 {
 	struct sockaddr_un name;
@@ -73,8 +65,7 @@ TEST(socket_calls_on_files, "Do socket calls refuse what is no socket?")
 	char byte;
 	int fd;
 
-	make_file("a", "");
-	fd = (int)OK(open("a", O_RDWR));
+	fd = made_file("a", "", O_RDWR);
 	FAILS(bind(fd, (struct sockaddr *)&name, size), ENOTSOCK);
 	FAILS(listen(fd, 1), ENOTSOCK);
 	FAILS(accept(fd, NULL, NULL), ENOTSOCK);
@@ -185,7 +176,7 @@ TEST(socket_accept_waits, "Does accept wait for a client, and end with EINTR at 
 	int listener = bound(SOCK_STREAM, "s");
 
 	OK(listen(listener, 5));
-	tick(5, count_tick, 0);
+	tick(5, catch, 0);
 	FAILS(accept(listener, NULL, NULL), EINTR);
 }
 
@@ -321,8 +312,7 @@ TEST(socket_descriptors, "Does a descriptor travel through a socket?")
 {
 	int ends[2], fd, got;
 
-	make_file("a", "0123");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "0123", O_RDONLY);
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	send_descriptor(ends[0], fd);
 	get(fd);

@@ -33,8 +33,7 @@ TEST(stat_errors, "Does stat say why it fails?")
 	struct stat st;
 	int fd;
 
-	make_file("a", "");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "", O_RDONLY);
 	FAILS(stat("none", &st), ENOENT);
 	FAILS(stat("", &st), ENOENT);
 	FAILS(stat("a/b", &st), ENOTDIR);
@@ -121,8 +120,7 @@ TEST(access_ordinary, "Is an ordinary user refused what mode forbids?")
 
 TEST(access_root, "Does root pass where an ordinary user is refused, but for executing?")
 {
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	make_file("a", "x");
 	OK(chmod("a", 0));
 	OK(open("a", O_RDWR));
@@ -139,8 +137,7 @@ TEST(chmod, "Does chmod set twelve bits, by name and by descriptor?")
 	struct stat st;
 	int fd;
 
-	make_file("a", "");
-	fd = (int)OK(open("a", O_RDONLY));
+	fd = made_file("a", "", O_RDONLY);
 	OK(chmod("a", 0107751));
 	OK(stat("a", &st));
 	IS(st.st_mode, S_IFREG | 07751);
@@ -176,8 +173,7 @@ TEST(chown, "Does chown set owner and group, and clear set-user-id?")
 	struct stat st;
 	int fd;
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	make_file("a", "");
 	OK(symlink("a", "s"));
 	OK(chmod("a", 06755));
@@ -204,8 +200,7 @@ TEST(chown, "Does chown set owner and group, and clear set-user-id?")
 
 TEST(sticky, "May only the owner remove a name from a sticky folder?")
 {
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	OK(mkdir("d", 0755));
 	OK(chmod("d", 01777));
 	make_file("d/a", "");
@@ -221,8 +216,7 @@ TEST(group_rights, "Is a file's group judged by the group's bits alone?")
 {
 	gid_t groups[2] = { 77, 78 };
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	make_file("a", "");
 	OK(chown("a", 0, 77));
 	OK(chmod("a", 0604));
@@ -326,8 +320,7 @@ TEST(chmod_group, "Is set-group-id given only by members of the group, on a fold
 {
 	struct stat st;
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	OK(mkdir("d", 0755));
 	make_file("a", "");
 	OK(chown("d", OTHER_USER, 4242));

@@ -92,8 +92,7 @@ TEST(preemption, "Does a process that never calls the kernel let others run?")
 		for (;;)
 			__asm__ volatile("pause");
 	sleep_ms(50);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(proc_self, "Does /proc/self lead to this process?")
@@ -129,9 +128,7 @@ TEST(call_arguments, "Does a call keep the registers that it does not own?")
 TEST(privileged, "Is each instruction for the kernel alone refused to a program?")
 {
 	for (int kind = 0; kind < 6; kind++) {
-		pid_t pid = fork_checked();
-
-		if (pid == 0) {
+		IN_CHILD (128 + SIGSEGV) {
 			if (kind == 0)
 				__asm__ volatile("hlt");
 			if (kind == 1)
@@ -144,9 +141,7 @@ TEST(privileged, "Is each instruction for the kernel alone refused to a program?
 				__asm__ volatile("lidt (%%rsp)" ::: "memory");
 			if (kind == 5)
 				__asm__ volatile("invlpg (%%rsp)" ::: "memory");
-			_exit(0);
 		}
-		IS(reap(pid), 128 + SIGSEGV);
 	}
 }
 

@@ -100,27 +100,21 @@ static void *sleep_long(void *unused)
 
 TEST(thread_exit_group, "Does exit_group end all threads of the process?")
 {
-	pid_t pid = fork_checked();
-
-	if (pid == 0) {
+	IN_CHILD (23) {
 		start(sleep_long, NULL);
 		start(exit_all, (void *)23L);
 		sleep(100);
 	}
-	IS(reap(pid), 23);
 }
 
 TEST(thread_killed, "Does a deadly signal end all threads of the process?")
 {
-	pid_t pid = fork_checked();
-
-	if (pid == 0) {
+	IN_CHILD (128 + SIGTERM) {
 		start(sleep_long, NULL);
 		start(sleep_long, NULL);
 		raise(SIGTERM);
 		sleep(100);
 	}
-	IS(reap(pid), 128 + SIGTERM);
 }
 
 static void *store_wild(void *unused)
@@ -131,13 +125,10 @@ static void *store_wild(void *unused)
 
 TEST(thread_fault, "Does a thread's fault end the whole process?")
 {
-	pid_t pid = fork_checked();
-
-	if (pid == 0) {
+	IN_CHILD (128 + SIGSEGV) {
 		start(store_wild, NULL);
 		sleep(100);
 	}
-	IS(reap(pid), 128 + SIGSEGV);
 }
 
 TEST(thread_many, "Can a process make and join a thousand threads?")
@@ -153,7 +144,7 @@ TEST(thread_many, "Can a process make and join a thousand threads?")
 
 static volatile long caught_in;
 
-static void catch(int signal)
+static void note_thread(int signal)
 {
 	(void)signal;
 	caught_in = syscall(SYS_gettid);
@@ -172,7 +163,7 @@ TEST(thread_signal, "Does tgkill reach the thread that is meant?")
 	volatile long thread_id = 0;
 	pthread_t thread;
 
-	handle(SIGUSR1, catch, 0);
+	handle(SIGUSR1, note_thread, 0);
 	thread = start(wait_for_signal, (void *)&thread_id);
 	while (!thread_id)
 		sched_yield();
@@ -192,28 +183,21 @@ static void *exec_there(void *program)
 
 TEST(thread_exec, "Does execve by a thread leave one process with the same number?")
 {
-	pid_t pid = fork_checked();
-
-	if (pid == 0) {
+	IN_CHILD (2) {
 		OK(close(2));
 		start(sleep_long, NULL);
 		start(exec_there, "/proc/self/exe");
 		sleep(100);
 	}
-	IS(reap(pid), 2);
 }
 
 TEST(thread_fork, "Does a forked child have the calling thread alone?")
 {
-	pid_t pid;
-
 	start(sleep_long, NULL);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (6) {
 		IS(RAW(SYS_gettid), getpid());
 		_exit(6);
 	}
-	IS(reap(pid), 6);
 }
 
 static long futex(volatile int *at, int op, int value, const struct timespec *limit)
@@ -258,7 +242,7 @@ TEST(futex_interrupted, "Does a signal end a futex wait?")
 {
 	static volatile int word;
 
-	tick(5, catch, 0);
+	tick(5, note_thread, 0);
 	FAILS(futex(&word, FUTEX_WAIT, 0, NULL), EINTR);
 }
 
@@ -378,7 +362,7 @@ TEST(thread_masks, "Has each thread a signal mask of its own, and does a process
 {
 	pthread_t thread;
 
-	handle(SIGUSR1, catch, 0);
+	handle(SIGUSR1, note_thread, 0);
 	thread = start(block_usr1, NULL);
 	while (!ready)
 		sched_yield();
@@ -412,7 +396,6 @@ TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
 {
 	pthread_mutexattr_t attributes;
 	pthread_mutex_t *mutex = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid;
 
 	OK(mutex);
 	pthread_mutexattr_init(&attributes);
@@ -420,10 +403,8 @@ TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
 	if (pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST))
 		skip("no robust lists here");
 	IS(pthread_mutex_init(mutex, &attributes), 0);
-	pid = fork_checked();
-	if (pid == 0)
+	IN_CHILD (0)
 		_exit(pthread_mutex_lock(mutex));
-	IS(reap(pid), 0);
 	IS(pthread_mutex_lock(mutex), EOWNERDEAD);
 	IS(pthread_mutex_consistent(mutex), 0);
 	IS(pthread_mutex_unlock(mutex), 0);

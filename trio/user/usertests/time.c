@@ -1,14 +1,6 @@
 /* time.c: clocks, sleeping and timers. */
 #include "usertests.h"
 
-static volatile int ticks;
-
-static void count_tick(int signal)
-{
-	(void)signal;
-	ticks++;
-}
-
 static long ns(struct timespec t)
 {
 	return t.tv_sec * 1000000000L + t.tv_nsec;
@@ -109,7 +101,7 @@ TEST(nanosleep_interrupted, "Does an interrupted sleep tell what is left?")
 {
 	struct timespec wait = { 5, 0 }, left = { 0, 0 };
 
-	tick(30, count_tick, SA_RESTART);
+	tick(30, catch, SA_RESTART);
 	FAILS(nanosleep(&wait, &left), EINTR);
 	TRUE(left.tv_sec >= 1 && left.tv_sec < 5);
 	FAILS(RAW(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &wait, &left), EINTR);
@@ -135,11 +127,11 @@ TEST(clock_nanosleep, "Does clock_nanosleep wake at the time given?")
 
 TEST(alarm, "Does alarm send one SIGALRM, and tell what was left?")
 {
-	handle(SIGALRM, count_tick, 0);
+	handle(SIGALRM, catch, 0);
 	IS(alarm(100), 0);
 	IS(alarm(1), 100);
 	FAILS(pause(), EINTR);
-	IS(ticks, 1);
+	IS(caught[SIGALRM], 1);
 	IS(alarm(0), 0);
 }
 
@@ -147,13 +139,13 @@ TEST(itimer_once, "Does setitimer fire once without an interval, and tell the ti
 {
 	struct itimerval once = { { 0, 0 }, { 0, 20000 } }, left;
 
-	handle(SIGALRM, count_tick, 0);
+	handle(SIGALRM, catch, 0);
 	OK(setitimer(ITIMER_REAL, &once, NULL));
 	OK(getitimer(ITIMER_REAL, &left));
 	TRUE(left.it_value.tv_sec == 0 && left.it_value.tv_usec > 0 && left.it_value.tv_usec <= 21000);
 	FAILS(pause(), EINTR);
 	sleep_ms(50);
-	IS(ticks, 1);
+	IS(caught[SIGALRM], 1);
 	OK(getitimer(ITIMER_REAL, &left));
 	IS(left.it_value.tv_sec + left.it_value.tv_usec, 0);
 	once.it_value.tv_sec = 100;
@@ -165,10 +157,10 @@ TEST(itimer_once, "Does setitimer fire once without an interval, and tell the ti
 
 TEST(itimer_repeats, "Does setitimer with an interval go on?")
 {
-	tick(5, count_tick, 0);
-	for (long until = now_ms() + 5000; ticks < 5 && now_ms() < until;)
+	tick(5, catch, 0);
+	for (long until = now_ms() + 5000; caught[SIGALRM] < 5 && now_ms() < until;)
 		pause();
-	TRUE(ticks >= 5);
+	TRUE(caught[SIGALRM] >= 5);
 	tick(0, NULL, 0);
 }
 
@@ -186,16 +178,12 @@ TEST(itimer_errors, "Does setitimer refuse what it should?")
 TEST(itimer_after_fork, "Does a child begin without the parent's timer?")
 {
 	struct itimerval left;
-	pid_t pid;
 
 	alarm(100);
-	pid = fork_checked();
-	if (pid == 0) {
+	IN_CHILD (0) {
 		OK(getitimer(ITIMER_REAL, &left));
 		IS(left.it_value.tv_sec + left.it_value.tv_usec, 0);
-		_exit(0);
 	}
-	IS(reap(pid), 0);
 	IS(alarm(0), 100);
 }
 
@@ -249,30 +237,27 @@ TEST(itimer_cpu, "Do the virtual and profiling timers send their signals to a pr
 	for (int i = 0; i < 2; i++) {
 		long until = now_ms() + 5000;
 
-		ticks = 0;
-		handle(signals[i], count_tick, 0);
+		handle(signals[i], catch, 0);
 		OK(setitimer(i == 0 ? ITIMER_VIRTUAL : ITIMER_PROF, &soon, NULL));
 		/* Mostly in user mode: reading the clock is a call. */
-		while (!ticks && now_ms() < until)
+		while (!caught[signals[i]] && now_ms() < until)
 			for (volatile int n = 0; n < 20000; n++)
 				;
-		IS(ticks, 1);
+		IS(caught[signals[i]], 1);
 	}
 }
 
 TEST(cpu_limit, "Does RLIMIT_CPU send SIGXCPU, then kill?")
 {
 	struct rlimit most = { 1, 2 };
-	pid_t pid = fork_checked();
 
-	if (pid == 0) {
-		handle(SIGXCPU, count_tick, 0);
+	IN_CHILD (4) {
+		handle(SIGXCPU, catch, 0);
 		OK(setrlimit(RLIMIT_CPU, &most));
 		for (;;)
-			if (ticks)
+			if (caught[SIGXCPU])
 				_exit(4);
 	}
-	IS(reap(pid), 4);
 }
 
 TEST(cpu_limit_late, "Is a limit of processor time for a child that has ended, and was not waited for, without effect?")

@@ -28,8 +28,7 @@ TEST(users_saved, "Can a process with saved root go back to it?")
 {
 	gid_t groups[4] = { 5, 6, 7, 0 }, found[4];
 
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	OK(RAW(SYS_setgroups, 3, groups));
 	IS(getgroups(0, NULL), 3);
 	IS(getgroups(4, found), 3);
@@ -80,8 +79,7 @@ TEST(names, "Does PR_SET_NAME keep fifteen characters?")
 
 TEST(access_by_real_user, "Does access ask for the real user, faccessat2 with AT_EACCESS for the effective one?")
 {
-	if (!is_root())
-		skip("only for root");
+	only_for_root();
 	make_file("a", "");
 	OK(chmod("a", 0600));
 	OK(seteuid(OTHER_USER));

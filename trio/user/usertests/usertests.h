@@ -36,6 +36,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "../common/common.h"
 
 #define TIME_LIMIT 20 /* seconds for a test */
 #define PAGE 4096L
@@ -112,27 +113,39 @@ pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 af
 /* Waits for the process and returns its exit status, or 128 + the signal that ended it. A child that has failed ends
  * the test. */
 int reap(pid_t);
+/* Runs a statement in a child, whose status as reap() returns it must be this; at the statement's end it is 0. */
+#define IN_CHILD(status) for (pid_t child_ = fork_checked(); in_child(&child_, status, __FILE__, __LINE__);)
+int in_child(pid_t *, int status, const char *file, int line);
+void kill_and_reap(pid_t);
+/* Executes this program quietly and without a test, so that it leaves with 2. */
+void execute_self(void) __attribute__((noreturn));
 /* Root becomes OTHER_USER for good; another user stays as it is. */
 void become_ordinary(void);
 int is_root(void);
+void only_for_root(void); /* skips the test for others */
 
 /* Zeroed whole pages. A variable of that size would be promised to every process of every test. */
 char *room(size_t);
-void make_file(const char *name, const char *text); /* replaces it; mode 0644 */
+void make_file(const char *name, const char *text);           /* replaces it; mode 0644 */
+int made_file(const char *name, const char *text, int flags); /* and opens it */
 int file_is(const char *name, const char *text);
 long file_size(const char *name);
 long file_links(const char *name); /* a symbolic link's own */
 void sleep_ms(long);
-long now_ms(void); /* CLOCK_MONOTONIC */
 /* Calls the handler every `ms`, so that a wait is interrupted whenever it starts; 0 stops this. */
 void tick(long ms, void (*handler)(int), int flags);
 void handle(int signal, void (*handler)(int), int flags); /* sigaction with an empty mask */
-void put(int fd);                                         /* one byte */
-void get(int fd);                                         /* one byte, or the test fails */
-enum { RIGHTS_MOST = 253 };                               /* SCM_MAX_FD */
-long send_fds(int socket, const int *fds, int count);     /* a byte with descriptors; returns what sendmsg returns */
-int take_fds(int socket, int *fds, int most);             /* receives one; returns their number */
-char *fill(char *, size_t, unsigned seed);                /* fills with known bytes */
-int filled(const char *, size_t, unsigned seed);          /* whether they are these */
+void handle_info(int signal, void (*handler)(int, siginfo_t *, void *), int flags);
+extern volatile int caught[65]; /* how often, by signal, these handlers ran */
+extern siginfo_t last_info;     /* of catch_info() */
+void catch (int signal);
+void catch_info(int signal, siginfo_t *, void *context);
+sigset_t set_of(int signal); /* 0: empty */
+void block(int signal);
+void put(int fd);                                     /* one byte */
+void get(int fd);                                     /* one byte, or the test fails */
+enum { RIGHTS_MOST = 253 };                           /* SCM_MAX_FD */
+long send_fds(int socket, const int *fds, int count); /* a byte with descriptors; returns what sendmsg returns */
+int take_fds(int socket, int *fds, int most);         /* receives one; returns their number */
 
 #endif

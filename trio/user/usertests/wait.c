@@ -1,11 +1,6 @@
 /* wait.c: waiting for children: which one, how it ended, and what remains of it until then. */
 #include "usertests.h"
 
-static void nothing(int signal)
-{
-	(void)signal;
-}
-
 TEST(wait_errors, "Does wait4 say ECHILD without children, and refuse what it should?")
 {
 	int status;
@@ -18,8 +13,7 @@ TEST(wait_errors, "Does wait4 say ECHILD without children, and refuse what it sh
 	IS(waitpid(-1, &status, WNOHANG), 0);
 	FAILS(waitpid(pid, &status, 0x100), EINVAL);
 	FAILS(waitpid(pid + 1, &status, 0), ECHILD);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(wait_wild, "Does a wait with a wild pointer give EFAULT?")
@@ -104,11 +98,10 @@ TEST(wait_interrupted, "Does a handler's signal end a wait with EINTR?")
 {
 	pid_t pid = fork_paused();
 
-	tick(5, nothing, 0);
+	tick(5, catch, 0);
 	FAILS(waitpid(pid, NULL, 0), EINTR);
 	tick(0, NULL, 0);
-	OK(kill(pid, SIGKILL));
-	IS(reap(pid), 128 + SIGKILL);
+	kill_and_reap(pid);
 }
 
 TEST(children_ignored, "Do children leave no zombie when SIGCHLD is ignored?")
