@@ -28,7 +28,7 @@ static struct {
 	uint32_t **tables;
 	/* Data that was read and is not yet checked. */
 	uint8_t *data;
-	uint64_t found;
+	uint64_t mismatches;
 } checked;
 
 static void checksum_start(void)
@@ -129,9 +129,9 @@ static int64_t checksum_read(uint64_t sector, struct grant to)
 		if (*known == UNKNOWN)
 			*known = sum;
 		if (*known != sum) {
-			checked.found++;
+			checked.mismatches++;
 			log_line("checksum: sector %lu is not what was written (%lu such answers)",
-				 sector + at / SECTOR, checked.found);
+				 sector + at / SECTOR, checked.mismatches);
 			return -EIO;
 		}
 	}

@@ -77,7 +77,7 @@ static void set_pointer(struct mount *m, struct inode *i, const struct path *pat
 int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t most, uint32_t *zone, uint32_t *count)
 {
 	bool goes_on = index == i->run.index + i->run.count;
-	uint32_t within = index - i->run.index, room, found = 1;
+	uint32_t within = index - i->run.index, room, run_length = 1;
 	const uint32_t *zones;
 	struct path path;
 
@@ -93,10 +93,10 @@ int64_t block_run(struct mount *m, struct inode *i, uint32_t index, uint32_t mos
 	zones = path.pointer[path.level];
 	room = path.level == 0 ? DIRECT - index : (1U << pointer_shift(m)) - path.at[path.level];
 	room = MIN(MIN(room, goes_on ? RUN_MOST : MIN(most, RUN_MOST)), m->zones - *zone);
-	while (found < room && zones[found] == *zone + found)
-		found++;
-	i->run = (struct run){ index, *zone, found };
-	*count = MIN(most, found);
+	while (run_length < room && zones[run_length] == *zone + run_length)
+		run_length++;
+	i->run = (struct run){ index, *zone, run_length };
+	*count = MIN(most, run_length);
 	return 0;
 }
 

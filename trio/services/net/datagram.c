@@ -3,9 +3,9 @@
 
 uint64_t datagrams_taken;
 
-static void came(void *of, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *address, uint16_t port)
+static void received(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *address, uint16_t port)
 {
-	struct net_socket *s = of;
+	struct net_socket *s = arg;
 	uint32_t weight = p->tot_len + (uint32_t)DATAGRAM_WEIGHT;
 	struct datagram *d = NULL;
 
@@ -28,7 +28,7 @@ err_t datagram_open(struct net_socket *s)
 	if (s->udp == NULL)
 		return ERR_MEM;
 	list_start(&s->datagrams);
-	udp_recv(s->udp, came, s);
+	udp_recv(s->udp, received, s);
 	return ERR_OK;
 }
 

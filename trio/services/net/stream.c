@@ -10,9 +10,9 @@ static uint8_t bytes[TCP_MSS];
 #define FEW 256
 #define TOGETHER 1900
 
-static err_t came(void *of, struct tcp_pcb *pcb, struct pbuf *p, err_t error)
+static err_t received(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t error)
 {
-	struct net_socket *s = of;
+	struct net_socket *s = arg;
 	struct pbuf *all;
 
 	socket_changed(s);
@@ -49,17 +49,17 @@ static err_t came(void *of, struct tcp_pcb *pcb, struct pbuf *p, err_t error)
 	return ERR_OK;
 }
 
-static err_t went(void *of, struct tcp_pcb *pcb, uint16_t length)
+static err_t sent(void *arg, struct tcp_pcb *pcb, uint16_t length)
 {
 	if (tcp_sndbuf(pcb) >= TCP_SND_BUF / 2)
-		socket_changed(of);
+		socket_changed(arg);
 	return ERR_OK;
 }
 
 /* lwIP has freed the control block. */
-static void failed(void *of, err_t error)
+static void failed(void *arg, err_t error)
 {
-	struct net_socket *s = of;
+	struct net_socket *s = arg;
 
 	s->tcp = NULL;
 	if (error != ERR_CLSD)
@@ -75,9 +75,9 @@ static void names_set(struct net_socket *s)
 	s->peer = (struct endpoint){ lwip_ntohl(ip4_addr_get_u32(&s->tcp->remote_ip)), s->tcp->remote_port };
 }
 
-static err_t connected(void *of, struct tcp_pcb *pcb, err_t error)
+static err_t connected(void *arg, struct tcp_pcb *pcb, err_t error)
 {
-	struct net_socket *s = of;
+	struct net_socket *s = arg;
 
 	s->connecting = false;
 	s->connected = true;
@@ -86,27 +86,27 @@ static err_t connected(void *of, struct tcp_pcb *pcb, err_t error)
 	return ERR_OK;
 }
 
-static void hear(struct net_socket *s, struct tcp_pcb *pcb)
+static void callbacks_set(struct net_socket *s, struct tcp_pcb *pcb)
 {
 	s->tcp = pcb;
 	tcp_arg(pcb, s);
-	tcp_recv(pcb, came);
-	tcp_sent(pcb, went);
+	tcp_recv(pcb, received);
+	tcp_sent(pcb, sent);
 	tcp_err(pcb, failed);
 	/* Nagle's delay saves packets, which are cheap on loopback. */
 	tcp_nagle_disable(pcb);
 }
 
-static err_t accepted(void *of, struct tcp_pcb *pcb, err_t error)
+static err_t accepted(void *arg, struct tcp_pcb *pcb, err_t error)
 {
-	struct net_socket *listener = of, *s;
+	struct net_socket *listener = arg, *s;
 
 	if (pcb == NULL)
 		return ERR_MEM;
 	s = socket_new(SOCK_STREAM);
 	if (s == NULL)
 		return ERR_MEM;
-	hear(s, pcb);
+	callbacks_set(s, pcb);
 	names_set(s);
 	s->connected = true;
 	tcp_backlog_delayed(pcb);
@@ -121,11 +121,11 @@ err_t stream_open(struct net_socket *s)
 
 	if (pcb == NULL)
 		return ERR_MEM;
-	hear(s, pcb);
+	callbacks_set(s, pcb);
 	return ERR_OK;
 }
 
-static void quiet(struct tcp_pcb *pcb)
+static void callbacks_clear(struct tcp_pcb *pcb)
 {
 	tcp_arg(pcb, NULL);
 	if (pcb->state == LISTEN)
@@ -145,7 +145,7 @@ void stream_close(struct net_socket *s, bool hard)
 		pbuf_free(s->first);
 	if (pcb == NULL)
 		return;
-	quiet(pcb);
+	callbacks_clear(pcb);
 	if (hard && pcb->state != LISTEN && pcb->state != CLOSED)
 		tcp_abort(pcb);
 	else if (tcp_close(pcb) != ERR_OK)

@@ -90,14 +90,15 @@ verdict pm_reboot(struct request *r, uint32_t magic, uint32_t magic_2, uint32_t 
 static int64_t server_named(const struct request *r, struct grant name)
 {
 	char wanted[sizeof((struct server_numbers *)0)->name];
-	struct server_numbers is;
-	int64_t found;
+	struct server_numbers server;
+	int64_t result;
 
 	if (!is_root(asking(r)->process))
 		return -EPERM;
 	TRY(copy_string(wanted, sizeof wanted, name));
-	for (uint32_t number = 1; (found = kernel_server(number, grant_write(&is, sizeof is))) != -ESRCH; number++)
-		if (found == 0 && strcmp(is.name, wanted) == 0)
+	for (uint32_t number = 1; (result = kernel_server(number, grant_write(&server, sizeof server))) != -ESRCH;
+	     number++)
+		if (result == 0 && strcmp(server.name, wanted) == 0)
 			return number;
 	return -ENOENT;
 }

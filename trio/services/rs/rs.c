@@ -89,13 +89,13 @@ void rs_notified(uint64_t bits)
 	bool asks = HEARTBEATS && now() >= next_beat;
 	struct server_numbers is;
 	nanoseconds next;
-	int64_t found;
+	int64_t result;
 
 	if (asks)
 		next_beat = now() + BEAT;
 	next = HEARTBEATS ? next_beat : NEVER;
-	for (uint32_t number = 1; (found = look(number, &is)) != -ESRCH; number++) {
-		if (found != 0)
+	for (uint32_t number = 1; (result = look(number, &is)) != -ESRCH; number++) {
+		if (result != 0)
 			continue;
 		care_for(number, &is, &next);
 		if (asks)

@@ -88,12 +88,12 @@ static bool waits_for(const struct request *r, const struct key *key, uint32_t m
 }
 
 /* Moves a parked request to the end of another queue. Its end or wake-up unlinks it from whatever list it is in. */
-static void move_to(struct link *one, struct queue *to)
+static void move_to(struct link *waiter, struct queue *to)
 {
-	list_remove(one);
+	list_remove(waiter);
 	if (to->head.next == NULL)
 		list_start(&to->head);
-	list_add(&to->head, one);
+	list_add(&to->head, waiter);
 }
 
 /* Takes the first `count` waiters for the key: wakes them if `to` is NULL, else makes them wait for `to`. Returns their

@@ -111,7 +111,7 @@ static uint64_t hole_below(const struct space *s, uint64_t length, uint64_t top,
 /* Remembers the last search, so that many mappings one below the other do not search through each other. */
 uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 {
-	uint64_t ignored = 0, found;
+	uint64_t ignored = 0, address;
 
 	if (top != 0)
 		return hole_below(s, length, top, &ignored);
@@ -119,10 +119,10 @@ uint64_t space_place(struct space *s, uint64_t length, uint64_t top)
 		s->place_from = s->place_top;
 		s->hole_most = 0;
 	}
-	found = hole_below(s, length, s->place_from, &s->hole_most);
-	if (found != 0) {
-		s->place_from = found;
-		return found;
+	address = hole_below(s, length, s->place_from, &s->hole_most);
+	if (address != 0) {
+		s->place_from = address;
+		return address;
 	}
 	/* Looks in the area that is usually left free for the stack. */
 	return hole_below(s, length, USER_TOP, &ignored);

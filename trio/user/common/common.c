@@ -55,22 +55,22 @@ static long number_after(const char *text, const char *name)
 struct pages pages_now(void)
 {
 	static char text[65536];
-	struct pages found = { -1, -1 };
+	struct pages pages = { -1, -1 };
 	int fd = open(COUNTERS, O_RDONLY);
 	size_t used = 0;
 	ssize_t n;
 
 	if (fd < 0)
-		return found;
+		return pages;
 	/* The whole buffer is touched, so that this process has the same number of pages however long the report is. */
 	memset(text, 0, sizeof text);
 	while (used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0)
 		used += (size_t)n;
 	close(fd);
 	text[used] = '\0';
-	found.free = number_after(text, "free_pages ");
-	found.promised = number_after(text, "promised_pages ");
-	return found;
+	pages.free = number_after(text, "free_pages ");
+	pages.promised = number_after(text, "promised_pages ");
+	return pages;
 }
 
 int pages_missing(struct pages before, struct pages after)
@@ -81,13 +81,13 @@ int pages_missing(struct pages before, struct pages after)
 struct pages pages_settled(struct pages before)
 {
 	struct timespec ms = { 0, 1000000 };
-	struct pages found = pages_now();
+	struct pages pages = pages_now();
 
-	for (int i = 0; i < SETTLE_MS && pages_missing(before, found); i++) {
+	for (int i = 0; i < SETTLE_MS && pages_missing(before, pages); i++) {
 		nanosleep(&ms, NULL);
-		found = pages_now();
+		pages = pages_now();
 	}
-	return found;
+	return pages;
 }
 
 long now_ms(void)

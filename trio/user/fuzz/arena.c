@@ -44,13 +44,13 @@ static unsigned long rights(unsigned long at)
 static void message(unsigned long i)
 {
 	struct msghdr *m = (struct msghdr *)(MESSAGES_AT + i * sizeof *m);
-	struct iovec *one = (struct iovec *)(MESSAGES_AT + FUZZ_PAGE / 2) + i;
+	struct iovec *part = (struct iovec *)(MESSAGES_AT + FUZZ_PAGE / 2) + i;
 
 	memset(m, 0, sizeof *m);
-	one->iov_base = (void *)buffer();
-	one->iov_len = length();
-	m->msg_iov = below(4) ? one : (struct iovec *)VECTOR_AT;
-	m->msg_iovlen = m->msg_iov == one ? 1 : (int)count_around();
+	part->iov_base = (void *)buffer();
+	part->iov_len = length();
+	m->msg_iov = below(4) ? part : (struct iovec *)VECTOR_AT;
+	m->msg_iovlen = m->msg_iov == part ? 1 : (int)count_around();
 	if (below(4) == 0)
 		return;
 	m->msg_control = (void *)(BESIDE_AT + i * BESIDE_BYTES);

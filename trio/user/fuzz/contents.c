@@ -63,7 +63,7 @@ static void cut_to(size_t n)
 static void copied(size_t at, size_t n)
 {
 	int to = open("copy", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	static char found[MOST];
+	static char got[MOST];
 	size_t left = at < file.size ? file.size - at : 0, wanted = n < left ? n : left;
 	off_t from = (off_t)at;
 
@@ -74,15 +74,15 @@ static void copied(size_t at, size_t n)
 		HOLDS(some > 0);
 		done += (size_t)some;
 	}
-	HOLDS(pread(to, found, sizeof found, 0) == (long)wanted);
-	HOLDS(memcmp(found, file.bytes + at, wanted) == 0);
+	HOLDS(pread(to, got, sizeof got, 0) == (long)wanted);
+	HOLDS(memcmp(got, file.bytes + at, wanted) == 0);
 	close(to);
 }
 
 /* A file is written, mapped, truncated, extended and copied at odd offsets. It must have the same bytes as a model. */
 void file_model(void)
 {
-	static char found[MOST];
+	static char got[MOST];
 
 	file.fd = file_with("file", 0, 0);
 	for (int round = 0; round < 40; round++) {
@@ -98,8 +98,8 @@ void file_model(void)
 		default:
 			write_some(at, n);
 		}
-		HOLDS(pread(file.fd, found, sizeof found, 0) == (long)file.size);
-		HOLDS(memcmp(found, file.bytes, file.size) == 0);
+		HOLDS(pread(file.fd, got, sizeof got, 0) == (long)file.size);
+		HOLDS(memcmp(got, file.bytes, file.size) == 0);
 	}
 }
 

@@ -30,9 +30,9 @@ static void *waits_in_read(void *with)
 
 static void *waits_in_poll(void *with)
 {
-	struct pollfd one = { for_nothing[0], POLLIN, 0 };
+	struct pollfd wait = { for_nothing[0], POLLIN, 0 };
 
-	poll(&one, 1, -1);
+	poll(&wait, 1, -1);
 	return with;
 }
 

@@ -108,13 +108,13 @@ void inet_ends(void)
 			return;
 		other = fork_one();
 		if (other == 0) {
-			struct pollfd one = { ends[1], POLLIN, 0 };
+			struct pollfd wait = { ends[1], POLLIN, 0 };
 			unsigned what = below(3);
 			long done;
 
 			close(ends[0]);
 			if (what == 0)
-				HOLDS(poll(&one, 1, -1) == 1);
+				HOLDS(poll(&wait, 1, -1) == 1);
 			do
 				done = what == 1 ? send(ends[1], bytes, sizeof bytes, MSG_NOSIGNAL)
 						 : recv(ends[1], bytes, sizeof bytes, 0);

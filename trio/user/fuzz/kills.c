@@ -181,9 +181,9 @@ void kill_anywhere(void)
 
 static void change_set(int set, short by)
 {
-	struct sembuf one = { 0, by, SEM_UNDO };
+	struct sembuf operation = { 0, by, SEM_UNDO };
 
-	HOLDS(semop(set, &one, 1) == 0);
+	HOLDS(semop(set, &operation, 1) == 0);
 }
 
 /* A killed process gives its part of a semaphore back. */

@@ -175,14 +175,14 @@ void chains(void)
 static void pass(int (*ring)[2], int me)
 {
 	int in = ring[me][1], out = ring[(me + 1) % RING][0], fd;
-	char found[64];
+	char bytes[64];
 
 	for (int i = 0; i < RING; i++)
 		for (int end = 0; end < 2; end++)
 			if (ring[i][end] != in && ring[i][end] != out)
 				close(ring[i][end]);
 	while (receive_rights(in, &fd, 1) == 1) {
-		HOLDS(pread(fd, found, sizeof found, 0) == sizeof found && filled(found, sizeof found, 7));
+		HOLDS(pread(fd, bytes, sizeof bytes, 0) == sizeof bytes && filled(bytes, sizeof bytes, 7));
 		if (send_rights(out, fd, 1) < 0)
 			break;
 		close(fd);

@@ -246,10 +246,10 @@ void protect_under_copy(void)
 {
 	unsigned long seed = next();
 	int files[] = { file_with("from", 16 * PAGE, seed), file_with("to", 16 * PAGE, seed) };
-	static char found[16 * PAGE];
+	static char got[16 * PAGE];
 	pthread_t copier;
 
-	under.size = sizeof found;
+	under.size = sizeof got;
 	under.at = room(under.size, PROT_READ | PROT_WRITE, below(2) ? MAP_PRIVATE : MAP_SHARED);
 	fill(under.at, under.size, seed);
 	copier = thread_of(copies, files);
@@ -262,8 +262,8 @@ void protect_under_copy(void)
 	join(copier);
 	HOLDS(mprotect(under.at, under.size, PROT_READ) == 0);
 	HOLDS(filled(under.at, under.size, seed));
-	HOLDS(pread(files[1], found, sizeof found, 0) == sizeof found);
-	HOLDS(filled(found, sizeof found, seed));
+	HOLDS(pread(files[1], got, sizeof got, 0) == sizeof got);
+	HOLDS(filled(got, sizeof got, seed));
 }
 
 static void *waits(void *with)

@@ -98,15 +98,15 @@ static void end_all(void)
 /* Kills a process that is stuck or was stopped. */
 static void look_after(unsigned p)
 {
-	struct process *it = &processes[p];
+	struct process *child = &processes[p];
 
-	if (it->seen != progress[p].next) {
-		it->seen = progress[p].next;
-		it->since = now_ms();
-	} else if (now_ms() - it->since > (it->seen == it->from ? START_MS : PATIENCE_MS)) {
+	if (child->seen != progress[p].next) {
+		child->seen = progress[p].next;
+		child->since = now_ms();
+	} else if (now_ms() - child->since > (child->seen == child->from ? START_MS : PATIENCE_MS)) {
 		shared->stuck++;
-		kill(it->pid, SIGKILL);
-		it->since = now_ms();
+		kill(child->pid, SIGKILL);
+		child->since = now_ms();
 	}
 }
 

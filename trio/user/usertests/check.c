@@ -225,12 +225,12 @@ int made_file(const char *name, const char *text, int flags)
 
 int file_is(const char *name, const char *text)
 {
-	char found[4096];
+	char got[4096];
 	int fd = open(name, O_RDONLY);
-	ssize_t n = fd < 0 ? -1 : read(fd, found, sizeof found);
+	ssize_t n = fd < 0 ? -1 : read(fd, got, sizeof got);
 
 	close(fd);
-	return n == (ssize_t)strlen(text) && memcmp(found, text, (size_t)n) == 0;
+	return n == (ssize_t)strlen(text) && memcmp(got, text, (size_t)n) == 0;
 }
 
 long file_size(const char *name)

@@ -76,15 +76,15 @@ TEST(count_polls, "May poll name as many files as the limit says, select and epo
 
 TEST(count_groups, "May a process be in up to 32 groups at least, and not in 65,537?")
 {
-	gid_t groups[33], found[33];
+	gid_t groups[33], told[33];
 
 	only_for_root();
 	for (size_t n = 0; n < 33; n++) {
 		OK(setgroups(n, groups));
-		IS(getgroups(33, found), n);
-		TRUE(memcmp(groups, found, n * sizeof *groups) == 0);
+		IS(getgroups(33, told), n);
+		TRUE(memcmp(groups, told, n * sizeof *groups) == 0);
 		if (n > 1)
-			FAILS(getgroups((int)n - 1, found), EINVAL);
+			FAILS(getgroups((int)n - 1, told), EINVAL);
 		groups[n] = (gid_t)(n + 1);
 	}
 	FAILS(RAW(SYS_setgroups, 65537, groups), EINVAL);
@@ -164,7 +164,7 @@ TEST(count_mappings, "Can a process have as many mappings as the limit says, and
 
 TEST(count_answers, "Do calls that give names cut them, or refuse, where there is little room?")
 {
-	char folder[PATH_MAX], found[PATH_MAX], *entries = room(PAGE);
+	char folder[PATH_MAX], told[PATH_MAX], *entries = room(PAGE);
 	size_t length;
 	int fd = (int)OK(open(".", O_RDONLY | O_DIRECTORY));
 	long got;
@@ -174,9 +174,9 @@ TEST(count_answers, "Do calls that give names cut them, or refuse, where there i
 	make_file("0123456789012345678901234567890123456789", "");
 	for (size_t n = 1; n < 300; n++) {
 		if (n < length)
-			FAILS(RAW(SYS_getcwd, found, n), ERANGE);
+			FAILS(RAW(SYS_getcwd, told, n), ERANGE);
 		else
-			IS(RAW(SYS_getcwd, found, n), length);
+			IS(RAW(SYS_getcwd, told, n), length);
 		OK(lseek(fd, 0, SEEK_SET));
 		got = RAW(SYS_getdents64, fd, entries, n);
 		if (n < 24)

@@ -133,7 +133,7 @@ TEST(getdents, "Does a folder give each of many names once, in small pieces too?
 TEST(getdents_types, "Does getdents64 tell ., .. and what kind each name is?")
 {
 	char text[4096];
-	int fd, found = 0;
+	int fd, names = 0;
 	long n;
 
 	make_file("f", "");
@@ -151,9 +151,9 @@ TEST(getdents_types, "Does getdents64 tell ., .. and what kind each name is?")
 			IS(entry->inode, st.st_ino);
 		if (entry->type)
 			IS(entry->type, st.st_mode >> 12);
-		found++;
+		names++;
 	}
-	IS(found, 6);
+	IS(names, 6);
 }
 
 TEST(getdents_errors, "Does getdents64 refuse files, small and wild buffers?")

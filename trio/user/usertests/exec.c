@@ -173,7 +173,7 @@ TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BI
 {
 	enum { MANY = 2000, LENGTH = 40 * PAGE };
 	static char *argv[MANY + 1];
-	char *word = room(LENGTH), *one[] = { word, NULL };
+	char *word = room(LENGTH), *single[] = { word, NULL };
 
 	make_argc("argc");
 	for (int i = 0; i < MANY; i++)
@@ -181,9 +181,9 @@ TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BI
 	IS(run("argc", argv, argv), MANY & 255);
 	memset(word, 'w', LENGTH - 1);
 	/* One string may have 32 pages. */
-	FAILS(execve("argc", one, no_words), E2BIG);
+	FAILS(execve("argc", single, no_words), E2BIG);
 	word[20 * PAGE] = '\0';
-	IS(run("argc", one, no_words), 1);
+	IS(run("argc", single, no_words), 1);
 	for (int i = 0; i < MANY; i++)
 		argv[i] = word;
 	FAILS(execve("argc", argv, no_words), E2BIG);

@@ -210,19 +210,19 @@ TEST(vectors_wild, "Does writev write what comes before a wild part, and nothing
 
 TEST(append, "Does each write with O_APPEND go to the end, whoever wrote last?")
 {
-	int one, two;
+	int first, second;
 
-	one = made_file("a", "0", O_WRONLY | O_APPEND);
-	two = (int)OK(open("a", O_WRONLY | O_APPEND));
-	IS(write(one, "1", 1), 1);
-	IS(write(two, "2", 1), 1);
-	OK(lseek(one, 0, SEEK_SET));
-	IS(write(one, "3", 1), 1);
-	IS(lseek(one, 0, SEEK_CUR), 4);
+	first = made_file("a", "0", O_WRONLY | O_APPEND);
+	second = (int)OK(open("a", O_WRONLY | O_APPEND));
+	IS(write(first, "1", 1), 1);
+	IS(write(second, "2", 1), 1);
+	OK(lseek(first, 0, SEEK_SET));
+	IS(write(first, "3", 1), 1);
+	IS(lseek(first, 0, SEEK_CUR), 4);
 	TRUE(file_is("a", "0123"));
-	OK(fcntl(two, F_SETFL, 0));
-	OK(lseek(two, 0, SEEK_SET));
-	IS(write(two, "x", 1), 1);
+	OK(fcntl(second, F_SETFL, 0));
+	OK(lseek(second, 0, SEEK_SET));
+	IS(write(second, "x", 1), 1);
 	TRUE(file_is("a", "x123"));
 }
 

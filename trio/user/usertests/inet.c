@@ -75,10 +75,10 @@ static void pair(int ends[2])
 
 static short ready(int fd, short events)
 {
-	struct pollfd one = { fd, events, 0 };
+	struct pollfd p = { fd, events, 0 };
 
-	OK(poll(&one, 1, 0));
-	return one.revents;
+	OK(poll(&p, 1, 0));
+	return p.revents;
 }
 
 TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
@@ -276,13 +276,13 @@ TEST(inet_closed_while_waiting, "Do readers and writers wake when the other end 
 
 TEST(inet_options, "Are options what they were set to?")
 {
-	int one = 1, value, type, fd = made(SOCK_STREAM);
+	int on = 1, value, type, fd = made(SOCK_STREAM);
 	socklen_t size = sizeof value;
 
-	OK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one));
+	OK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on));
 	OK(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size));
 	IS(value != 0, 1);
-	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one));
+	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
 	OK(getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &value, &size));
 	IS(value != 0, 1);
 	OK(getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &value, &size));
@@ -291,7 +291,7 @@ TEST(inet_options, "Are options what they were set to?")
 	IS(value, IPPROTO_TCP);
 	OK(getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size));
 	IS(type, SOCK_STREAM);
-	FAILS(setsockopt(fd, SOL_SOCKET, 9999, &one, sizeof one), ENOPROTOOPT);
+	FAILS(setsockopt(fd, SOL_SOCKET, 9999, &on, sizeof on), ENOPROTOOPT);
 	FAILS(connect_to(fd, 1), ECONNREFUSED);
 	OK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &size));
 	IS(value, 0);
@@ -299,12 +299,12 @@ TEST(inet_options, "Are options what they were set to?")
 
 TEST(inet_served, "Are many connections in turn served at one port, which is free again at the end?")
 {
-	int port, fd = made(SOCK_STREAM), one = 1;
+	int port, fd = made(SOCK_STREAM), on = 1;
 	char byte = 0;
 	pid_t pid;
 
 	/* While Linux remembers the port's connections, both its old and its new socket need this option. */
-	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one));
+	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
 	OK(bind_to(fd, 0));
 	port = port_of(fd);
 	OK(listen(fd, 8));
@@ -332,7 +332,7 @@ TEST(inet_served, "Are many connections in turn served at one port, which is fre
 	FAILS(connect_to(fd, port), ECONNREFUSED);
 	OK(close(fd));
 	fd = made(SOCK_STREAM);
-	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one));
+	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
 	OK(bind_to(fd, port));
 	OK(listen(fd, 1));
 }

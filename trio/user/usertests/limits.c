@@ -3,20 +3,20 @@
 
 TEST(rlimits, "Do getrlimit, setrlimit and prlimit64 agree, and refuse what they should?")
 {
-	struct rlimit old, less = { 20, 30 }, more = { 20, 40 }, wrong = { 30, 20 }, found;
+	struct rlimit old, less = { 20, 30 }, more = { 20, 40 }, wrong = { 30, 20 }, now;
 
 	OK(RAW(SYS_getrlimit, RLIMIT_NOFILE, &old));
 	TRUE(old.rlim_cur <= old.rlim_max && old.rlim_cur >= 256);
 	FAILS(RAW(SYS_setrlimit, RLIMIT_NOFILE, &wrong), EINVAL);
 	OK(RAW(SYS_setrlimit, RLIMIT_NOFILE, &less));
-	OK(RAW(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &found));
-	IS(found.rlim_cur, 20);
-	IS(found.rlim_max, 30);
-	FAILS(RAW(SYS_getrlimit, 77, &found), EINVAL);
-	FAILS(RAW(SYS_setrlimit, 77, &found), EINVAL);
+	OK(RAW(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &now));
+	IS(now.rlim_cur, 20);
+	IS(now.rlim_max, 30);
+	FAILS(RAW(SYS_getrlimit, 77, &now), EINVAL);
+	FAILS(RAW(SYS_setrlimit, 77, &now), EINVAL);
 	FAULTS(RAW(SYS_getrlimit, RLIMIT_NOFILE, wild));
 	FAULTS(RAW(SYS_setrlimit, RLIMIT_NOFILE, wild));
-	FAILS(RAW(SYS_prlimit64, 0x7ffffff, RLIMIT_NOFILE, 0, &found), ESRCH);
+	FAILS(RAW(SYS_prlimit64, 0x7ffffff, RLIMIT_NOFILE, 0, &now), ESRCH);
 	become_ordinary();
 	FAILS(RAW(SYS_setrlimit, RLIMIT_NOFILE, &more), EPERM);
 }

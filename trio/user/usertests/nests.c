@@ -66,9 +66,9 @@ static void pass(int over, int fd)
 		struct cmsghdr head;
 	} control = { .head = {
 			      .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct iovec one = { "", 1 };
+	struct iovec part = { "", 1 };
 	struct msghdr message = {
-		.msg_iov = &one, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.room
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.room
 	};
 
 	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);

@@ -87,22 +87,22 @@ TEST(proc_zombie, "Does /proc/PID/stat tell of a zombie until it is waited for?"
 TEST(proc_folder, "Does /proc list this process, and its folder what is in it?")
 {
 	struct dirent *entry;
-	int found = 0;
+	int seen = 0;
 	DIR *dir = opendir("/proc");
 
 	if (!dir)
 		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
-		found |= atoi(entry->d_name) == getpid();
+		seen |= atoi(entry->d_name) == getpid();
 	closedir(dir);
-	IS(found, 1);
+	IS(seen, 1);
 	dir = opendir("/proc/self");
 	if (!dir)
 		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
-		found |= (strcmp(entry->d_name, "stat") == 0) << 1 | (strcmp(entry->d_name, "fd") == 0) << 2;
+		seen |= (strcmp(entry->d_name, "stat") == 0) << 1 | (strcmp(entry->d_name, "fd") == 0) << 2;
 	closedir(dir);
-	IS(found, 7);
+	IS(seen, 7);
 }
 
 TEST(proc_descriptors, "Does /proc/self/fd name the open files, and open them anew?")

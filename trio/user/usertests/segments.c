@@ -121,7 +121,7 @@ TEST(segments_fork, "Does a child begin with its parent's DS, ES and GS, and GS 
 /* FS has a selector all the time. Returns 0, or the number of the check that failed. */
 static int over_fork(unsigned ss, unsigned long base)
 {
-	int found = 0, status = 0;
+	int failed = 0, status = 0;
 	unsigned fs;
 	long pid;
 
@@ -131,13 +131,13 @@ static int over_fork(unsigned ss, unsigned long base)
 	if (pid == 0)
 		bare(SYS_exit, fs == ss ? 0 : 1, 0, 0);
 	if (bare(SYS_wait4, pid, (long)&status, 0) != pid || status != 0)
-		found = 1;
+		failed = 1;
 	__asm__ volatile("mov %%fs, %0" : "=r"(fs));
 	if (fs != ss)
-		found = 2;
+		failed = 2;
 	bare(SYS_arch_prctl, ARCH_SET_FS, (long)base, 0);
 	__asm__ volatile("mov %%fs, %0" : "=r"(fs));
-	return fs == 0 ? found : 3;
+	return fs == 0 ? failed : 3;
 }
 
 TEST(segments_fs, "Is FS a process's own too, and 0 once its base is set?")
@@ -148,12 +148,12 @@ TEST(segments_fs, "Is FS a process's own too, and 0 once its base is set?")
 TEST(segments_bases, "Does a selector in GS make its base 0, and setting the base the selector?")
 {
 	static char place[16] = "base";
-	unsigned long found;
+	unsigned long word;
 
 	OK(RAW(SYS_arch_prctl, ARCH_SET_GS, place));
 	IS(base_of(ARCH_GET_GS), (long)place);
-	__asm__ volatile("mov %%gs:0, %0" : "=r"(found));
-	IS(memcmp(&found, place, sizeof found), 0);
+	__asm__ volatile("mov %%gs:0, %0" : "=r"(word));
+	IS(memcmp(&word, place, sizeof word), 0);
 	load(0, 0, usable());
 	sleep_ms(1);
 	IS(base_of(ARCH_GET_GS), 0);
@@ -239,21 +239,21 @@ TEST(segments_all, "Is each selector either refused by a signal or kept?")
 	handle(SIGSEGV, on_fault, SA_NODEFER);
 	handle(SIGBUS, on_fault, SA_NODEFER);
 	for (volatile unsigned s = 0; s < SELECTORS; s++) {
-		struct selectors found;
+		struct selectors after;
 
 		if (sigsetjmp(refused, 0))
 			continue;
 		load(s, s, s);
 		put(to[1]);
 		sched_yield();
-		found = selectors();
+		after = selectors();
 		load(0, 0, 0);
 		if (s < 4)
 			continue;
 		loaded++;
-		IS(found.ds, s);
-		IS(found.es, s);
-		IS(found.gs, s);
+		IS(after.ds, s);
+		IS(after.es, s);
+		IS(after.gs, s);
 	}
 	TRUE(loaded >= 4);
 	kill_and_reap(pid);

@@ -8,9 +8,9 @@ int set_made(int count)
 
 int operate(int id, int number, int by, int flags)
 {
-	struct sembuf one = { (unsigned short)number, (short)by, (short)flags };
+	struct sembuf operation = { (unsigned short)number, (short)by, (short)flags };
 
-	return semop(id, &one, 1);
+	return semop(id, &operation, 1);
 }
 
 int value(int id, int number)
@@ -151,19 +151,19 @@ TEST(sem_waits, "Does a decrement wait until there is enough, and is it counted?
 TEST(sem_zero, "Does an operation of 0 wait for zero, whatever comes after it?")
 {
 	int id = set_made(1);
-	pid_t one, two;
+	pid_t first, second;
 
 	set_value(id, 0, 2);
-	one = operating(id, 0, 0, 0);
-	two = operating(id, 0, 0, 0);
+	first = operating(id, 0, 0, 0);
+	second = operating(id, 0, 0, 0);
 	await(id, 0, GETZCNT, 2);
 	IS(operate(id, 0, -1, 0), 0);
 	IS(semctl(id, 0, GETZCNT), 2);
 	IS(operate(id, 0, -1, 0), 0);
 	IS(operate(id, 0, 1, 0), 0);
 	IS(semctl(id, 0, GETZCNT), 0);
-	IS(reap(one), 0);
-	IS(reap(two), 0);
+	IS(reap(first), 0);
+	IS(reap(second), 0);
 	removed(id);
 }
 
@@ -301,11 +301,11 @@ TEST(sem_signal, "Does a handler end a waiting semop with EINTR, even one that r
 TEST(sem_killed, "Is a waiting process that is killed no longer served?")
 {
 	int id = set_made(2);
-	pid_t one = operating(id, 0, -1, 0), two = operating_both(id, -1, 0);
+	pid_t first = operating(id, 0, -1, 0), second = operating_both(id, -1, 0);
 
 	await(id, 0, GETNCNT, 2);
-	kill_and_reap(one);
-	kill_and_reap(two);
+	kill_and_reap(first);
+	kill_and_reap(second);
 	IS(semctl(id, 0, GETNCNT), 0);
 	IS(operate(id, 0, 1, 0), 0);
 	IS(value(id, 0), 1);

@@ -86,7 +86,7 @@ TEST(sem_info, "Are the limits told, and how much of them is used?")
 {
 	struct info limits, used, more;
 	struct semid_ds s;
-	int id, last, found = 0;
+	int id, last, seen = 0;
 
 	OK(RAW(SYS_semctl, 0, 0, IPC_INFO, &limits));
 	IS(limits.operations, OPERATIONS_MOST);
@@ -100,9 +100,9 @@ TEST(sem_info, "Are the limits told, and how much of them is used?")
 	for (int i = 0; i <= last; i++)
 		if (RAW(SYS_semctl, i, 0, SEM_STAT, &s) == id) {
 			IS(s.sem_nsems, 6);
-			found++;
+			seen++;
 		}
-	IS(found, 1);
+	IS(seen, 1);
 	FAULTS(RAW(SYS_semctl, 0, 0, IPC_INFO, wild));
 	FAILS(RAW(SYS_semctl, -1, 0, IPC_INFO, &limits), EINVAL);
 	FAILS(RAW(SYS_semctl, SET_MOST - 1, 0, SEM_STAT, &s), EINVAL);

@@ -109,13 +109,13 @@ TEST(size_control, "Is more control data refused than a kernel takes over?")
 
 static void address_is_taken(struct sockaddr_un *name, size_t length)
 {
-	struct sockaddr_storage found = { 0 };
-	socklen_t size = sizeof found;
+	struct sockaddr_storage told = { 0 };
+	socklen_t size = sizeof told;
 	int fd = (int)OK(socket(AF_UNIX, SOCK_DGRAM, 0));
 
 	OK(bind(fd, (struct sockaddr *)name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)));
-	OK(getsockname(fd, (struct sockaddr *)&found, &size));
-	TRUE(memcmp(((struct sockaddr_un *)&found)->sun_path, name->sun_path, length) == 0);
+	OK(getsockname(fd, (struct sockaddr *)&told, &size));
+	TRUE(memcmp(((struct sockaddr_un *)&told)->sun_path, name->sun_path, length) == 0);
 	OK(close(fd));
 }
 
@@ -181,15 +181,15 @@ TEST(size_names, "May a name have each length up to 255, whatever it is of?")
 
 TEST(size_targets, "May a symbolic link's text have each length up to 4,095?")
 {
-	char *target = fill(room(PATH_MAX + 1), PATH_MAX + 1, 0), *found = room(PATH_MAX + 1);
+	char *target = fill(room(PATH_MAX + 1), PATH_MAX + 1, 0), *told = room(PATH_MAX + 1);
 
 	memset(target, 't', PATH_MAX + 1);
 	EACH_SIZE (n, 1, PATH_MAX - 1) {
 		target[n] = '\0';
 		OK(symlink(target, "link"));
-		IS(readlink("link", found, PATH_MAX + 1), n);
-		TRUE(memcmp(found, target, n) == 0);
-		IS(readlink("link", found, n / 2 + 1), n / 2 + 1);
+		IS(readlink("link", told, PATH_MAX + 1), n);
+		TRUE(memcmp(told, target, n) == 0);
+		IS(readlink("link", told, n / 2 + 1), n / 2 + 1);
 		OK(unlink("link"));
 		target[n] = 't';
 	}
@@ -220,17 +220,17 @@ TEST(size_arguments, "Does execve take arguments of each size, and many of them?
 {
 	enum { MOST = 32 * PAGE, MANY = 3000 };
 	static char *many[MANY + 1];
-	char *word = room(MOST + 1), *one[] = { "a", word, NULL }, *none[] = { NULL };
+	char *word = room(MOST + 1), *single[] = { "a", word, NULL }, *none[] = { NULL };
 
 	memset(word, 'w', MOST);
 	EACH_SIZE (n, 0, MOST - 1) {
 		word[n] = '\0';
-		FAILS(execve("none", one, none), ENOENT);
-		FAILS(execve("none", none, one), ENOENT);
+		FAILS(execve("none", single, none), ENOENT);
+		FAILS(execve("none", none, single), ENOENT);
 		word[n] = 'w';
 	}
-	FAILS(execve("/proc/self/exe", one, none), E2BIG);
-	FAILS(execve("/proc/self/exe", none, one), E2BIG);
+	FAILS(execve("/proc/self/exe", single, none), E2BIG);
+	FAILS(execve("/proc/self/exe", none, single), E2BIG);
 	for (int n = 0; n < MANY; n++) {
 		if (n % SEVERAL == 0)
 			FAILS(execve("none", many, many), ENOENT);

@@ -80,16 +80,16 @@ TEST(socket_calls_on_files, "Do socket calls refuse what is no socket?")
 
 TEST(socket_bind, "Does bind make a name, once?")
 {
-	struct sockaddr_un name = name_of("none/s"), found = { 0 };
-	socklen_t size = sizeof found;
+	struct sockaddr_un name = name_of("none/s"), told = { 0 };
+	socklen_t size = sizeof told;
 	struct stat st;
 	int fd = bound(SOCK_STREAM, "s"), other = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
 
 	OK(stat("s", &st));
 	IS(st.st_mode & S_IFMT, S_IFSOCK);
-	OK(getsockname(fd, (struct sockaddr *)&found, &size));
-	IS(found.sun_family, AF_UNIX);
-	TRUE(strcmp(found.sun_path, "s") == 0);
+	OK(getsockname(fd, (struct sockaddr *)&told, &size));
+	IS(told.sun_family, AF_UNIX);
+	TRUE(strcmp(told.sun_path, "s") == 0);
 	FAILS(open("s", O_RDWR), ENXIO);
 	FAILS(bind(other, (struct sockaddr *)&name, sizeof name), ENOENT);
 	name = name_of("s");

@@ -26,15 +26,15 @@ TEST(users_ordinary, "Can a process give up root's rights, and not take them bac
 
 TEST(users_saved, "Can a process with saved root go back to it?")
 {
-	gid_t groups[4] = { 5, 6, 7, 0 }, found[4];
+	gid_t groups[4] = { 5, 6, 7, 0 }, told[4];
 
 	only_for_root();
 	OK(RAW(SYS_setgroups, 3, groups));
 	IS(getgroups(0, NULL), 3);
-	IS(getgroups(4, found), 3);
-	IS(found[1], 6);
-	FAILS(getgroups(2, found), EINVAL);
-	FAILS(RAW(SYS_getgroups, -1, found), EINVAL);
+	IS(getgroups(4, told), 3);
+	IS(told[1], 6);
+	FAILS(getgroups(2, told), EINVAL);
+	FAILS(RAW(SYS_getgroups, -1, told), EINVAL);
 	OK(seteuid(1000));
 	IS(geteuid(), 1000);
 	IS(getuid(), 0);

@@ -140,13 +140,13 @@ verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t n
 	nice = MAX(NICE_LEAST, MIN(NICE_MOST, nice));
 	EACH_PROCESS (p)
 		EACH_THREAD (p, t) {
-			int64_t one;
+			int64_t error;
 
 			if (!is_meant(self, t, which, who))
 				continue;
-			one = nice_set(self->process, t, nice);
-			if (result == -ESRCH || one != 0)
-				result = one;
+			error = nice_set(self->process, t, nice);
+			if (result == -ESRCH || error != 0)
+				result = error;
 		}
 	return settle(r, result);
 }

@@ -27,9 +27,9 @@ struct usage process_usage(const struct process *p)
 	struct usage sum = p->own;
 
 	EACH_THREAD (p, t) {
-		struct usage one = thread_usage(t);
+		struct usage used = thread_usage(t);
 
-		usage_add(&sum, &one);
+		usage_add(&sum, &used);
 	}
 	return sum;
 }

@@ -121,7 +121,7 @@ verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t comman
 {
 	bool by_place = command == SEM_STAT || command == SEM_STAT_ANY, sets = command == SETVAL || command == SETALL;
 	struct semaphore_set *s = by_place ? set_at(id) : set_of(id);
-	uint16_t one = (uint16_t)value;
+	uint16_t new_value = (uint16_t)value;
 
 	if (r->again)
 		return update_share(r, s);
@@ -145,7 +145,7 @@ verdict pm_semctl(struct request *r, int32_t id, int32_t number, uint32_t comman
 		return refuse(r, EINVAL);
 	switch (command) {
 	case SETVAL:
-		return values_set(r, s, (uint32_t)number, 1, &one);
+		return values_set(r, s, (uint32_t)number, 1, &new_value);
 	case GETVAL:
 		return answer(r, s->semaphores[number].value);
 	case GETPID:

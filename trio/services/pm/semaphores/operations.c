@@ -152,15 +152,15 @@ void set_refuse(struct semaphore_set *s)
 
 int64_t set_waiting(struct semaphore_set *s, uint32_t number, bool zero)
 {
-	int64_t found = 0;
+	int64_t count = 0;
 
 	for (struct queue *q = s->waiting; q < s->waiting + COUNT_OF(s->waiting); q++)
 		LIST_EACH (struct request, r, &q->head, link) {
 			const struct linux_sembuf *o = &semaphores.operations[r->task][r->scratch[VALUE]];
 
-			found += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
+			count += o->number == number && (zero ? o->operation == 0 : o->operation < 0);
 		}
-	return found;
+	return count;
 }
 
 /* Checks a call before anything is done. `alters` and `undoes` say whether any operation does so. */

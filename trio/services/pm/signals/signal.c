@@ -22,71 +22,71 @@ static struct queued pool[QUEUED], *unused = pool, *free_queued;
 
 static struct queued *queued_take(void)
 {
-	struct queued *one = free_queued;
+	struct queued *entry = free_queued;
 
-	if (!one)
+	if (!entry)
 		return unused < pool + QUEUED ? unused++ : NULL;
-	free_queued = one->next_free;
-	return one;
+	free_queued = entry->next_free;
+	return entry;
 }
 
-static void queued_free(struct process *p, struct queued *one)
+static void queued_free(struct process *p, struct queued *entry)
 {
-	list_remove(&one->link);
-	one->next_free = free_queued;
-	free_queued = one;
+	list_remove(&entry->link);
+	entry->next_free = free_queued;
+	free_queued = entry;
 	p->queued--;
 }
 
 void pending_flush(struct process *p, struct pending *pending, uint64_t set)
 {
 	pending->set &= ~set;
-	LIST_EACH (struct queued, one, &pending->queued, link)
-		if (set & SIGNAL_BIT(one->signal))
-			queued_free(p, one);
+	LIST_EACH (struct queued, entry, &pending->queued, link)
+		if (set & SIGNAL_BIT(entry->signal))
+			queued_free(p, entry);
 }
 
 /* A signal below SIGRTMIN is queued at most once. It stays pending even if there is no room for its information. */
 static int64_t pending_add(struct process *p, struct pending *pending, uint32_t signal, const struct information *i)
 {
-	struct queued *one = NULL;
+	struct queued *entry = NULL;
 
 	if (signal < SIGRTMIN && pending->set & SIGNAL_BIT(signal))
 		return 0;
 	if (!pending->set)
 		list_start(&pending->queued);
 	if (signal < SIGRTMIN || p->queued < p->limits[RLIMIT_SIGPENDING].soft)
-		one = queued_take();
-	if (!one && signal >= SIGRTMIN && i->code < 0)
+		entry = queued_take();
+	if (!entry && signal >= SIGRTMIN && i->code < 0)
 		return -EAGAIN;
 	/* committed */
 	pending->set |= SIGNAL_BIT(signal);
-	if (!one)
+	if (!entry)
 		return 0;
 	p->queued++;
-	*one = (struct queued){ .signal = signal, .information = *i };
-	list_add(&pending->queued, &one->link);
+	*entry = (struct queued){ .signal = signal, .information = *i };
+	list_add(&pending->queued, &entry->link);
 	return 0;
 }
 
 static void pending_take(struct process *p, struct pending *pending, uint32_t signal, struct information *i)
 {
-	struct queued *found = NULL;
+	struct queued *first = NULL;
 	bool more = false;
 
-	LIST_EACH (struct queued, one, &pending->queued, link) {
-		if (one->signal != signal)
+	LIST_EACH (struct queued, entry, &pending->queued, link) {
+		if (entry->signal != signal)
 			continue;
-		more = found != NULL;
+		more = first != NULL;
 		if (more)
 			break;
-		found = one;
+		first = entry;
 	}
 	if (!more)
 		pending->set &= ~SIGNAL_BIT(signal);
-	*i = found ? found->information : (struct information){ .code = SI_USER };
-	if (found)
-		queued_free(p, found);
+	*i = first ? first->information : (struct information){ .code = SI_USER };
+	if (first)
+		queued_free(p, first);
 }
 
 uint32_t signal_take(struct thread *t, uint64_t set, struct information *i)

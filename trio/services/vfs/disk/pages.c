@@ -48,12 +48,12 @@ static int64_t pages_load(struct remote_node *n, uint64_t index, uint64_t end, b
 	int64_t result = 0;
 
 	for (; index < end && index * PAGE < n->node.size; index++) {
-		int64_t one = page_load(n, index, awaited);
+		int64_t load_result = page_load(n, index, awaited);
 		uint32_t thing;
 
-		if (one < 0 && one != -EWAIT)
-			return awaited ? one : result;
-		if (one == 0)
+		if (load_result < 0 && load_result != -EWAIT)
+			return awaited ? load_result : result;
+		if (load_result == 0)
 			continue;
 		result = -EWAIT;
 		(void)fs_waited(&thing);

@@ -23,14 +23,14 @@ static bool same_owner(const struct lock *a, const struct lock *b)
 /* Finds the first lock of another owner that conflicts with `wanted`. */
 static struct lock *conflict(const struct node *n, const struct lock *wanted)
 {
-	struct lock *found = NULL;
+	struct lock *first = NULL;
 
 	for (struct lock *l = n->locks; l != NULL; l = l->next)
 		if ((l->file == NULL) == (wanted->file == NULL) && !same_owner(l, wanted) && l->first <= wanted->last &&
 		    l->last >= wanted->first && (l->exclusive || wanted->exclusive) &&
-		    (found == NULL || l->first < found->first))
-			found = l;
-	return found;
+		    (first == NULL || l->first < first->first))
+			first = l;
+	return first;
 }
 
 /* Removes the owner's locks from the range. If a lock's middle is removed, `spare` becomes its second half; otherwise

@@ -200,7 +200,7 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, uint32_t count, uint64_t deadline)
 {
 	struct epoll *e = epoll_in(f);
-	int64_t found = 0;
+	int64_t ready_count = 0;
 
 	if (e == NULL || count > INT32_MAX / sizeof(struct linux_epoll_event))
 		return refuse(r, EINVAL);
@@ -212,17 +212,17 @@ verdict vfs_epoll_wait(struct request *r, struct file *f, struct grant events, u
 
 		if (event.events == 0)
 			continue;
-		if (copy_out(events, (uint64_t)found * sizeof event, &event, sizeof event) != 0)
-			return poll_end(r, found > 0 ? found : -EFAULT, 0);
+		if (copy_out(events, (uint64_t)ready_count * sizeof event, &event, sizeof event) != 0)
+			return poll_end(r, ready_count > 0 ? ready_count : -EFAULT, 0);
 		i->seen = vfs.changes;
 		if ((i->event.events & EPOLLONESHOT) != 0)
 			i->event.events = EPOLLONESHOT;
-		if (++found < count)
+		if (++ready_count < count)
 			continue;
 		/* The next call begins behind this one, so that no file starves. */
 		list_remove(&e->interests);
 		list_add(i->link.next, &e->interests);
 		break;
 	}
-	return poll_end(r, found, deadline);
+	return poll_end(r, ready_count, deadline);
 }

@@ -33,11 +33,11 @@ uint32_t file_ready(struct file *f)
 	return ready | (ready & READY_IN ? POLLRDNORM : 0) | (ready & READY_OUT ? POLLWRNORM : 0);
 }
 
-verdict poll_end(struct request *r, int64_t found, nanoseconds deadline)
+verdict poll_end(struct request *r, int64_t ready_count, nanoseconds deadline)
 {
 	vfs.polling = 0;
-	if (found != 0 || r->late || deadline == 0)
-		return settle(r, found);
+	if (ready_count != 0 || r->late || deadline == 0)
+		return settle(r, ready_count);
 	return park_until(&vfs.pollers[r->task % 64], r, deadline);
 }
 
@@ -52,7 +52,7 @@ static uint32_t descriptor_ready(uint32_t task, int32_t fd)
 verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t deadline)
 {
 	struct linux_pollfd some[32];
-	int64_t found = 0;
+	int64_t ready_count = 0;
 
 	if (count > vfs.tasks[r->task].files_most)
 		return refuse(r, EINVAL);
@@ -66,12 +66,12 @@ verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t
 			uint32_t ready = p->fd < 0 ? 0 : descriptor_ready(r->task, p->fd);
 
 			p->revents = (int16_t)(ready & ((uint16_t)p->events | POLLERR | POLLHUP | POLLNVAL));
-			found += p->revents != 0;
+			ready_count += p->revents != 0;
 		}
 		if (copy_out(polls, i * sizeof some[0], some, n * sizeof some[0]) != 0)
 			return poll_end(r, -EFAULT, 0);
 	}
-	return poll_end(r, found, deadline);
+	return poll_end(r, ready_count, deadline);
 }
 
 /* Clears in `asked` (read, write, except) the bits of descriptors from `first` on that are not ready. Returns the
@@ -79,7 +79,7 @@ verdict vfs_poll(struct request *r, struct grant polls, uint32_t count, uint64_t
 static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 {
 	static const uint32_t events[3] = { SELECT_READ, SELECT_WRITE, SELECT_EXCEPT };
-	unsigned found = 0;
+	unsigned ready_count = 0;
 
 	for (uint64_t left = asked[0] | asked[1] | asked[2]; left != 0; left &= left - 1) {
 		unsigned bit = (unsigned)__builtin_ctzll(left);
@@ -90,10 +90,10 @@ static int64_t select_word(uint32_t task, unsigned first, uint64_t asked[3])
 		for (unsigned set = 0; set < 3; set++) {
 			if ((ready & events[set]) == 0)
 				asked[set] &= ~(1ULL << bit);
-			found += (unsigned)(asked[set] >> bit & 1);
+			ready_count += (unsigned)(asked[set] >> bit & 1);
 		}
 	}
-	return found;
+	return ready_count;
 }
 
 verdict vfs_select(struct request *r, uint32_t count, struct grant readable, struct grant writable, struct grant except,
@@ -101,7 +101,7 @@ verdict vfs_select(struct request *r, uint32_t count, struct grant readable, str
 {
 	uint64_t answers[DESCRIPTORS_MOST / 64][3] = { 0 };
 	const struct grant sets[3] = { readable, writable, except };
-	int64_t found = 0;
+	int64_t ready_count = 0;
 	unsigned words;
 
 	if (count > INT32_MAX)
@@ -124,13 +124,13 @@ verdict vfs_select(struct request *r, uint32_t count, struct grant readable, str
 		n = select_word(r->task, i * 64, asked);
 		if (n < 0)
 			return poll_end(r, n, 0);
-		found += n;
+		ready_count += n;
 	}
-	if (poll_end(r, found, deadline) == PARKED)
+	if (poll_end(r, ready_count, deadline) == PARKED)
 		return PARKED;
 	for (unsigned i = 0; i < words; i++)
 		for (unsigned set = 0; set < 3; set++)
 			if (sets[set].length != 0 && copy_out(sets[set], i * 8, &answers[i][set], 8) != 0)
 				return refuse(r, EFAULT);
-	return answer(r, found);
+	return answer(r, ready_count);
 }

@@ -34,9 +34,9 @@ static inline void watch_changed(struct watch *w)
 
 /* The readiness of a file in all of Linux's bits. Sets vfs.changes to its watches' count of changes. */
 uint32_t file_ready(struct file *f);
-/* Ends what poll_begin() began: answers how many files were `found` ready, or an errno. If none was, parks until a
+/* Ends what poll_begin() began: answers how many files were ready, or an errno. If none was, parks until a
  * watch changes or until the deadline; with deadline 0 it answers 0 at once. */
-verdict poll_end(struct request *r, int64_t found, nanoseconds deadline);
+verdict poll_end(struct request *r, int64_t ready_count, nanoseconds deadline);
 
 /* To be called when the file goes. */
 void epoll_forget(struct file *f);

@@ -81,11 +81,11 @@ void machine_stat(const struct proc_thing *n, struct text *t)
 	uint64_t user = 0, system = 0, running = 0;
 
 	for (uint32_t i = 0; i < TASKS; i++) {
-		struct task_numbers is = task_numbers(i);
+		struct task_numbers task = task_numbers(i);
 
-		user += is.user;
-		system += is.system;
-		running += is.state == 'R';
+		user += task.user;
+		system += task.system;
+		running += task.state == 'R';
 	}
 	for (unsigned i = 0; i < 2; i++)
 		text_add(t, "cpu%s %lu 0 %lu %lu 0 0 0 0 0 0\n", i ? "0" : " ", user / NS_PER_TICK,
@@ -138,13 +138,14 @@ void machine_uptime(const struct proc_thing *n, struct text *t)
 void machine_services(const struct proc_thing *n, struct text *t)
 {
 	static const char *const lives[] = { [SERVER_RUNS] = "runs", [SERVER_ENDED] = "ended", [SERVER_LOST] = "lost" };
-	struct server_numbers is;
-	int64_t found;
+	struct server_numbers server;
+	int64_t result;
 
-	for (uint32_t number = 1; (found = kernel_server(number, grant_write(&is, sizeof is))) != -ESRCH; number++)
-		if (found == 0)
-			text_add(t, "%s %s starts %u pause %lu waited %lu\n", is.name, lives[is.life], is.starts,
-				 is.pause, is.calls_waited);
+	for (uint32_t number = 1; (result = kernel_server(number, grant_write(&server, sizeof server))) != -ESRCH;
+	     number++)
+		if (result == 0)
+			text_add(t, "%s %s starts %u pause %lu waited %lu\n", server.name, lives[server.life],
+				 server.starts, server.pause, server.calls_waited);
 }
 
 /* Counters --------------------------------------------------------------------------------------------------------- */

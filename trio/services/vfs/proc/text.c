@@ -29,32 +29,34 @@ struct task_numbers task_numbers(uint32_t task)
 
 static void text_stat(const struct proc_thing *n, struct text *t)
 {
-	const struct task_files *of = &vfs.tasks[n->task];
-	struct task_numbers is = task_numbers(n->task);
+	const struct task_files *task = &vfs.tasks[n->task];
+	struct task_numbers numbers = task_numbers(n->task);
 	uint64_t pages = 0, resident = 0, peak = 0;
 
 	(void)vm_usage(n->task, &pages, &resident, &peak);
 	text_add(t, "%u (%s) %c %u %u %u 0 -1 0 %lu 0 0 0 %lu %lu 0 0 20 %d 1 0 0 %lu %lu 18446744073709551615",
-		 of->thread, of->name, is.state, of->parent, of->process_group, of->session, is.faults,
-		 is.user / NS_PER_TICK, is.system / NS_PER_TICK, of->nice, pages * PAGE, resident);
+		 task->thread, task->name, numbers.state, task->parent, task->process_group, task->session,
+		 numbers.faults, numbers.user / NS_PER_TICK, numbers.system / NS_PER_TICK, task->nice, pages * PAGE,
+		 resident);
 	text_add(t, " 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n");
 }
 
 static void text_status(const struct proc_thing *n, struct text *t)
 {
-	const struct task_files *of = &vfs.tasks[n->task];
-	struct task_numbers is = task_numbers(n->task);
+	const struct task_files *task = &vfs.tasks[n->task];
+	struct task_numbers numbers = task_numbers(n->task);
 	uint64_t pages = 0, resident = 0, peak = 0;
 
 	(void)vm_usage(n->task, &pages, &resident, &peak);
-	text_add(t, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", of->name, is.state, of->process,
-		 of->thread, of->parent);
-	text_add(t, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n", is.voluntary, is.involuntary);
-	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", of->real_user, of->user, of->user, of->user,
-		 of->real_group, of->group, of->group, of->group);
-	if (of->descriptors == NULL)
+	text_add(t, "Name:\t%s\nState:\t%c\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n", task->name, numbers.state, task->process,
+		 task->thread, task->parent);
+	text_add(t, "voluntary_ctxt_switches:\t%lu\nnonvoluntary_ctxt_switches:\t%lu\n", numbers.voluntary,
+		 numbers.involuntary);
+	text_add(t, "Uid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", task->real_user, task->user, task->user, task->user,
+		 task->real_group, task->group, task->group, task->group);
+	if (task->descriptors == NULL)
 		return;
-	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", of->descriptors->size,
+	text_add(t, "FDSize:\t%u\nVmPeak:\t%8lu kB\nVmSize:\t%8lu kB\nVmRSS:\t%8lu kB\n", task->descriptors->size,
 		 peak * (PAGE / 1024), pages * (PAGE / 1024), resident * (PAGE / 1024));
 }
 
@@ -66,18 +68,18 @@ static void text_name(const struct proc_thing *n, struct text *t)
 /* Includes children that were waited for, as on Linux. Bytes are not counted. */
 static void text_io(const struct proc_thing *n, struct text *t)
 {
-	const struct task_files *of = &vfs.tasks[n->task];
-	struct task_numbers is = task_numbers(n->task);
+	const struct task_files *task = &vfs.tasks[n->task];
+	struct task_numbers numbers = task_numbers(n->task);
 
 	if (COUNTING)
-		text_add(t, "syscr: %lu\nsyscw: %lu\n", is.reads + of->reads, is.writes + of->writes);
+		text_add(t, "syscr: %lu\nsyscw: %lu\n", numbers.reads + task->reads, numbers.writes + task->writes);
 }
 
 static void text_schedule(const struct proc_thing *n, struct text *t)
 {
-	struct task_numbers is = task_numbers(n->task);
+	struct task_numbers numbers = task_numbers(n->task);
 
-	text_add(t, "%lu 0 %lu\n", is.user + is.system, is.voluntary + is.involuntary);
+	text_add(t, "%lu 0 %lu\n", numbers.user + numbers.system, numbers.voluntary + numbers.involuntary);
 }
 
 static void text_command(const struct proc_thing *n, struct text *t)
