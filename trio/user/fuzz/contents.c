@@ -105,12 +105,11 @@ void file_model(void)
 
 static void touch_page(const volatile char *at, int within)
 {
-	pid_t pid = fork_one();
+	pid_t pid;
 	int status;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		(void)*at;
-		_exit(0);
 	}
 	HOLDS(waitpid(pid, &status, 0) == pid);
 	HOLDS(within ? status == 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);

@@ -174,13 +174,12 @@ void fork_among_threads(void)
 		threads[i] = thread_of(below(2) ? maps_and_unmaps : opens_and_closes, NULL);
 	for (int round = 0; round < 3; round++) {
 		int killed = below(3) == 0;
-		pid_t pid = fork_one();
+		pid_t pid;
 
-		if (pid == 0) {
+		START_CHILD (pid) {
 			for (size_t i = 0; i < 8 * PAGE; i++)
 				HOLDS(own[i] == 7);
 			memset(own, 8, 8 * PAGE);
-			_exit(0);
 		}
 		if (killed)
 			kill(pid, SIGKILL);

@@ -77,10 +77,8 @@ void inet_streams(void)
 		pid_t writer;
 
 		fill(out, size, seed);
-		writer = fork_one();
-		if (writer == 0) {
+		START_CHILD (writer) {
 			write_all(ends[from], out, size);
-			_exit(0);
 		}
 		while (got < size) {
 			long some = recv(ends[1 - from], in + got, 1 + below(size - got), below(8) ? 0 : MSG_WAITALL);
@@ -106,8 +104,7 @@ void inet_ends(void)
 
 		if (!stream_pair(ends))
 			return;
-		other = fork_one();
-		if (other == 0) {
+		START_CHILD (other) {
 			struct pollfd wait = { ends[1], POLLIN, 0 };
 			unsigned what = below(3);
 			long done;
@@ -120,7 +117,6 @@ void inet_ends(void)
 						 : recv(ends[1], bytes, sizeof bytes, 0);
 			while (done > 0);
 			HOLDS(done == 0 || errno == ECONNRESET || errno == EPIPE);
-			_exit(0);
 		}
 		HOLDS(close(ends[1]) == 0);
 		sleep_us(below(500));

@@ -201,8 +201,7 @@ void passing(void)
 	for (int i = 0; i < RING; i++)
 		HOLDS(socketpair(AF_UNIX, below(2) ? SOCK_SEQPACKET : SOCK_STREAM, 0, ring[i]) == 0);
 	for (int i = 0; i < RING; i++) {
-		pids[i] = fork_one();
-		if (pids[i] == 0)
+		START_CHILD (pids[i])
 			pass(ring, i);
 	}
 	for (unsigned long tokens = 1 + below(3); tokens > 0; tokens--)

@@ -72,11 +72,9 @@ void space_model(void)
 		model_look(ends);
 		if (below(12) > 0)
 			continue;
-		child = fork_one();
-		if (child == 0) {
+		START_CHILD (child) {
 			model_change(0, MODEL);
 			model_look(ends);
-			_exit(0);
 		}
 		reap(child, 0);
 		model_look(ends);

@@ -57,14 +57,13 @@ static void given_to(char *at, int prot, const int *ends)
 static void touched(volatile char *at, int prot)
 {
 	int store = (int)below(2), status, wanted = store ? prot & PROT_WRITE : prot & (PROT_READ | PROT_WRITE);
-	pid_t pid = fork_one();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		if (store)
 			*at = 1;
 		else
 			(void)*at;
-		_exit(0);
 	}
 	HOLDS(waitpid(pid, &status, 0) == pid);
 	if (store || prot != PROT_EXEC)

@@ -138,14 +138,12 @@ TEST(flock_waits, "Does flock wait until the other lets go?")
 
 	make_file("a", "");
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		fd = (int)OK(open("a", O_RDONLY));
 		OK(flock(fd, LOCK_EX));
 		put(ends[1]);
 		sleep_ms(50);
 		put(ends[1]);
-		_exit(0);
 	}
 	get(ends[0]);
 	fd = (int)OK(open("a", O_RDONLY));
@@ -165,13 +163,11 @@ TEST(flock_crowd, "Do several wait for one whole-file lock, and get it one after
 	fd = (int)OK(open("a", O_RDONLY));
 	OK(flock(fd, LOCK_EX));
 	for (int i = 0; i < 4; i++) {
-		pids[i] = fork_checked();
-		if (pids[i] == 0) {
+		START_CHILD (pids[i]) {
 			fd = (int)OK(open("a", O_RDONLY));
 			put(ends[1]);
 			OK(flock(fd, i % 2 ? LOCK_SH : LOCK_EX));
 			OK(flock(fd, LOCK_EX));
-			_exit(0);
 		}
 	}
 	for (int i = 0; i < 4; i++)
@@ -275,8 +271,7 @@ TEST(record_locks_wait, "Does F_SETLKW wait for the lock, and find a circle?")
 	make_file("a", "0123");
 	OK(pipe(ends));
 	fd = (int)OK(open("a", O_RDWR));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		OK(fcntl(fd, F_SETLKW, &lock));
 		put(ends[1]);
 		sleep_ms(30);

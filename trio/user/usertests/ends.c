@@ -73,16 +73,15 @@ TEST_WITH(orphaned_group, "Do stopped processes get SIGHUP and SIGCONT when nobo
 
 	OK(pipe(ends));
 	IN_CHILD (0) {
-		pid_t stopped = fork_checked();
+		pid_t stopped;
 
-		if (stopped == 0) {
+		START_CHILD (stopped) {
 			OK(setpgid(0, 0));
 			handle_info(SIGHUP, catch_info, 0);
 			handle_info(SIGCONT, catch_info, 0);
 			OK(kill(getpid(), SIGSTOP));
 			hits = (char)(caught[SIGHUP] + caught[SIGCONT]);
 			IS(write(ends[1], &hits, 1), 1);
-			_exit(0);
 		}
 		setpgid(stopped, stopped);
 		IS(waitpid(stopped, NULL, WUNTRACED), stopped);
@@ -94,9 +93,9 @@ TEST_WITH(orphaned_group, "Do stopped processes get SIGHUP and SIGCONT when nobo
 
 TEST_WITH(vfork_killed, "Can a process be killed while it waits for its vfork?", ORPHANS)
 {
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		if (vfork() == 0) {
 			sleep_ms(100);
 			_exit(0);
@@ -171,9 +170,9 @@ TEST(wait_clone, "Are children without SIGCHLD waited for with __WCLONE or __WAL
 TEST(setpgid_executed, "Is a child's group its own once it has executed a program?")
 {
 	siginfo_t info;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		execute_self();
 	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	FAILS(setpgid(pid, pid), EACCES);

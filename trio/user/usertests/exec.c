@@ -44,9 +44,9 @@ static void make_seven(const char *name)
 
 static int run(const char *path, char **argv, char **envp)
 {
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		execve(path, argv, envp);
 		_exit(200 + (errno & 31));
 	}
@@ -206,8 +206,7 @@ TEST(exec_busy, "Is a running program's file refused to writers, and one being w
 	/* The program runs once execve has closed its end of the pipe. */
 	make_program("pause", "\xb8\x22\0\0\0\x0f\x05\x0f\x0b", 9);
 	OK(pipe2(ends, O_CLOEXEC));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		execve("pause", argv, no_words);
 		_exit(1);
 	}

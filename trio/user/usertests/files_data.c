@@ -299,8 +299,7 @@ TEST(write_concurrent, "Do processes that append at the same time lose no record
 
 	make_file("a", "");
 	for (int i = 0; i < WRITERS; i++) {
-		pid[i] = fork_checked();
-		if (pid[i] == 0) {
+		START_CHILD (pid[i]) {
 			fd = (int)OK(open("a", O_WRONLY | O_APPEND));
 			for (int k = 0; k < RECORDS; k++) {
 				record.writer = i;
@@ -309,7 +308,6 @@ TEST(write_concurrent, "Do processes that append at the same time lose no record
 				if (k % 10 == 0)
 					sched_yield();
 			}
-			_exit(0);
 		}
 	}
 	for (int i = 0; i < WRITERS; i++)

@@ -213,12 +213,10 @@ TEST(inet_full, "Does a writer wait for one who does not read, and does all arri
 	pair(ends);
 	for (size_t i = 0; i < SIZE; i++)
 		block[i] = (char)(i * 7 + i / 251);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		for (int i = 0; i < 100; i++)
 			if (write(ends[0], block, SIZE) != SIZE)
 				_exit(1);
-		_exit(0);
 	}
 	OK(close(ends[0]));
 	for (int i = 0; i < 100; i++)
@@ -264,10 +262,8 @@ TEST(inet_closed_while_waiting, "Do readers and writers wake when the other end 
 	pid_t pid;
 
 	pair(ends);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(30);
-		_exit(0);
 	}
 	OK(close(ends[1]));
 	IS(read(ends[0], &byte, 1), 0);
@@ -308,15 +304,13 @@ TEST(inet_served, "Are many connections in turn served at one port, which is fre
 	OK(bind_to(fd, 0));
 	port = port_of(fd);
 	OK(listen(fd, 8));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		for (int i = 0; i < 50; i++) {
 			int end = accept(fd, NULL, NULL);
 
 			if (end < 0 || write(end, "y", 1) != 1 || close(end) != 0)
 				_exit(1);
 		}
-		_exit(0);
 	}
 	OK(close(fd));
 	for (int i = 0; i < 50; i++) {

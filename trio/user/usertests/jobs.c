@@ -71,8 +71,7 @@ TEST(stop_tstp, "Does SIGTSTP stop, and wait for the handler of SIGCONT to run?"
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		setpgid(0, 0);
 		put(ends[1]);
 		kill(getpid(), SIGTSTP);
@@ -92,8 +91,7 @@ TEST(wait_group, "Does waitpid choose children by process group?")
 
 	if (a == 0)
 		_exit(1);
-	b = fork_checked();
-	if (b == 0) {
+	START_CHILD (b) {
 		OK(setpgid(0, 0));
 		_exit(2);
 	}
@@ -111,8 +109,7 @@ TEST(group_of_executed, "May a parent not move a child to another group once it 
 	pid_t pid;
 
 	OK(pipe2(ends, O_CLOEXEC));
-	pid = fork_checked();
-	if (pid == 0)
+	START_CHILD (pid)
 		execute_self();
 	OK(close(ends[1]));
 	/* The end of the file: execve has closed the child's end. */

@@ -95,9 +95,9 @@ TEST(memory_limit, "Does a process that takes all it may get ENOMEM, and is all 
 {
 	struct rlimit most = { 256 << 20, 256 << 20 };
 	int status;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		char *at;
 		int n = 0;
 
@@ -110,7 +110,6 @@ TEST(memory_limit, "Does a process that takes all it may get ENOMEM, and is all 
 		}
 		IS(errno, ENOMEM);
 		TRUE(n > 4 && n < 256);
-		_exit(0);
 	}
 	/* If there is less memory than the limit, the process may be killed instead. */
 	status = reap(pid);

@@ -78,8 +78,7 @@ TEST(mapped_pipe, "Is what goes through a pipe from and to untouched pages whole
 	make_pages("f", 3);
 	make_pages("g", 4);
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		from = map_pages("f", PROT_READ, MAP_PRIVATE);
 		_exit(write(ends[1], from, BYTES) != BYTES);
 	}

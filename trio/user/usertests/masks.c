@@ -39,11 +39,9 @@ TEST(sigtimedwait, "Does sigtimedwait take a pending signal, or wait, or give up
 	FAILS(RAW(SYS_rt_sigtimedwait, &set, 0, &bad, 8), EINVAL);
 	FAILS(RAW(SYS_rt_sigtimedwait, &set, 0, &none, 4), EINVAL);
 	FAULTS(RAW(SYS_rt_sigtimedwait, wild, 0, &none, 8));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		kill(getppid(), SIGUSR1);
-		_exit(0);
 	}
 	IS(sigtimedwait(&set, &info, NULL), SIGUSR1);
 	IS(info.si_pid, pid);
@@ -180,8 +178,7 @@ TEST(stop_cont_pending, "Do SIGCONT and stop signals drop each other while pendi
 	OK(sigpending(&pending));
 	IS(sigismember(&pending, SIGCONT), 0);
 	IS(sigismember(&pending, SIGTSTP), 1);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		OK(kill(getpid(), SIGSTOP));
 		_exit(caught[SIGCONT]);
 	}

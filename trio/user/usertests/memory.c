@@ -15,14 +15,13 @@ static char *map(size_t pages, int prot, int flags)
 /* Returns what a store (or load) does to a child: 0, or 128 + the signal. */
 static int touch(volatile char *at, int store)
 {
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		if (store)
 			*at = 1;
 		else
 			(void)*at;
-		_exit(0);
 	}
 	return reap(pid);
 }
@@ -134,15 +133,13 @@ TEST(copy_on_write, "Do parent and child each keep what they write after fork?")
 
 	OK(pipe(ends));
 	memset(at, 'p', 8 * PAGE);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		memset(at, 'c', 4 * PAGE);
 		data = stack = 2;
 		get(ends[0]);
 		for (int i = 0; i < 8; i++)
 			IS(at[i * PAGE], i < 4 ? 'c' : 'p');
 		IS(data + stack, 4);
-		_exit(0);
 	}
 	for (int i = 2; i < 6; i++)
 		at[i * PAGE] = 'n';
@@ -171,18 +168,15 @@ TEST(copy_on_write_kernel, "Is a page copied too when the kernel writes to it?")
 TEST(copy_on_write_generations, "Does copy-on-write hold over three generations?")
 {
 	char *at = map(2, RW, ANON);
-	pid_t inner;
 
 	at[0] = 1;
 	IN_CHILD (2) {
 		at[0] = 2;
-		inner = fork_checked();
-		if (inner == 0) {
+		IN_CHILD (3) {
 			IS(at[0], 2);
 			at[0] = 3;
 			_exit(at[0]);
 		}
-		IS(reap(inner), 3);
 		_exit(at[0]);
 	}
 	IS(at[0], 1);

@@ -40,8 +40,7 @@ TEST(mount_busy_fifo, "Is a mount busy while somebody waits to open a FIFO on it
 
 	mount_here();
 	OK(mkfifo("d/fifo", 0644));
-	pid = fork_checked();
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(open("d/fifo", O_RDONLY) < 0);
 	sleep_ms(100);
 	FAILS(umount2("d", 0), EBUSY);

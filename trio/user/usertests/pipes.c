@@ -49,12 +49,10 @@ TEST(pipe_eof, "Does a reader see the end when the last writer has gone, after t
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		OK(close(ends[0]));
 		IS(write(ends[1], "last", 4), 4);
 		sleep_ms(20);
-		_exit(0);
 	}
 	OK(close(ends[1]));
 	IS(read(ends[0], text, 8), 4);
@@ -154,12 +152,10 @@ TEST(pipe_waits, "Does read wait for a writer, and write for room?")
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		fill(text, LENGTH, 3);
 		IS(write(ends[1], text, LENGTH), LENGTH);
-		_exit(0);
 	}
 	OK(close(ends[1]));
 	for (long n = 1; n > 0; got += (size_t)n)
@@ -209,12 +205,10 @@ TEST(pipe_atomic, "Are writes of PIPE_BUF bytes by several processes never mixed
 
 	OK(pipe(ends));
 	for (int i = 0; i < WRITERS; i++) {
-		pid[i] = fork_checked();
-		if (pid[i] == 0) {
+		START_CHILD (pid[i]) {
 			memset(text, 'a' + i, sizeof text);
 			for (int k = 0; k < WRITES; k++)
 				IS(write(ends[1], text, sizeof text), PIPE_BUF);
-			_exit(0);
 		}
 	}
 	OK(close(ends[1]));
@@ -294,11 +288,9 @@ TEST(fifo, "Does a FIFO join two processes that open it by name?")
 	pid_t pid;
 
 	OK(mkfifo("p", 0644));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		fd = (int)OK(open("p", O_WRONLY));
 		IS(write(fd, "hello", 5), 5);
-		_exit(0);
 	}
 	fd = (int)OK(open("p", O_RDONLY));
 	IS(read(fd, text, 8), 5);
@@ -369,12 +361,10 @@ TEST(pipe_many_readers, "Does each byte of a pipe reach one of its readers?")
 	OK(pipe(ends));
 	OK(pipe(back));
 	for (int i = 0; i < READERS; i++) {
-		pid[i] = fork_checked();
-		if (pid[i] == 0) {
+		START_CHILD (pid[i]) {
 			OK(close(ends[1]));
 			while (OK(read(ends[0], &byte, 1)) == 1)
 				put(back[1]);
-			_exit(0);
 		}
 	}
 	OK(close(back[1]));

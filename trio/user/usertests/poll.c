@@ -52,11 +52,9 @@ TEST(poll_waits, "Does poll wait until one of many is ready?")
 		p[i].fd = ends[i][0];
 		p[i].events = POLLIN;
 	}
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		put(ends[5][1]);
-		_exit(0);
 	}
 	IS(poll(p, 8, -1), 1);
 	IS(p[5].revents, POLLIN);
@@ -233,12 +231,11 @@ TEST(eventfd_waits, "Does a read of an eventfd wait for a write by another proce
 {
 	int fd = event_fd(0, 0);
 	uint64_t value = 9;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		IS(write(fd, &value, 8), 8);
-		_exit(0);
 	}
 	IS(read(fd, &value, 8), 8);
 	IS(value, 9);

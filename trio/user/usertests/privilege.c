@@ -28,8 +28,7 @@ TEST(privileged_signals, "May an ordinary user not signal, trace or renice anoth
 
 	only_for_root();
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		get(ends[0]);
 		_exit(3);
 	}

@@ -72,9 +72,9 @@ TEST(proc_states, "Does /proc/PID/stat tell sleeping and stopped processes, and 
 TEST(proc_zombie, "Does /proc/PID/stat tell of a zombie until it is waited for?")
 {
 	siginfo_t info;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(5);
 	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	if (access(path_of(pid, "stat"), F_OK) < 0 && errno == ENOENT)
@@ -148,8 +148,7 @@ TEST(proc_cmdline, "Does /proc/PID/cmdline give the arguments of the program, an
 
 	TRUE(n > 0 && own[n - 1] == '\0');
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		get(ends[0]);
 		_exit(4);
 	}
@@ -181,8 +180,7 @@ TEST(proc_io, "Does /proc/PID/io count a process's reads, and its children's onc
 	if (access("/proc/self/io", F_OK) < 0)
 		skip("there is no /proc/self/io");
 	before = reads_of(getpid());
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		for (int i = 0; i < 100; i++)
 			IS(read(null, &byte, 1), 0);
 		_exit(6);

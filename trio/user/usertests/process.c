@@ -9,12 +9,10 @@ TEST(fork_pids, "Does fork give the child 0 and the parent the child's number?")
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		told = getpid();
 		IS(getppid(), parent);
 		IS(write(ends[1], &told, sizeof told), sizeof told);
-		_exit(0);
 	}
 	IS(read(ends[0], &told, sizeof told), sizeof told);
 	IS(told, pid);
@@ -25,9 +23,9 @@ TEST(fork_pids, "Does fork give the child 0 and the parent the child's number?")
 TEST(exit_status, "Does the parent get eight bits of the exit status, or the signal?")
 {
 	int status;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(0x12345);
 	IS(waitpid(pid, &status, 0), pid);
 	IS(status, 0x4500);
@@ -43,8 +41,7 @@ TEST_WITH(orphans, "Does a process whose parent has gone belong to another?", OR
 	pid_t pid, told;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		int parent = getpid();
 
 		if (fork_checked() == 0) {
@@ -54,7 +51,6 @@ TEST_WITH(orphans, "Does a process whose parent has gone belong to another?", OR
 			IS(write(ends[1], &told, sizeof told), sizeof told);
 			_exit(0);
 		}
-		_exit(0);
 	}
 	IS(reap(pid), 0);
 	IS(read(ends[0], &told, sizeof told), sizeof told);
@@ -119,8 +115,7 @@ TEST_WITH(death_signal, "Does PR_SET_PDEATHSIG kill a child whose parent has gon
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		if (fork_checked() == 0) {
 			OK(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 			put(ends[1]);
@@ -129,7 +124,6 @@ TEST_WITH(death_signal, "Does PR_SET_PDEATHSIG kill a child whose parent has gon
 			_exit(0);
 		}
 		get(ends[0]);
-		_exit(0);
 	}
 	OK(close(ends[1]));
 	IS(reap(pid), 0);

@@ -87,8 +87,7 @@ static pid_t waiting(int kind)
 	pid_t pid;
 
 	OK(pipe(ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		put(ends[1]);
 		wait_for_ever(kind);
 		_exit(50 + kind);

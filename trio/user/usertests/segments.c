@@ -78,15 +78,13 @@ TEST(segments_own, "Are DS, ES and GS a process's own, whoever runs in between?"
 	has(0, 0, 0);
 	OK(pipe(to));
 	OK(pipe(from));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		for (int i = 0; i < 20; i++) {
 			get(to[0]);
 			has(0, i % 2 ? ss : 0, 0);
 			load(0, i % 2 ? 0 : ss, 0);
 			put(from[1]);
 		}
-		_exit(0);
 	}
 	for (int i = 0; i < 20; i++) {
 		load(ss, 0, i % 3 ? ss : 0);

@@ -34,9 +34,9 @@ void await(int id, int number, int command, int wanted)
 
 pid_t operating(int id, int number, int by, int flags)
 {
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(operate(id, number, by, flags) == 0 ? 0 : errno);
 	return pid;
 }
@@ -195,9 +195,9 @@ TEST(sem_order, "Are those that wait served in the order of their coming, before
 static pid_t operating_both(int id, int first, int second)
 {
 	struct sembuf both[] = { { 0, (short)first, 0 }, { 1, (short)second, 0 } };
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(semop(id, both, 2) == 0 ? 0 : errno);
 	return pid;
 }

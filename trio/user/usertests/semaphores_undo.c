@@ -38,12 +38,10 @@ TEST(sem_undo_wakes, "Does the end of a process wake who waits for what it undoe
 	OK(pipe(ready));
 	OK(pipe(go));
 	set_value(id, 0, 1);
-	holder = fork_checked();
-	if (holder == 0) {
+	START_CHILD (holder) {
 		OK(operate(id, 0, -1, SEM_UNDO));
 		put(ready[1]);
 		get(go[0]);
-		_exit(0);
 	}
 	get(ready[0]);
 	waiter = operating(id, 0, -1, SEM_UNDO);

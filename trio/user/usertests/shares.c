@@ -49,9 +49,9 @@ TEST(share_fork, "Does a child have all pages as they were, while its parent goe
 
 	mark(p, 3);
 	for (int round = 0; round < 5; round++) {
-		pid_t pid = fork_checked();
+		pid_t pid;
 
-		if (pid == 0)
+		START_CHILD (pid)
 			_exit(is_marked(p, (char)(3 + round)) ? 0 : 1);
 		mark(p, (char)(4 + round));
 		IS(reap(pid), 0);

@@ -144,8 +144,7 @@ TEST(signal_info, "Does SA_SIGINFO tell who sent a signal?")
 	IS(last_info.si_code, SI_USER);
 	IS(last_info.si_pid, getpid());
 	IS(last_info.si_uid, getuid());
-	pid = fork_checked();
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(9);
 	while (!caught[SIGCHLD])
 		sleep_ms(1);

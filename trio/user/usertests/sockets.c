@@ -110,15 +110,13 @@ TEST(socket_connect, "Do a listener and a client find each other by name?")
 	pid_t pid;
 
 	OK(listen(listener, 5));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		client = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
 		OK(connect_to(client, "s"));
 		IS(write(client, "hello", 5), 5);
 		IS(read(client, text, 8), 3);
 		OK(getpeername(client, (struct sockaddr *)&name, &size));
 		TRUE(strcmp(name.sun_path, "s") == 0);
-		_exit(0);
 	}
 	server = (int)OK(accept(listener, (struct sockaddr *)&name, &size));
 	IS(name.sun_family, AF_UNIX);
@@ -225,11 +223,9 @@ TEST(socket_peek, "Does MSG_PEEK leave the bytes, and MSG_WAITALL wait for all?"
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	IS(send(ends[0], "abc", 3, 0), 3);
 	IS(recv(ends[1], text, 16, MSG_PEEK), 3);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		IS(send(ends[0], "def", 3, 0), 3);
-		_exit(0);
 	}
 	IS(recv(ends[1], text, 6, MSG_WAITALL), 6);
 	TRUE(memcmp(text, "abcdef", 6) == 0);
@@ -368,11 +364,9 @@ TEST(socket_large, "Do many bytes pass a socket between processes, whole and in 
 	pid_t pid;
 
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		fill(text, LENGTH, 9);
 		IS(write(ends[0], text, LENGTH), LENGTH);
-		_exit(0);
 	}
 	OK(close(ends[0]));
 	for (long n = 1; n > 0; got += (size_t)n)

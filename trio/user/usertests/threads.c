@@ -226,8 +226,7 @@ TEST(futex_shared, "Does a futex in shared memory wake another process?")
 	pid_t pid;
 
 	OK(word);
-	pid = fork_checked();
-	if (pid == 0) {
+	START_CHILD (pid) {
 		while (*word == 0)
 			futex(word, FUTEX_WAIT, 0, NULL);
 		_exit(*word);
@@ -313,10 +312,10 @@ static void *wait_for_child(void *pid)
 TEST(thread_wait, "May any thread wait for the process' children?")
 {
 	void *status;
-	pid_t pid = fork_checked();
+	pid_t pid;
 	pthread_t thread;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		sleep_ms(20);
 		_exit(12);
 	}

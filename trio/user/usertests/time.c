@@ -213,13 +213,11 @@ TEST(sleepers, "Do several sleepers wake in the order of their times?")
 
 	OK(pipe(ends));
 	for (int i = 0; i < 4; i++) {
-		pid[i] = fork_checked();
-		if (pid[i] == 0) {
+		START_CHILD (pid[i]) {
 			char name = (char)('0' + i);
 
 			sleep_ms(delays[i] * 3);
 			IS(write(ends[1], &name, 1), 1);
-			_exit(0);
 		}
 	}
 	for (int i = 0; i < 4; i++)
@@ -265,10 +263,10 @@ TEST(cpu_limit_late, "Is a limit of processor time for a child that has ended, a
 	struct rlimit most = { 1, 1 };
 
 	for (int i = 0; i < 3; i++) {
-		pid_t pid = fork_checked();
+		pid_t pid;
 		siginfo_t info;
 
-		if (pid == 0)
+		START_CHILD (pid)
 			_exit(i);
 		OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 		OK(RAW(SYS_prlimit64, pid, RLIMIT_CPU, &most, 0));

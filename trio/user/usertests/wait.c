@@ -19,9 +19,9 @@ TEST(wait_errors, "Does wait4 say ECHILD without children, and refuse what it sh
 TEST(wait_wild, "Does a wait with a wild pointer give EFAULT?")
 {
 	for (int i = 0; i < WILD_POINTERS; i++) {
-		pid_t pid = fork_checked();
+		pid_t pid;
 
-		if (pid == 0)
+		START_CHILD (pid)
 			_exit(0);
 		FAILS(RAW(SYS_wait4, pid, wild_pointer(i), 0, 0), EFAULT);
 		while (waitpid(pid, NULL, 0) > 0)
@@ -36,8 +36,7 @@ TEST(wait_any, "Does wait take whichever child ends, each once?")
 	int status, seen[CHILDREN] = { 0 };
 
 	for (int i = 0; i < CHILDREN; i++) {
-		pid[i] = fork_checked();
-		if (pid[i] == 0)
+		START_CHILD (pid[i])
 			_exit(i + 1);
 	}
 	for (int k = 0; k < CHILDREN; k++) {
@@ -58,14 +57,13 @@ TEST(wait_rusage, "Does wait4 tell what the child used?")
 {
 	struct rusage used;
 	int status;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0) {
+	START_CHILD (pid) {
 		long until = now_ms() + 60;
 
 		while (now_ms() < until)
 			;
-		_exit(0);
 	}
 	memset(&used, 0xff, sizeof used);
 	IS(wait4(pid, &status, 0, &used), pid);
@@ -78,9 +76,9 @@ TEST(wait_rusage, "Does wait4 tell what the child used?")
 TEST(waitid, "Does waitid fill in who and how, and leave a zombie where asked?")
 {
 	siginfo_t info;
-	pid_t pid = fork_checked();
+	pid_t pid;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(7);
 	memset(&info, 0, sizeof info);
 	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
@@ -115,10 +113,10 @@ TEST(children_ignored, "Do children leave no zombie when SIGCHLD is ignored?")
 
 TEST(zombies, "Can a zombie be signalled, and is its number free only after the wait?")
 {
-	pid_t pid = fork_checked();
+	pid_t pid;
 	siginfo_t info;
 
-	if (pid == 0)
+	START_CHILD (pid)
 		_exit(3);
 	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	OK(kill(pid, 0));
