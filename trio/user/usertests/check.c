@@ -365,3 +365,53 @@ int take_fds(int socket, int *fds, int most)
 	memcpy(fds, rights.fds, bytes);
 	return (int)(bytes / sizeof *fds);
 }
+
+int is_pending(int signal)
+{
+	sigset_t set;
+
+	OK(sigpending(&set));
+	return sigismember(&set, signal);
+}
+
+int pages_there(char *at, int pages)
+{
+	unsigned char there[64];
+	int sum = 0;
+
+	OK(mincore(at, (size_t)(pages * PAGE), there));
+	for (int i = 0; i < pages; i++)
+		sum += there[i] & 1;
+	return sum;
+}
+
+pthread_t start_thread(void *(*body)(void *), void *argument)
+{
+	pthread_t thread;
+	int error = pthread_create(&thread, NULL, body, argument);
+
+	if (error)
+		fail("pthread_create: %s", strerror(error));
+	return thread;
+}
+
+int events_of(int fd, int events)
+{
+	struct pollfd p = { fd, (short)events, 0 };
+
+	OK(poll(&p, 1, 0));
+	return p.revents;
+}
+
+void send_fd(int socket, int fd)
+{
+	IS(send_fds(socket, &fd, 1), 1);
+}
+
+int take_fd(int socket)
+{
+	int fd;
+
+	IS(take_fds(socket, &fd, 1), 1);
+	return fd;
+}

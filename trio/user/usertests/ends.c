@@ -21,13 +21,6 @@ static void *exit_later(void *status)
 	exit((int)(long)status);
 }
 
-static void start(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-
-	IS(pthread_create(&thread, NULL, body, argument), 0);
-}
-
 TEST(stop_threads, "Does a stop halt all threads, show once, and put off what else is sent?")
 {
 	siginfo_t info;
@@ -35,8 +28,8 @@ TEST(stop_threads, "Does a stop halt all threads, show once, and put off what el
 	pid_t pid = fork_checked();
 
 	if (pid == 0) {
-		start(pause_long, NULL);
-		start(spin_long, NULL);
+		start_thread(pause_long, NULL);
+		start_thread(spin_long, NULL);
 		pause_long(NULL);
 	}
 	sleep_ms(10);
@@ -58,7 +51,7 @@ TEST(first_thread_leaves, "Does a process go on when its first thread has left?"
 	pid_t pid = fork_checked();
 
 	if (pid == 0) {
-		start(exit_later, (void *)6L);
+		start_thread(exit_later, (void *)6L);
 		RAW(SYS_exit, 1);
 	}
 	sleep_ms(5);

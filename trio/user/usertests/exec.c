@@ -42,6 +42,12 @@ static void make_seven(const char *name)
 	make_program(name, "\xbf\7\0\0\0\xb8\x3c\0\0\0\x0f\x05", 12);
 }
 
+static void make_script(const char *name, const char *text)
+{
+	make_file(name, text);
+	OK(chmod(name, 0755));
+}
+
 static int run(const char *path, char **argv, char **envp)
 {
 	pid_t pid;
@@ -79,10 +85,8 @@ TEST(exec_errors, "Does execve say why it fails?")
 
 	make_seven("mode");
 	OK(chmod("mode", 0644));
-	make_file("text", "just some text, no program\n");
-	OK(chmod("text", 0755));
-	make_file("empty", "");
-	OK(chmod("empty", 0755));
+	make_script("text", "just some text, no program\n");
+	make_script("empty", "");
 	OK(mkdir("dir", 0755));
 	FAILS(execve("none", argv, no_words), ENOENT);
 	FAILS(execve("", argv, no_words), ENOENT);
@@ -138,16 +142,11 @@ TEST(exec_script, "Does #! run the interpreter with its argument, the script's p
 	char *argv[] = { "ignored", "one", "two", NULL };
 
 	make_argc("argc");
-	make_file("plain", "#!argc\n");
-	make_file("more", "#! argc  -x y  \nrest");
-	make_file("none", "#!nowhere\n");
-	make_file("loop", "#!loop\n");
-	make_file("bare", "#!\n");
-	OK(chmod("plain", 0755));
-	OK(chmod("more", 0755));
-	OK(chmod("none", 0755));
-	OK(chmod("loop", 0755));
-	OK(chmod("bare", 0755));
+	make_script("plain", "#!argc\n");
+	make_script("more", "#! argc  -x y  \nrest");
+	make_script("none", "#!nowhere\n");
+	make_script("loop", "#!loop\n");
+	make_script("bare", "#!\n");
 	/* argc plain one two; argc "-x y" more one two */
 	IS(run("plain", argv, no_words), 4);
 	IS(run("more", argv, no_words), 5);
@@ -161,10 +160,8 @@ TEST(exec_script_nested, "May a script's interpreter be a script?")
 	char *argv[] = { "x", NULL };
 
 	make_argc("argc");
-	make_file("inner", "#!argc a\n");
-	make_file("outer", "#!inner b\n");
-	OK(chmod("inner", 0755));
-	OK(chmod("outer", 0755));
+	make_script("inner", "#!argc a\n");
+	make_script("outer", "#!inner b\n");
 	/* argc a inner b outer */
 	IS(run("outer", argv, no_words), 5);
 }

@@ -113,15 +113,6 @@ TEST(switch_vectors, "Do two processes that share a processor keep their SSE reg
 	IS(reap(pid), 0);
 }
 
-/* A system call without libc. */
-static inline long bare(long number, long a, long b, long c)
-{
-	long result;
-
-	__asm__ volatile("syscall" : "=a"(result) : "0"(number), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
-	return result;
-}
-
 static int bare_pipe[2];
 static char bare_byte;
 

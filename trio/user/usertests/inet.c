@@ -73,14 +73,6 @@ static void pair(int ends[2])
 	OK(close(fd));
 }
 
-static short ready(int fd, short events)
-{
-	struct pollfd p = { fd, events, 0 };
-
-	OK(poll(&p, 1, 0));
-	return p.revents;
-}
-
 TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
 {
 	int port, fd = bound(SOCK_STREAM, &port), other = made(SOCK_STREAM);
@@ -113,7 +105,7 @@ TEST(inet_datagrams, "Do datagrams stay whole, cut where there is no room, and t
 	IS(sendto(a, "first", 5, 0, (struct sockaddr *)&name, sizeof name), 5);
 	IS(sendto(a, "", 0, 0, (struct sockaddr *)&name, sizeof name), 0);
 	IS(sendto(a, "third", 5, 0, (struct sockaddr *)&name, sizeof name), 5);
-	IS(ready(b, POLLIN), POLLIN);
+	IS(events_of(b, POLLIN), POLLIN);
 	IS(recv(b, text, sizeof text, MSG_PEEK), 5);
 	IS(recvfrom(b, text, 3, MSG_TRUNC, (struct sockaddr *)&from, &size), 5);
 	IS(ntohs(from.sin_port), ports[0]);
@@ -121,7 +113,7 @@ TEST(inet_datagrams, "Do datagrams stay whole, cut where there is no room, and t
 	IS(recv(b, text, sizeof text, 0), 0);
 	IS(recv(b, text, sizeof text, 0), 5);
 	TRUE(memcmp(text, "third", 5) == 0);
-	IS(ready(b, POLLIN | POLLOUT), POLLOUT);
+	IS(events_of(b, POLLIN | POLLOUT), POLLOUT);
 }
 
 TEST(inet_datagrams_connected, "Does a connected socket of datagrams hear of its peer alone, and of its end?")
@@ -151,10 +143,10 @@ TEST(inet_stream, "Do streams have names at both ends, and carry bytes both ways
 	char text[16];
 
 	FAILS(recv(fd, text, 1, MSG_DONTWAIT), ENOTCONN);
-	IS(ready(fd, POLLIN), 0);
+	IS(events_of(fd, POLLIN), 0);
 	OK(connect_to(a, port));
 	FAILS(connect_to(a, port), EISCONN);
-	IS(ready(fd, POLLIN), POLLIN);
+	IS(events_of(fd, POLLIN), POLLIN);
 	own = port_of(a);
 	b = (int)OK(accept(fd, (struct sockaddr *)&name, &size));
 	IS(ntohs(name.sin_port), own);
@@ -197,7 +189,7 @@ TEST(inet_reset, "Is a connection reset whose other end closes with bytes unread
 	pair(ends);
 	OK(setsockopt(ends[1], SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
 	OK(close(ends[1]));
-	TRUE((ready(ends[0], POLLIN) & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
+	TRUE((events_of(ends[0], POLLIN) & (POLLERR | POLLHUP)) == (POLLERR | POLLHUP));
 	FAILS(read(ends[0], &byte, 1), ECONNRESET);
 }
 
@@ -247,12 +239,12 @@ TEST(inet_nonblocking, "Does a full stream say EAGAIN to who does not wait, and 
 		total += n;
 	IS(n, -1);
 	IS(errno, EAGAIN);
-	IS(ready(ends[0], POLLOUT), 0);
-	IS(ready(ends[1], POLLIN | POLLOUT), POLLIN | POLLOUT);
+	IS(events_of(ends[0], POLLOUT), 0);
+	IS(events_of(ends[1], POLLIN | POLLOUT), POLLIN | POLLOUT);
 	while (total > 0)
 		total -= OK(read(ends[1], block, SIZE));
 	IS(total, 0);
-	IS(ready(ends[0], POLLOUT), POLLOUT);
+	IS(events_of(ends[0], POLLOUT), POLLOUT);
 }
 
 TEST(inet_closed_while_waiting, "Do readers and writers wake when the other end goes?")

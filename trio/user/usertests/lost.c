@@ -9,19 +9,6 @@ static void make_pair(int type, int ends[2])
 	OK(socketpair(AF_UNIX, type, 0, ends));
 }
 
-static void send_one(int socket, int fd)
-{
-	IS(send_fds(socket, &fd, 1), 1);
-}
-
-static int take_one(int socket)
-{
-	int fd;
-
-	IS(take_fds(socket, &fd, 1), 1);
-	return fd;
-}
-
 /* Closes both ends. */
 static void close_pair(const int ends[2])
 {
@@ -40,7 +27,7 @@ static int witness(int socket)
 	int ends[2];
 
 	OK(pipe2(ends, O_NONBLOCK));
-	send_one(socket, ends[1]);
+	send_fd(socket, ends[1]);
 	OK(close(ends[1]));
 	return ends[0];
 }
@@ -75,8 +62,8 @@ static void lose_pair(int type)
 	int ends[2];
 
 	make_pair(type, ends);
-	send_one(ends[0], ends[0]);
-	send_one(ends[1], ends[1]);
+	send_fd(ends[0], ends[0]);
+	send_fd(ends[1], ends[1]);
 	close_pair(ends);
 }
 
@@ -89,8 +76,8 @@ TEST(lost_pairs, "Are sockets closed that only hold themselves, of each type?")
 
 		make_pair(types[i], ends);
 		end = witness(ends[0]);
-		send_one(ends[0], ends[0]);
-		send_one(ends[1], ends[1]);
+		send_fd(ends[0], ends[0]);
+		send_fd(ends[1], ends[1]);
 		close_pair(ends);
 		goes(end);
 	}
@@ -111,7 +98,7 @@ TEST(lost_ring, "Is a ring of sockets closed with its last descriptor, and not b
 	for (int i = 0; i < LENGTH; i++)
 		make_pair(SOCK_DGRAM, ends[i]);
 	for (int i = 0; i < LENGTH; i++)
-		send_one(ends[i][0], ends[(i + 1) % LENGTH][1]);
+		send_fd(ends[i][0], ends[(i + 1) % LENGTH][1]);
 	end = witness(ends[2][0]);
 	for (int i = 0; i < LENGTH; i++)
 		OK(close(ends[i][0]));
@@ -119,9 +106,9 @@ TEST(lost_ring, "Is a ring of sockets closed with its last descriptor, and not b
 		OK(close(ends[i][1]));
 	stays(end);
 	/* Goes along the ring: each step holds by another socket. */
-	fds[0] = take_one(ends[0][1]);
+	fds[0] = take_fd(ends[0][1]);
 	OK(close(ends[0][1]));
-	fds[1] = take_one(fds[0]);
+	fds[1] = take_fd(fds[0]);
 	OK(close(fds[0]));
 	stays(end);
 	OK(close(fds[1]));
@@ -137,7 +124,7 @@ TEST(lost_connection, "Is a listener closed that a connection holds, which waits
 	OK(bind(listener, (struct sockaddr *)&name, sizeof name));
 	OK(listen(listener, 5));
 	OK(connect(client, (struct sockaddr *)&name, sizeof name));
-	send_one(client, listener);
+	send_fd(client, listener);
 	end = witness(client);
 	OK(close(client));
 	kept = (int)OK(dup(listener));
@@ -154,16 +141,16 @@ TEST(lost_not, "Does one that can still be received come with all that lies in i
 
 	make_pair(SOCK_STREAM, outer);
 	make_pair(SOCK_STREAM, inner);
-	send_one(inner[0], inner[0]);
+	send_fd(inner[0], inner[0]);
 	IS(write(inner[1], "y", 1), 1);
-	send_one(outer[0], inner[1]);
+	send_fd(outer[0], inner[1]);
 	close_pair(inner);
 	for (int i = 0; i < 20; i++)
 		lose_pair(SOCK_STREAM);
 	close_some_socket();
 	sleep_ms(20);
-	got = take_one(outer[1]);
-	last = take_one(got);
+	got = take_fd(outer[1]);
+	last = take_fd(got);
 	IS(read(last, &byte, 1), 1);
 	IS(byte, 'y');
 	IS(write(last, "z", 1), 1);
@@ -183,13 +170,13 @@ TEST(lost_peek, "Does a look at descriptors leave them to be received, and both 
 	int ends[2], seen;
 
 	make_pair(SOCK_DGRAM, ends);
-	send_one(ends[0], ends[0]);
+	send_fd(ends[0], ends[0]);
 	OK(close(ends[0]));
 	IS(RAW(SYS_recvmsg, ends[1], &message, MSG_PEEK), 1);
 	seen = control.fd;
 	IS(write(seen, "a", 1), 1);
 	OK(close(seen));
-	ends[0] = take_one(ends[1]);
+	ends[0] = take_fd(ends[1]);
 	IS(read(ends[1], &byte, 1), 1);
 	IS(byte, 'a');
 	IS(write(ends[0], "b", 1), 1);
@@ -207,7 +194,7 @@ TEST(lost_chain, "Does a long chain end with its head, to its other end?")
 	inner = ends[1];
 	for (int i = 0; i < LENGTH; i++) {
 		make_pair(SOCK_DGRAM, ends);
-		send_one(ends[0], inner);
+		send_fd(ends[0], inner);
 		OK(close(inner));
 		OK(close(ends[0]));
 		inner = ends[1];

@@ -234,34 +234,23 @@ TEST(mapped_fork, "Do parent and child bring the same pages, and each write its 
 	TRUE(filled(at, 10 * PAGE, 9));
 }
 
-static int pages_there(char *at)
-{
-	unsigned char there[PAGES];
-	int sum = 0;
-
-	OK(mincore(at, BYTES, there));
-	for (int i = 0; i < PAGES; i++)
-		sum += there[i] & 1;
-	return sum;
-}
-
 TEST(mapped_populated, "Are pages there at once with MAP_POPULATE and after mlock, and soon with MADV_WILLNEED?")
 {
 	char *at;
 
 	make_pages("f", 10);
 	at = map_pages("f", PROT_READ, MAP_PRIVATE | MAP_POPULATE);
-	IS(pages_there(at), PAGES);
+	IS(pages_there(at, PAGES), PAGES);
 	OK(munmap(at, BYTES));
 	make_pages("g", 11);
 	at = map_pages("g", PROT_READ, MAP_PRIVATE);
 	OK(mlock(at, 3 * PAGE));
-	TRUE(pages_there(at) >= 3);
+	TRUE(pages_there(at, PAGES) >= 3);
 	TRUE(filled(at, BYTES, 11));
 	make_pages("h", 12);
 	at = map_pages("h", PROT_READ, MAP_SHARED);
 	OK(madvise(at, BYTES, MADV_WILLNEED));
-	for (int tries = 0; pages_there(at) < PAGES; tries++) {
+	for (int tries = 0; pages_there(at, PAGES) < PAGES; tries++) {
 		TRUE(tries < 500);
 		sleep_ms(10);
 	}

@@ -88,14 +88,6 @@ static void note_broken(int signal, siginfo_t *about, void *context)
 	broken_thread = RAW(SYS_gettid);
 }
 
-static int is_pending(int signal)
-{
-	sigset_t set;
-
-	OK(sigpending(&set));
-	return sigismember(&set, signal);
-}
-
 static void *write_blocked(void *ends)
 {
 	int fd = ((int *)ends)[1];

@@ -4,15 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-/* Returns what poll reports at once for one descriptor. */
-static int events_of(int fd, int events)
-{
-	struct pollfd p = { fd, (short)events, 0 };
-
-	OK(poll(&p, 1, 0));
-	return p.revents;
-}
-
 TEST(poll_ready, "Does poll tell readable, writable, hung up and wrong descriptors?")
 {
 	int ends[2];

@@ -56,17 +56,6 @@ TEST(mincore_vector, "Is mincore's vector written wherever the program may write
 	FAILS(mincore(at + 2 * PAGE, 2 * PAGE, in + 2 * PAGE), ENOMEM);
 }
 
-static int pages_there(char *at, int pages)
-{
-	unsigned char there[16];
-	int sum = 0;
-
-	OK(mincore(at, (size_t)(pages * PAGE), there));
-	for (int i = 0; i < pages; i++)
-		sum += there[i] & 1;
-	return sum;
-}
-
 TEST(mlock, "Is what is locked there, and only what is mapped locked?")
 {
 	char *at = room(4 * PAGE);

@@ -56,19 +56,6 @@ static unsigned long base_of(int get)
 	return base;
 }
 
-/* A system call without errno, which lies at FS. */
-static inline long bare(long number, long a, long b, long c)
-{
-	register long fourth __asm__("r10") = 0;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
-			 : "rcx", "r11", "memory");
-	return result;
-}
-
 TEST(segments_own, "Are DS, ES and GS a process's own, whoever runs in between?")
 {
 	unsigned ss = usable();

@@ -17,23 +17,13 @@ static void *add(void *many)
 	return (void *)(long)getpid();
 }
 
-static pthread_t start(void *(*body)(void *), void *argument)
-{
-	pthread_t thread;
-	int error = pthread_create(&thread, NULL, body, argument);
-
-	if (error)
-		fail("pthread_create: %s", strerror(error));
-	return thread;
-}
-
 TEST(threads, "Do threads share memory and process number, and do mutexes hold?")
 {
 	pthread_t threads[4];
 	void *result;
 
 	for (int i = 0; i < 4; i++)
-		threads[i] = start(add, (void *)20000L);
+		threads[i] = start_thread(add, (void *)20000L);
 	for (int i = 0; i < 4; i++) {
 		IS(pthread_join(threads[i], &result), 0);
 		IS(result, getpid());
@@ -56,7 +46,7 @@ TEST(thread_conditions, "Does a broadcast wake all threads that wait?")
 	pthread_t threads[5];
 
 	for (int i = 0; i < 5; i++)
-		threads[i] = start(wait_for_change, NULL);
+		threads[i] = start_thread(wait_for_change, NULL);
 	while (ready < 5)
 		sched_yield();
 	pthread_mutex_lock(&lock);
@@ -81,7 +71,7 @@ TEST(thread_files, "Do threads share descriptors and folder?")
 
 	OK(mkdir("d", 0755));
 	make_file("d/a", "x");
-	thread = start(open_file, "a");
+	thread = start_thread(open_file, "a");
 	IS(pthread_join(thread, &fd), 0);
 	get((int)(long)fd);
 	OK(open("a", O_RDONLY));
@@ -101,8 +91,8 @@ static void *sleep_long(void *unused)
 TEST(thread_exit_group, "Does exit_group end all threads of the process?")
 {
 	IN_CHILD (23) {
-		start(sleep_long, NULL);
-		start(exit_all, (void *)23L);
+		start_thread(sleep_long, NULL);
+		start_thread(exit_all, (void *)23L);
 		sleep(100);
 	}
 }
@@ -110,8 +100,8 @@ TEST(thread_exit_group, "Does exit_group end all threads of the process?")
 TEST(thread_killed, "Does a deadly signal end all threads of the process?")
 {
 	IN_CHILD (128 + SIGTERM) {
-		start(sleep_long, NULL);
-		start(sleep_long, NULL);
+		start_thread(sleep_long, NULL);
+		start_thread(sleep_long, NULL);
 		raise(SIGTERM);
 		sleep(100);
 	}
@@ -126,7 +116,7 @@ static void *store_wild(void *unused)
 TEST(thread_fault, "Does a thread's fault end the whole process?")
 {
 	IN_CHILD (128 + SIGSEGV) {
-		start(store_wild, NULL);
+		start_thread(store_wild, NULL);
 		sleep(100);
 	}
 }
@@ -135,7 +125,7 @@ TEST(thread_many, "Can a process make and join a thousand threads?")
 {
 	for (int i = 0; i < 1000; i++) {
 		void *result;
-		pthread_t thread = start(add, (void *)1L);
+		pthread_t thread = start_thread(add, (void *)1L);
 
 		IS(pthread_join(thread, &result), 0);
 	}
@@ -164,7 +154,7 @@ TEST(thread_signal, "Does tgkill reach the thread that is meant?")
 	pthread_t thread;
 
 	handle(SIGUSR1, note_thread, 0);
-	thread = start(wait_for_signal, (void *)&thread_id);
+	thread = start_thread(wait_for_signal, (void *)&thread_id);
 	while (!thread_id)
 		sched_yield();
 	TRUE(thread_id != getpid());
@@ -185,15 +175,15 @@ TEST(thread_exec, "Does execve by a thread leave one process with the same numbe
 {
 	IN_CHILD (2) {
 		OK(close(2));
-		start(sleep_long, NULL);
-		start(exec_there, "/proc/self/exe");
+		start_thread(sleep_long, NULL);
+		start_thread(exec_there, "/proc/self/exe");
 		sleep(100);
 	}
 }
 
 TEST(thread_fork, "Does a forked child have the calling thread alone?")
 {
-	start(sleep_long, NULL);
+	start_thread(sleep_long, NULL);
 	IN_CHILD (6) {
 		IS(RAW(SYS_gettid), getpid());
 		_exit(6);
@@ -262,7 +252,7 @@ TEST(futex_requeue, "Does FUTEX_REQUEUE move waiters to the other word?")
 
 	requeue_words = words;
 	for (int i = 0; i < 3; i++)
-		threads[i] = start(wait_requeued, NULL);
+		threads[i] = start_thread(wait_requeued, NULL);
 	while (ready < 3)
 		sched_yield();
 	sleep_ms(50);
@@ -276,7 +266,7 @@ TEST(futex_requeue, "Does FUTEX_REQUEUE move waiters to the other word?")
 
 TEST(clear_tid, "Is the word of set_tid_address cleared and woken when a thread ends?")
 {
-	pthread_t thread = start(add, (void *)1L);
+	pthread_t thread = start_thread(add, (void *)1L);
 	/* libc's join waits for this. */
 	IS(pthread_join(thread, NULL), 0);
 	IS(RAW(SYS_set_tid_address, &shared), RAW(SYS_gettid, 0));
@@ -319,7 +309,7 @@ TEST(thread_wait, "May any thread wait for the process' children?")
 		sleep_ms(20);
 		_exit(12);
 	}
-	thread = start(wait_for_child, (void *)(long)pid);
+	thread = start_thread(wait_for_child, (void *)(long)pid);
 	IS(pthread_join(thread, &status), 0);
 	IS(status, 12);
 }
@@ -335,7 +325,7 @@ TEST(thread_leader_ends, "Does a process live on when its first thread has ended
 	pid_t pid = fork_checked();
 
 	if (pid == 0) {
-		start(exit_later, (void *)9L);
+		start_thread(exit_later, (void *)9L);
 		RAW(SYS_exit, 0);
 	}
 	sleep_ms(10);
@@ -362,7 +352,7 @@ TEST(thread_masks, "Has each thread a signal mask of its own, and does a process
 	pthread_t thread;
 
 	handle(SIGUSR1, note_thread, 0);
-	thread = start(block_usr1, NULL);
+	thread = start_thread(block_usr1, NULL);
 	while (!ready)
 		sched_yield();
 	OK(kill(getpid(), SIGUSR1));
@@ -382,7 +372,7 @@ static void *cancelled(void *unused)
 TEST(thread_cancel, "Does cancelling end a thread that waits?")
 {
 	void *result;
-	pthread_t thread = start(cancelled, NULL);
+	pthread_t thread = start_thread(cancelled, NULL);
 
 	while (!ready)
 		sched_yield();

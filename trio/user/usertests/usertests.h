@@ -149,5 +149,24 @@ void get(int fd);                                     /* one byte, or the test f
 enum { RIGHTS_MOST = 253 };                           /* SCM_MAX_FD */
 long send_fds(int socket, const int *fds, int count); /* a byte with descriptors; returns what sendmsg returns */
 int take_fds(int socket, int *fds, int most);         /* receives one; returns their number */
+void send_fd(int socket, int fd);                     /* one */
+int take_fd(int socket);
+int is_pending(int signal);
+int events_of(int fd, int events);    /* what poll reports at once */
+int pages_there(char *at, int pages); /* how many mincore reports */
+pthread_t start_thread(void *(*body)(void *), void *argument);
+
+/* A system call without errno, which lies at FS. */
+static inline long bare(long number, long a, long b, long c)
+{
+	register long fourth __asm__("r10") = 0;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "0"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
+			 : "rcx", "r11", "memory");
+	return result;
+}
 
 #endif
