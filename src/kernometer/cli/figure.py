@@ -12,7 +12,7 @@ from kernometer.cli.env import Env, pass_env
 from kernometer.cli.report import name_systems
 from kernometer.errors import UsageError
 from kernometer.report.literature import definition
-from kernometer.report.literature.definition import Figure, find
+from kernometer.report.literature.definition import PaperFigure, find
 from kernometer.report.literature.draw import FORMATS, picture
 from kernometer.report.literature.points import Source, draw, source_of, source_of_published
 from kernometer.report.literature.text import as_csv, blocks
@@ -75,7 +75,7 @@ def _list(env: Env) -> None:
     env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), whole=(0,))])
 
 
-def _sources(env: Env, figure: Figure, words: Sequence[str]) -> list[Source]:
+def _sources(env: Env, figure: PaperFigure, words: Sequence[str]) -> list[Source]:
     """Each result once, in the order of the arguments; a whole published table becomes its systems."""
     store = env.store()
     columns = {word: store.column(word) for word in words}
@@ -95,7 +95,7 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     return {word: source_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
 
 
-def _published(figure: Figure, column: Column) -> list[Source]:
+def _published(figure: PaperFigure, column: Column) -> list[Source]:
     """The named system; of a whole table every system that has the figure's rows, its reference first."""
     chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
     chosen.sort(key=lambda one: one.system != figure.reference)
@@ -106,7 +106,7 @@ def _published(figure: Figure, column: Column) -> list[Source]:
     return [source for source in made if column.system or (source.values and _whole(figure, source))]
 
 
-def _whole(figure: Figure, source: Source) -> bool:
+def _whole(figure: PaperFigure, source: Source) -> bool:
     """Whether it has all bars: otherwise a whole table's system is left out."""
     return all(any(row in source.values for row in bar.rows) for bar in figure.bar)
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kernometer.errors import UsageError
-from kernometer.report.literature.definition import Figure, figures, find
+from kernometer.report.literature.definition import PaperFigure, figures, find
 from kernometer.report.literature.draw import picture
 from kernometer.report.literature.points import Drawing, Source, Value, draw, source_of, source_of_published
 from kernometer.report.literature.text import COLUMNS, as_csv
@@ -33,13 +33,13 @@ NAMES = (
 )
 
 
-def rows_for(figure: Figure) -> list[str]:
+def rows_for(figure: PaperFigure) -> list[str]:
     """Rows that fit its patterns: the first `*` with three values, a second with one."""
     patterns = [row for group in figure.group for row in group.rows] + [row for bar in figure.bar for row in bar.rows]
     return [pattern.replace("*", str(number), 1).replace("*", "16") for pattern in patterns for number in (4, 64, 1024)]
 
 
-def source(figure: Figure, name: str, factor: float = 1.0) -> Source:
+def source(figure: PaperFigure, name: str, factor: float = 1.0) -> Source:
     """A value with an interval for each row; runs of single iterations."""
     values, runs = {}, {}
     for number, row in enumerate(rows_for(figure)):

@@ -7,8 +7,6 @@ import pytest
 from kernometer.explain.costs import KINDS, Side, explained
 from tests.support.explain.structures import BEYOND, TRUE, found, sides
 
-TRUE |= {"switches": 770}
-
 
 def test_each_price_is_what_its_unit_holds() -> None:
     """Expected: the prices that made the figures, whichever side is named first. Broken: a price with another in it."""

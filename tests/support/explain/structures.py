@@ -6,6 +6,7 @@ from kernometer.explain.costs import KINDS, Counts, Explained, Side, explained
 
 #: What each event costs in the structure that these figures are made by.
 TRUE = {"traps": 6, "messages": 267, "bytes": 0.5, "copies": 257, "strings": 486, "requests": 78, "faults": 63}
+TRUE |= {"switches": 770}
 MESSAGE = {"messages.calls": 1, "messages.replies": 1, "traps.servers": 1}
 TRAP = {"traps.system_calls": 1}
 #: By row: its figure in the kernel, its counters there, its counters with servers.

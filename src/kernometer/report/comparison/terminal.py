@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernometer.report.comparison.view import ComparedRow, ComparisonView
-from kernometer.report.session.view import Figure
+from kernometer.report.session.view import FigureText
 from kernometer.report.words.units import NOTHING
 from kernometer.report.write.terminal import broken
 from kernometer.stats.model import Verdict
@@ -105,7 +105,7 @@ def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: boo
     return [*found, ["verdict", *map(_verdict, lines)]] if view.decided else found
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: FigureText) -> str:
     return "\n".join((figure.text, *(f"{number} {what}" for number, what in figure.parts)))
 
 

@@ -13,7 +13,7 @@ from kernometer.report.chart.axis import Axis, Bar, Plot, axis_of, span
 from kernometer.report.session.absolute import anchor, family
 from kernometer.report.session.first import FEW, FIRST
 from kernometer.report.session.systems import per, short, single
-from kernometer.report.session.view import NOTHING, Figure, System
+from kernometer.report.session.view import NOTHING, FigureText, System
 from kernometer.report.words.curves import crossing_lines, ratio_range, spread_of, x_text
 from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import format_factor, format_percent, ratio_interval, ratio_text
@@ -52,8 +52,8 @@ class ComparedRow:
     anchor: str
     per: str  #: "call"; "" if the unit contains it
     better: str  #: "lower" or "higher"
-    a: Figure
-    b: Figure
+    a: FigureText
+    b: FigureText
     ratio: float | None
     ratio_text: str
     interval: str

@@ -57,7 +57,7 @@ class Bar(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True)
     by_path: bool = True
 
 
-class Figure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class PaperFigure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One figure of a paper."""
 
     name: str
@@ -79,18 +79,18 @@ class Figure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tr
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    figure: list[Figure]
+    figure: list[PaperFigure]
 
 
 @cache
-def figures() -> dict[str, Figure]:
+def figures() -> dict[str, PaperFigure]:
     """Every figure by its name, paper by paper."""
     folder = files("kernometer.report.literature").joinpath("figures")
     texts = sorted((one.name, one.read_bytes()) for one in folder.iterdir() if one.name.endswith(".toml"))
     return {one.name: one for _, text in texts for one in msgspec.toml.decode(text, type=_File).figure}
 
 
-def find(name: str) -> Figure:
+def find(name: str) -> PaperFigure:
     """Raises UsageError if no figure has that name."""
     known = figures()
     if name not in known:
@@ -102,7 +102,7 @@ def find(name: str) -> Figure:
     return known[name]
 
 
-def command(figure: Figure, parts: Iterable[Group | Bar], by: By, target: str) -> str:
+def command(figure: PaperFigure, parts: Iterable[Group | Bar], by: By, target: str) -> str:
     """The command that measures the rows of those parts on `target`, by time or by path."""
     words = ["kernometer run --profile full"]
     if by == "path":

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import product
 
 from kernometer.errors import UsageError
-from kernometer.report.literature.definition import FACTORS, RATES, Bar, Figure, Group, Kind, YAxis, command
+from kernometer.report.literature.definition import FACTORS, RATES, Bar, Group, Kind, PaperFigure, YAxis, command
 from kernometer.results.model import By, Publication, Result, Run
 from kernometer.results.rows import Row
 from kernometer.stats.curves import LEAST_POINTS, finite
@@ -81,7 +81,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    figure: Figure
+    figure: PaperFigure
     panels: tuple[Panel, ...]
     remarks: tuple[str, ...] = ()
 
@@ -120,7 +120,7 @@ def source_of_published(name: str, publication: Publication, system: str) -> Sou
     return Source(name, values, {row: why for row, why in lacking.items() if row not in values}, published=True)
 
 
-def draw(figure: Figure, sources: Sequence[Source]) -> Drawing:
+def draw(figure: PaperFigure, sources: Sequence[Source]) -> Drawing:
     """The figure of those sources. Raises UsageError, with the command that measures them, if rows are missing."""
     makers = {"curves": _curves, "bars": _bars, "grid": _grid, "samples": _samples}
     if len({source.by for source in sources}) > 1:
@@ -139,7 +139,7 @@ def draw(figure: Figure, sources: Sequence[Source]) -> Drawing:
 class _Lacks:
     """What the sources lack: rows that were not asked for, rows that failed, and rows that replace others."""
 
-    figure: Figure
+    figure: PaperFigure
     rows: list[tuple[Source, Group | Bar]] = field(default_factory=list)
     tried: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -195,7 +195,7 @@ class _Lacks:
 # Curves --------------------------------------------------------------------------------------------------------------
 
 
-def _curves(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+def _curves(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     found: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
         lines_of = partial(_lines, figure.x.of, group.label)
@@ -265,7 +265,7 @@ def _ordered(x: float | str, y: float | None, low: float | None, high: float | N
 # Bars ----------------------------------------------------------------------------------------------------------------
 
 
-def _bars(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+def _bars(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     """Each source's speed if the first source's is 100; by path, operations per instruction."""
     if len(sources) < 2:
         raise UsageError(
@@ -309,7 +309,7 @@ def _half_width(value: Value) -> float:
 # Grids and samples ---------------------------------------------------------------------------------------------------
 
 
-def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     """Every row's figure under its parameters; a column for each source, or for each group of it."""
     [axis] = figure.y
     series = []
@@ -329,7 +329,7 @@ def _grid(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[
     yield Panel(figure.kind, "", ", ".join(figure.heads), title, unit, tuple(series))
 
 
-def _blank(figure: Figure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
+def _blank(figure: PaperFigure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
     """The text at each place without a figure whose row was tried. Notes all rows without a figure in `lacks`."""
     tried = {
         row: why for row, why in source.lacking.items() if any(Row(row).values(one) is not None for one in group.rows)
@@ -360,7 +360,7 @@ def _point_at(axis: YAxis, key: str, value: Value) -> Point:
     return Point(key, at.y, at.low, at.high)
 
 
-def _samples(figure: Figure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
+def _samples(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     """The samples of the first run of each row, in order; each sample is one iteration."""
     for group in figure.group:
         series = []

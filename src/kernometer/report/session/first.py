@@ -68,7 +68,7 @@ def trust(subjects: Sequence[Subject]) -> str:
     figures = [one for subject in subjects for of in subject.figures for one in of.values() if one.value is not None]
     found = [disturbance(result) for result in results]
     noises = [noise for noise in map(noisy, found) if noise]
-    cut = [view.state for subject in subjects for view in subject.system.sessions if not view.whole]
+    cut = [view.state for subject in subjects for view in subject.system.sessions if not view.complete]
     parts = [f"{_share_of(cut, results)}not complete: {cut[0]}"] if cut else []
     if noises:
         parts.append(_share_of(noises, results) + noises[0].rstrip("."))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from kernometer.report.session.view import NOTHING, Fact, Figure, SessionView, System, Tag
+from kernometer.report.session.view import NOTHING, Fact, FigureText, SessionView, System, Tag
 from kernometer.report.words.curves import definitions
 from kernometer.report.words.flags import WORDS, folded, noisy
 from kernometer.report.words.names import name, sentence
@@ -120,7 +120,7 @@ def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
     )
 
 
-def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), *, kernel: bool = False) -> Figure:
+def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), *, kernel: bool = False) -> FigureText:
     """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`.
 
     `kernel`: with the kernel's part in any case.
@@ -134,7 +134,7 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), 
     overhead = "" if figure.baseline is None else format_value(figure.baseline, unit)
     if figure.value is None:
         below = FlagCode.BELOW_RESOLUTION in codes
-        return Figure(None, "below resolution" if below else "no figure", runs=runs, tags=tags, overhead=overhead)
+        return FigureText(None, "below resolution" if below else "no figure", runs=runs, tags=tags, overhead=overhead)
     interval, half_width = "", None
     if figure.value_low is not None and figure.value_high is not None:
         interval = format_interval(figure.value_low, figure.value_high, figure.unit)
@@ -142,7 +142,7 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), 
     exact = exact_text(figure)
     accuracy = exact or format_half_width(figure.value, figure.value_low, figure.value_high)
     text = format_value(figure.value, figure.unit, half_width)
-    return Figure(
+    return FigureText(
         figure.value, text, exact or interval, accuracy, runs, tags, overhead, parts_of(figure, kernel=kernel)
     )
 
@@ -152,7 +152,7 @@ def per(figure: RowFigure | None) -> str:
     return "" if figure is None or figure.unit == "B/s" else name(figure.per)
 
 
-def figure_of(subject: Subject, row: str) -> Figure:
+def figure_of(subject: Subject, row: str) -> FigureText:
     """`pooled_figure` as text."""
     return single(pooled_figure(subject.of(row)), subject.hidden)
 
@@ -176,8 +176,8 @@ def _session(result: Result) -> SessionView:
         damage.append(f"and {len(result.damage) - DAMAGE} more")
     note = sentence(noisy(disturbance(result)))
     when = f"{started:%Y-%m-%d %H:%M} UTC"
-    whole = end is not None and end.complete
-    return SessionView(name(result.session.id), when, sentence(state), whole, note, tuple(damage))
+    complete = end is not None and end.complete
+    return SessionView(name(result.session.id), when, sentence(state), complete, note, tuple(damage))
 
 
 def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:

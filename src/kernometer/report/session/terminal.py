@@ -16,7 +16,7 @@ from rich.text import Text
 from kernometer.report.session import absolute
 from kernometer.report.session.first import FEW
 from kernometer.report.session.systems import subject
-from kernometer.report.session.view import AbsoluteRow, CurveView, Figure, Figures, WorkloadView
+from kernometer.report.session.view import AbsoluteRow, CurveView, Figures, FigureText, WorkloadView
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
 from kernometer.report.write.terminal import broken
@@ -88,7 +88,7 @@ def _print_facts(console: Console, view: Figures, *, few: bool) -> None:
             table.add_row(name, Text(known[name]))
     console.print(table)
     if view.trust:
-        console.print(Text(view.trust, "yellow" if session.note or not session.whole else ""))
+        console.print(Text(view.trust, "yellow" if session.note or not session.complete else ""))
     console.print()
 
 
@@ -156,7 +156,7 @@ def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width:
         yield f"  {word}, at {row.parameters}", figure.text, figure.accuracy, *[""] * 4
 
 
-def _letters(figures: Iterable[Figure]) -> str:
+def _letters(figures: Iterable[FigureText]) -> str:
     return "".join(sorted({tag.letter for figure in figures for tag in figure.tags}))
 
 
@@ -214,7 +214,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     yield from (line for system in view.systems for session in system.sessions for line in session.damage)
 
 
-def _legend(figures: Collection[Figure], directions: Collection[str]) -> str:
+def _legend(figures: Collection[FigureText], directions: Collection[str]) -> str:
     """The legend of the signs that the table uses."""
     kinds = []
     if any(figure.accuracy.startswith("exact") for figure in figures):

@@ -32,7 +32,7 @@ class SessionView:
     id: str
     started: str  #: UTC, to the minute
     state: str  #: how long it took, and whether it is complete
-    whole: bool
+    complete: bool
     note: str  #: "", or what disturbed it
     damage: tuple[str, ...] = ()  #: what could not be read, as sentences
 
@@ -57,7 +57,7 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class FigureText:
     """A value with its interval. `raw` is in the row's unit; None without a figure, and `text` is the reason."""
 
     raw: float | None
@@ -74,7 +74,7 @@ class Figure:
         return any(what == "mean" for _number, what in self.parts)
 
 
-NOTHING = Figure(None, "–")
+NOTHING = FigureText(None, "–")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class AbsoluteRow:
     anchor: str
     per: str
     better: str
-    figures: tuple[Figure, ...]
+    figures: tuple[FigureText, ...]
     bar: Bar | None = None  #: for a single system: its interval around its figure
 
     @property
