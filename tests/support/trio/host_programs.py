@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
-TRIO = Path(__file__).parents[3] / "trio"
+from kernometer.cache import kept, sha256
+from tests.support.checkout import ROOT
+
+TRIO = ROOT / "trio"
 HOST = Path(__file__).parent / "host"
 NEEDS_GCC = pytest.mark.skipif(shutil.which("gcc") is None, reason="the service is compiled by gcc")
 #: TRIO_CHECKED: the services look after their lists.
@@ -33,9 +36,25 @@ def compiled_interfaces(folder: Path) -> Path:
 
 def built(program: Path, sources: Sequence[Path], *includes: Path) -> Path:
     """The program, made of these C files and what lies beside it; `includes` are folders beyond the seam, the
-    interfaces and HOST."""
+    interfaces and HOST. It is compiled once for each content of all that it is made of, and kept below build/."""
+    given = (TRIO / "seam", TRIO / "interfaces", HOST, *includes)
+    return kept(
+        ROOT / "build/tests" / f"{program.name}-{_digest(sources, given)}",
+        lambda scratch: _compiled(scratch / program.name, sources, given),
+    )
+
+
+def _digest(sources: Sequence[Path], folders: Sequence[Path]) -> str:
+    read = {each for folder in (*folders, TRIO / "tools", TRIO / "config") for each in folder.rglob("*.*")}
+    files = sorted({path for path in (*sources, *read) if path.is_file() and path.suffix != ".pyc"})
+    compiler = subprocess.run(["gcc", "--version"], capture_output=True, check=True, timeout=60).stdout
+    parts = (repr((OPTIONS, *sources)).encode(), compiler, *(path.read_bytes() for path in files))
+    return sha256(b"\0".join(parts))[:16]
+
+
+def _compiled(program: Path, sources: Sequence[Path], given: Sequence[Path]) -> Path:
     folder = program.parent
-    folders = (TRIO / "seam", TRIO / "interfaces", compiled_interfaces(folder), HOST, *includes)
+    folders = (*given[:2], compiled_interfaces(folder), *given[2:])
 
     def compiled(source: Path) -> Path:
         to = folder / f"{source.stem}.o"
