@@ -42,6 +42,10 @@ ALONE = "It must succeed by itself, with its input and output from and to /dev/n
 NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints."
 
 
+#: What a session has of its target's place, under the same names.
+_OF_PLACE = ("machine", "board", "image", "layout", "command_line", "state", "boot", "host_id")
+
+
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:
     """The first record of a result, with `check` of the host that affects the figures."""
     place = target.place(plan.by)
@@ -57,14 +61,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         kernometer=__version__,
         command=tuple(sys.argv),
         launch=target.describe(plan.job()),
-        machine=place.machine,
-        board=place.board,
-        image=place.image,
-        layout=place.layout,
-        command_line=place.command_line,
-        state=place.state,
-        boot=place.boot,
-        host_id=place.host_id,
+        **{name: getattr(place, name) for name in _OF_PLACE},
         experiment=experiment,
         side=arm,
         seed=plan.seed,

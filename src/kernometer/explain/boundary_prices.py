@@ -33,7 +33,7 @@ class Priced:
     @property
     def whole(self) -> bool:
         """Whether mono and all cuts have a figure; without one of them nothing is predicted."""
-        return not any(each == MONO or cut_of(each) for each in self.missing)
+        return not any(structure == MONO or cut_of(structure) for structure in self.missing)
 
     @property
     def predicted(self) -> float | None:
@@ -68,7 +68,7 @@ class Priced:
     def predicted_once(self) -> float | None:
         """What micro would cost if it paid once what any cut costs, and own prices added up, without interactions;
         None without mono or one of the single cuts."""
-        if any(each == MONO or len(cut_of(each)) == 1 for each in self.missing):
+        if any(structure == MONO or len(cut_of(structure)) == 1 for structure in self.missing):
             return None
         return self.figures[MONO] + self.shared + sum(self.own.values())
 
@@ -102,12 +102,12 @@ def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None
     if not any(len(services) == 1 for services in cuts):
         return None
     pairs = tuple(_pair(services) for services in cuts if len(services) == 2)
-    services = tuple(dict.fromkeys(chain(*(each for each in cuts if len(each) == 1), *pairs, *merges)))
+    services = tuple(dict.fromkeys(chain(*(cut_out for cut_out in cuts if len(cut_out) == 1), *pairs, *merges)))
     wanted = (MONO, *map(cut, services), *(cut(*each) for each in (*pairs, *merges)), MICRO, *map(merged, merges))
     needed = tuple(dict.fromkeys((*wanted, *systems)))
     named = dict.fromkeys(row for of in systems.values() for row in of) if rows is None else rows
     priced = tuple(_priced(row, systems, services, pairs, merges, needed) for row in named)
-    missing = tuple(each for each in needed if not systems.get(each))
+    missing = tuple(structure for structure in needed if not systems.get(structure))
     return Boundaries(services, pairs, merges, priced, missing)
 
 
@@ -122,7 +122,7 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, one) for (structure, words), one in known if words == machine]
     named = (structure_of(name) for name in (*tried, *(one.session.target for _, one in same)))
-    systems: dict[str, Figures] = {each[0]: {} for each in named if each and each[1] == machine}
+    systems: dict[str, Figures] = {found[0]: {} for found in named if found and found[1] == machine}
     for structure, one in sorted(same, key=lambda each: each[1].session.started):
         systems[structure] = instructions(one)
     rows = dict.fromkeys(row for of in systems.values() for row in of)
@@ -143,7 +143,7 @@ def _priced(
     needed: tuple[str, ...],
 ) -> Priced:
     of = {structure: figures[row] for structure, figures in systems.items() if row in figures}
-    cuts = {each: of[cut(each)] - of[MONO] for each in services if {MONO, cut(each)} <= of.keys()}
+    cuts = {service: of[cut(service)] - of[MONO] for service in services if {MONO, cut(service)} <= of.keys()}
     both = {pair: of[cut(*pair)] for pair in pairs if cut(*pair) in of and {*pair} <= cuts.keys()}
     return Priced(
         row=row,
@@ -151,5 +151,5 @@ def _priced(
         cuts=cuts,
         pairs={(a, b): figure - of[MONO] - cuts[a] - cuts[b] for (a, b), figure in both.items()},
         merges={pair: of[MICRO] - of[merged(pair)] for pair in merges if {MICRO, merged(pair)} <= of.keys()},
-        missing=tuple(each for each in needed if each not in of),
+        missing=tuple(structure for structure in needed if structure not in of),
     )

@@ -139,7 +139,7 @@ class Explained:
     @property
     def median_rest(self) -> float:
         """Of the operations that differ, the rest as a share of the difference, without its sign."""
-        shares = [abs(each.rest / each.difference) for each in self.rows if each.difference]
+        shares = [abs(row.rest / row.difference) for row in self.rows if row.difference]
         return median(shares) if shares else 0.0
 
 
@@ -150,8 +150,8 @@ def side(name: str, results: Iterable[Result]) -> Side:
     """
     values: dict[str, float] = {}
     counters: dict[str, Counts] = {}
-    for result in sorted(results, key=lambda each: each.session.started):
-        net = {each.name for each in result.workloads.values() if each.figure_less_baseline}
+    for result in sorted(results, key=lambda result: result.session.started):
+        net = {workload.name for workload in result.workloads.values() if workload.figure_less_baseline}
         for row, count in instructions(result).items():
             told = None if Row(row).workload in net else by_kernel(row, (result,))
             if told is not None:
@@ -176,8 +176,8 @@ def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
         kernel.name,
         servers.name,
         found,
-        tuple(each for each in costs if not Row(each.row).is_unit_cost),
-        tuple(each for each in costs if Row(each.row).is_unit_cost),
+        tuple(cost for cost in costs if not Row(cost.row).is_unit_cost),
+        tuple(cost for cost in costs if Row(cost.row).is_unit_cost),
     )
 
 

@@ -91,7 +91,7 @@ def of_results(results: Iterable[Result]) -> Factorial | None:
     settings of it. The newest session of each counts."""
     known = [
         (*switches_of(found[0]), found[1], result)
-        for result in sorted(results, key=lambda each: each.session.started)
+        for result in sorted(results, key=lambda result: result.session.started)
         if result.session.by == "path" and (found := structure_of(result.session.target))
     ]
     first = next(((structure, machine) for structure, on, machine, _ in known if not on), None)

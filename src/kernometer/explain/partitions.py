@@ -30,7 +30,7 @@ class Plan:
         between = {pair for pair, _ in self.refused}
         return (
             MONO,
-            *(cut(each) for each in self.services),
+            *(cut(service) for service in self.services),
             *(cut(*pair) for pair in self.pairs),
             MICRO,
             *(merged(pair) for pair in self.pairs if pair not in between),
@@ -68,7 +68,7 @@ def switched(structure: str, switches: Iterable[str]) -> str:
 def switches_of(structure: str) -> tuple[str, frozenset[str]]:
     """The structure without its switches, and those."""
     words = structure.split("+")
-    on = (each for word in words if word.startswith(_WITH) for each in word.removeprefix(_WITH).split(","))
+    on = (switch for word in words if word.startswith(_WITH) for switch in word.removeprefix(_WITH).split(","))
     return "+".join(word for word in words if not word.startswith(_WITH)), frozenset(on)
 
 
@@ -110,4 +110,4 @@ def _between(pair: Pair, pairs: Sequence[Pair]) -> str:
 
 def _reaches(start: str, end: str, pairs: Sequence[Pair]) -> bool:
     below = [callee for caller, callee in pairs if caller == start]
-    return end in below or any(_reaches(each, end, pairs) for each in below)
+    return end in below or any(_reaches(service, end, pairs) for service in below)

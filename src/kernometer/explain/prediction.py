@@ -191,8 +191,8 @@ def predict(asked: Asked, of: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Pr
     charge((PROCESS, "", 0), 1, 1)
     faults = [max(0.0, asked.faults - side.faults) for side in within]
     switches = [max(0.0, asked.switches - side.switches) for side in within]
-    charge((FILE_FAULTS, "", 0), *(each * asked.of_files for each in faults))
-    charge((FAULTS, "", 0), *(each * (1 - asked.of_files) for each in faults))
+    charge((FILE_FAULTS, "", 0), *(number * asked.of_files for number in faults))
+    charge((FAULTS, "", 0), *(number * (1 - asked.of_files) for number in faults))
     charge((SWITCHES, "", 0), *switches)
     lines = tuple(sorted((line for line in sums.values() if line.count), key=lambda line: -line.b))
     calls = sum(asked.calls.values())

@@ -83,7 +83,7 @@ def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
 
 def of_operations(operations: tuple[Operation, ...], costs: Explained | None) -> Answer:
     """From figures, and from what micro costs beside mono."""
-    compared = [(each.row, each.ratio(LINUX, MONO), each.ratio(MICRO, MONO)) for each in operations]
+    compared = [(operation.row, operation.ratio(LINUX, MONO), operation.ratio(MICRO, MONO)) for operation in operations]
     both = [(row, written, structure) for row, written, structure in compared if written and structure]
     return Answer(
         operations,
@@ -106,19 +106,19 @@ def _counts(results: Iterable[Result]) -> dict[str, float]:
 
 
 def _factor(operations: Iterable[Operation], of: str, to: str) -> Factor | None:
-    ratios = [ratio for each in operations if (ratio := each.ratio(of, to)) is not None]
+    ratios = [ratio for operation in operations if (ratio := operation.ratio(of, to)) is not None]
     return Factor(geometric_mean(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
 
 
 def _events(costs: Explained) -> dict[str, float]:
     """Every operation that differs counts alike; the shares sum to 1."""
-    differ = [each for each in costs.rows if each.difference]
-    kinds = dict.fromkeys(part.kind for each in differ for part in each.parts)
+    differ = [row for row in costs.rows if row.difference]
+    kinds = dict.fromkeys(part.kind for row in differ for part in row.parts)
     if not differ:
         return {}
     shares = {
-        kind: fmean(sum(part.cost for part in each.parts if part.kind == kind) / each.difference for each in differ)
+        kind: fmean(sum(part.cost for part in row.parts if part.kind == kind) / row.difference for row in differ)
         for kind in kinds
     }
     largest = dict(sorted(shares.items(), key=lambda pair: -abs(pair[1])))
-    return largest | {REST: fmean(each.rest / each.difference for each in differ)}
+    return largest | {REST: fmean(row.rest / row.difference for row in differ)}

@@ -155,8 +155,8 @@ class Pair:
     def costs(self, side: str, patterns: Sequence[str]) -> dict[str, Interval | None]:
         """The row of X or Y of that name, or those of that form if it has a `*`; of the first pattern that has any."""
         costs = self.x.costs if side == "X" else self.y.costs if self.y else {}
-        for each in patterns:
-            rows = [row for row in costs if Row(row).values(each) is not None] if "*" in each else [each]
+        for pattern in patterns:
+            rows = [row for row in costs if Row(row).values(pattern) is not None] if "*" in pattern else [pattern]
             if found := {row: costs[row] for row in rows if row in costs}:
                 return found
         return {}

@@ -95,8 +95,8 @@ class Judgement:
 
     def share(self, *families: str) -> tuple[int, int]:
         """How many rows of these families are near, and how many there are."""
-        rows = [each for each in self.rows if each.row.family in families]
-        return sum(each.near for each in rows), len(rows)
+        of_these = [judged for judged in self.rows if judged.row.family in families]
+        return sum(judged.near for judged in of_these), len(of_these)
 
     def passes(self, *families: str) -> bool:
         """Whether enough of them are near."""
@@ -118,9 +118,9 @@ class Judgement:
         judged = [each.row.density for each in self.rows if each.row.family == row.family]
         times = {}
         for kind, here in row.density.items():
-            most = max(each[kind] for each in judged)
+            most = max(row[kind] for row in judged)
             times[kind] = here / most if most else math.inf if here else 0.0
-        kind = max(times, key=lambda each: times[each])
+        kind = max(times, key=lambda kind: times[kind])
         return kind if times[kind] > SAME else ""
 
 
@@ -161,8 +161,8 @@ def hardware(text: str) -> Hardware:
 def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operation, ...]:
     """The rows of a session by path that have events; those alone, with the median of their times, that the sessions by
     time have too. Events are of all that a region does, so where a baseline is taken off, the gross figure counts."""
-    net = {each.name for each in by_path.workloads.values() if each.figure_less_baseline}
-    timed = [figures(each) for each in by_time]
+    net = {workload.name for workload in by_path.workloads.values() if workload.figure_less_baseline}
+    timed = [figures(result) for result in by_time]
     found = []
     for row, figure in figures(by_path).items():
         events = by_emulator(row, (by_path,))
@@ -170,7 +170,7 @@ def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operati
         count = figure.gross if gross else figure.cost
         if not events or not count:
             continue
-        same = [each[row] for each in timed if row in each and each[row].cost]
+        same = [of_session[row] for of_session in timed if row in of_session and of_session[row].cost]
         times = [time for each in same if (time := each.gross if gross else each.cost)]
         if times or not by_time:
             counts = [sum(max(0.0, events.get(name, 0.0)) for name in names) for names in KINDS.values()]
@@ -199,7 +199,7 @@ def _chosen(rows: Sequence[Operation]) -> tuple[float, ...]:
 
     def off(strength: float) -> float:  # a family counts once, however many rows it has
         unseen = _unseen(rows, lambda seen: _fitted(seen, strength))
-        return sum(abs(math.log(max(each.ratio, 1e-9))) / sizes[each.row.family] for each in unseen)
+        return sum(abs(math.log(max(judged.ratio, 1e-9))) / sizes[judged.row.family] for judged in unseen)
 
     return _fitted(rows, min(reversed(STRENGTHS), key=off))
 

@@ -80,7 +80,7 @@ def topics() -> tuple[Topic, ...]:
 
 def topic_of(function: str) -> Topic | None:
     """The first whose names the function's begins with."""
-    return next((each for each in topics() if function.startswith(each.names)), None)
+    return next((topic for topic in topics() if function.startswith(topic.names)), None)
 
 
 def by_topic(of: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:

@@ -57,8 +57,11 @@ def publications(data: bytes, name: str, label: str = "", command: str = "") -> 
         raise ResultError(f"{why}.", step)
     if len(with_figures) < len(runs):
         with_figures[0].left_out.append(f"runs in the same file that have no figure: {len(runs) - len(with_figures)}")
-    labels = [f"{label}-{one}" if label and len(with_figures) > 1 else label for one in range(1, len(with_figures) + 1)]
-    return tuple(_publication(one, name, of, suites[one.suite]) for one, of in zip(with_figures, labels, strict=True))
+    several = label and len(with_figures) > 1
+    return tuple(
+        _publication(run, name, f"{label}-{place}" if several else label, suites[run.suite])
+        for place, run in enumerate(with_figures, 1)
+    )
 
 
 @cache

@@ -139,26 +139,20 @@ def _summary(folder: Path, row: tuple[object, ...]) -> Summary:
     return summary if summary.complete or summary.problem else replace(summary, growing=is_growing(path))
 
 
+#: What a summary has of the session, under the same names.
+_OF_SESSION = ["id", "label", "target", "by", "profile", "started", "machine", "board", "image", "experiment", "side"]
+
+
 def summarize(path: Path, result: Result) -> Summary:
     session, end = result.session, result.end
     uname = result.header.uname if result.header else {}
     return Summary(
         path=path,
-        id=session.id,
-        label=session.label,
-        target=session.target,
-        by=session.by,
-        profile=session.profile,
-        started=session.started,
+        **{name: getattr(session, name) for name in _OF_SESSION},
         seconds=end.seconds if end else 0.0,
         kernel=f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
         host=host_key(result),
         probe=result.build,
-        machine=session.machine,
-        board=session.board,
-        image=session.image,
-        experiment=session.experiment,
-        side=session.side,
         rows=len(result.rows),
         runs=len(result.runs),
         failures=len({failure.row for failure in result.failures}),

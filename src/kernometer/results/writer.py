@@ -247,7 +247,7 @@ def _sync_folder(folder: Path) -> None:
 
 def is_result(name: str) -> bool:
     """Whether a file of this name may be a result, compressed or not."""
-    return name.endswith(tuple(SUFFIX + each for each in SUFFIXES)) and name.isprintable()
+    return name.endswith(tuple(SUFFIX + suffix for suffix in SUFFIXES)) and name.isprintable()
 
 
 def is_growing(path: Path) -> bool:

@@ -82,7 +82,7 @@ class Gate:
 
     def allowing(self, outcome: Outcome, row: str, more: float, allowed: Sequence[Allowance]) -> Outcome:
         """The outcome of a row that costs at most so much more, once what the user allows is taken into account."""
-        covered = outcome in self.failing and any(each.covers(row, more) for each in allowed)
+        covered = outcome in self.failing and any(allowance.covers(row, more) for allowance in allowed)
         return Outcome.ALLOWED if covered else outcome
 
     @property

@@ -212,7 +212,7 @@ def _google_benchmark(said: _Json) -> _Rows:
     for (row, _family), members in rows.items():
         entries = [one for one, _more in members if not one.error_message and one.aggregate_name in _AGGREGATES]
         figures = [figure for key in _MEASURED if entries for figure in _repeated(row, key, entries)]
-        yield row, figures, list(dict.fromkeys(each for _one, more in members for each in more))
+        yield row, figures, list(dict.fromkeys(reason for _one, more in members for reason in more))
 
 
 def _repeated(row: str, key: str, entries: list[_Entry]) -> list[Figure]:
