@@ -55,7 +55,7 @@ class Here:
             return ""  # the cell will say why
 
     def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
-        """As `Places.measured`; cells begin in their order. By time this thread measures, and nobody else meanwhile."""
+        """As `Places.measured`; cells begin in their order. By time this thread measures, one cell after the other."""
         if waiting and waiting[0].plan.by == "path":
             yield from self._at_once(waiting)
         elif waiting:

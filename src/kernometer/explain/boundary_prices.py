@@ -15,7 +15,7 @@ from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import instructions
 
-#: Of one structure: by row.
+#: The figures of one structure, by row.
 Figures = Mapping[str, float]
 
 
@@ -112,7 +112,7 @@ def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None
 
 
 def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundaries | None:
-    """The same of sessions by path, each of which names its structure by its target; the newest of each counts.
+    """The prices, from sessions by path: a session's target names its structure, and the newest of each counts.
 
     `tried`: all targets, also those whose guest failed and that have no session. Other targets than Trio's, and those
     on other machines than the first of mono, are left out.

@@ -17,7 +17,7 @@ from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.counters import by_kernel
 from kernometer.stats.figures import instructions
 
-#: Of one operation, by the kernel's name of the counter.
+#: What one operation counts, by the kernel's name of the counter.
 Counts = Mapping[str, float]
 
 _CALL = "trio/call@bytes="
@@ -43,7 +43,7 @@ def _of(*names: str) -> Callable[[Counts, Counts], float]:
 
 
 def _requests(_: Counts, servers: Counts) -> float:
-    """Of servers to the kernel, beyond one reply for each message, and copies."""
+    """Requests of servers to the kernel, without one reply for each message and without copies."""
     others = ("messages.replies", "copies.bytes", "copies.strings")
     return max(0.0, servers.get("traps.servers", 0.0) - sum(servers.get(name, 0.0) for name in others))
 
@@ -138,7 +138,7 @@ class Explained:
 
     @property
     def median_rest(self) -> float:
-        """Of the operations that differ, the rest as a share of the difference, without its sign."""
+        """The rest as a share of the difference, without its sign: the median over operations that differ."""
         shares = [abs(row.rest / row.difference) for row in self.rows if row.difference]
         return median(shares) if shares else 0.0
 
@@ -182,7 +182,7 @@ def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
 
 
 def _price(kind: Kind, kernel: Side, servers: Side, known: Mapping[str, float]) -> float | None:
-    """Of one event of that kind; None where its row has none of them, or is not there."""
+    """The price of one event of that kind; None if its row is missing, or has no such event."""
     rows = [row for row in (kind.row, kind.less) if row]
     if any(row not in one.figures for row in rows for one in (kernel, servers)):
         return None

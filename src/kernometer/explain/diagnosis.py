@@ -172,7 +172,7 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
 
 
 def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
-    """Of a sum, or of the left side of a condition that holds."""
+    """The evidence of a sum, or of the left side of a condition that holds."""
     if isinstance(node, ast.Compare):
         if holds(node, pair) not in (Holds.YES, Holds.BARELY):
             return None

@@ -101,7 +101,7 @@ def holds(node: ast.Compare, pair: Pair) -> Holds:
 
 
 def value(node: ast.expr, pair: Pair) -> Interval | None:
-    """Of a sum. None if a figure that it needs is missing, or the units do not fit. Raises LanguageError."""
+    """The value of a sum. None if a figure that it needs is missing, or the units do not fit. Raises LanguageError."""
     match node:
         case ast.Constant(value=int() | float() as number):
             return Interval(number, number, number)
@@ -169,7 +169,7 @@ def _of_rows(name: str, found: Sequence[Interval | None]) -> Interval | None:
 
 
 def _slope(rows: Mapping[str, Interval | None], patterns: Sequence[str]) -> Interval | None:
-    """Of a line through two or more points; the parameter is what the row's name has at the `*`."""
+    """The slope of a line through two or more points; the parameter is what the row's name has at the `*`."""
     places = [(Row(row).values(pattern), cost) for row, cost in rows.items() for pattern in patterns]
     points = [(float(at[0]), cost) for at, cost in places if at and cost and at[0].isdecimal()]
     middle = sum(x for x, _ in points) / len(points) if points else 0.0

@@ -22,7 +22,7 @@ Cell = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Of one switch: on less off, over all settings of the others."""
+    """The effect of one switch: on less off, over all settings of the others."""
 
     mean: float
     least: float
@@ -31,7 +31,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Of one operation."""
+    """The effects of all switches on one operation."""
 
     row: str
     off: float  #: its figure with all switches off
@@ -43,7 +43,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Factorial:
-    """Of one structure on one machine."""
+    """The switches of one structure on one machine."""
 
     structure: str
     switches: tuple[str, ...]
@@ -60,24 +60,24 @@ def cells(switches: Sequence[str]) -> tuple[Cell, ...]:
 
 def effects(row: str, of: Mapping[Cell, float], switches: Sequence[str]) -> Effects | None:
     """From the figures of all settings; None if one is missing."""
-    whole = cells(switches)
-    if any(cell not in of for cell in whole):
+    settings = cells(switches)
+    if any(cell not in of for cell in settings):
         return None
 
     def contrast(names: tuple[str, ...], cell: Cell) -> int:
         return prod(1 if name in cell else -1 for name in names)
 
     terms = [cell for n in range(3) for cell in combinations(switches, n)]
-    half = {names: sum(of[cell] * contrast(names, cell) for cell in whole) / len(whole) for names in terms}
-    given = {cell: sum(half[names] * contrast(names, cell) for names in terms) for cell in whole}
-    single = {name: [of[cell | {name}] - of[cell] for cell in whole if name not in cell] for name in switches}
+    half = {names: sum(of[cell] * contrast(names, cell) for cell in settings) / len(settings) for names in terms}
+    given = {cell: sum(half[names] * contrast(names, cell) for names in terms) for cell in settings}
+    single = {name: [of[cell | {name}] - of[cell] for cell in settings if name not in cell] for name in switches}
     return Effects(
         row,
         of[frozenset()],
         of[frozenset(switches)],
         {name: Effect(2 * half[name,], min(found), max(found)) for name, found in single.items()},
         {(a, b): 4 * half[a, b] for a, b in combinations(switches, 2)},
-        max(abs(of[cell] - given[cell]) for cell in whole),
+        max(abs(of[cell] - given[cell]) for cell in settings),
     )
 
 
@@ -87,8 +87,8 @@ def between(mono: float, micro: float, share: float) -> float:
 
 
 def of_results(results: Iterable[Result]) -> Factorial | None:
-    """Of sessions by path of one structure, on the machine of the first with its switches off; None without two
-    settings of it. The newest session of each counts."""
+    """From sessions by path of one structure, on the machine of the first session without switches. The newest session
+    of each setting counts. None without two settings."""
     known = [
         (*switches_of(found[0]), found[1], result)
         for result in sorted(results, key=lambda result: result.session.started)

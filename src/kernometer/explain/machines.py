@@ -60,7 +60,7 @@ def factors(of: Result) -> tuple[str, str]:
 
 
 def study(results: Iterable[Result]) -> Study | None:
-    """Of sessions that are all by time or all by path. None without two kernels and two machines.
+    """The split over sessions that are all by time or all by path. None without two kernels and two machines.
 
     One machine is enough where a kernel has two sessions by time: then the rest is known beside the kernel's part.
     """
@@ -79,8 +79,8 @@ def study(results: Iterable[Result]) -> Study | None:
         return None
     costs = {cell: _costs(of) for cell, of in cells.items()}
     rows = in_registry_order(ordered, dict.fromkeys(row for of in costs.values() for row in of))
-    whole = [(kernel, machine) for kernel in kernels for machine in machines]
-    complete = [row for row in rows if all(row in costs.get(cell, {}) for cell in whole)]
+    every = [(kernel, machine) for kernel in kernels for machine in machines]
+    complete = [row for row in rows if all(row in costs.get(cell, {}) for cell in every)]
     workloads: dict[str, list[NDArray[np.float64]]] = {}
     for row in complete:
         found = parts([[costs[kernel, machine][row] for machine in machines] for kernel in kernels])
@@ -94,13 +94,13 @@ def study(results: Iterable[Result]) -> Study | None:
         by == {"path"},
         {family: split(of) for family, of in families.items()},
         split([*workloads.values()]) if workloads else None,
-        tuple(cell for cell in whole if cell not in cells),
+        tuple(cell for cell in every if cell not in cells),
         tuple(row for row in rows if row not in complete),
     )
 
 
 def _costs(of: Sequence[Result]) -> dict[str, list[float]]:
-    """The costs of each row, one a session that has one. A cost of 0 has no logarithm, and is none."""
+    """The costs of each row, one a session that has one. A cost of 0 is left out, since it has no logarithm."""
     found: dict[str, list[float]] = {}
     for result in of:
         for row, figure in figures(result).items():

@@ -27,7 +27,7 @@ Call = tuple[str, str, int]
 
 
 class Cost(NamedTuple):
-    """Of one operation, and how many faults and switches are part of it."""
+    """The cost of one operation, and how many faults and switches are part of it."""
 
     cost: float = 0.0
     faults: float = 0.0

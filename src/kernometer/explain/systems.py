@@ -177,7 +177,7 @@ class Pair:
 
 
 def differing(a: System, b: System, judged: Mapping[str, RowComparison]) -> dict[str, float]:
-    """Rows that differ, with the ratio of costs of B to A: those that are decided, or lie far apart where none is."""
+    """Rows that differ, with the ratio of costs of B to A: decided ones, and undecided ones that lie far apart."""
     found = dict(b.stated) if a.stated == b.stated else {}
     if a.by != b.by:
         return found

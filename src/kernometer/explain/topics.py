@@ -15,7 +15,7 @@ from kernometer.explain.functions import Difference, difference, newest
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 
-#: Of instructions in user mode; of the lines that a profile names beside functions; of functions without a topic.
+#: The topics of instructions in user mode, of lines that a profile names beside functions, and of all other functions.
 PROGRAM, NAMED, OTHERS = "the program", "named lines", "other functions"
 
 
@@ -30,7 +30,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of one topic in both figures: instructions of an operation."""
+    """What one topic has of both figures: instructions of an operation."""
 
     what: str
     trio: bool
@@ -57,7 +57,7 @@ class Topical:
 
 
 def of_results(a: Sequence[Result], b: Sequence[Result]) -> tuple[Topical, ...]:
-    """Of the operations of which both sides have the profile of an iteration, in the registry's order."""
+    """The operations of which both sides have the profile of an iteration, in the registry's order."""
     of_a, of_b = newest(a), newest(b)
     found = []
     for row in in_registry_order([*a, *b], [row for row in of_a if row in of_b]):

@@ -40,7 +40,7 @@ def net_cost(run: Run, *, less_baseline: bool) -> float:
 
 
 def net_costs(run: Run, *, less_baseline: bool) -> list[float]:
-    """The same of each of its iterations."""
+    """The net cost of each iteration of a run."""
     return _net(run, run.samples, less_baseline)
 
 

@@ -335,7 +335,7 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     row: Name
     system: Name
     printed: Text  #: the cell as printed
-    value: Signed | None = None  #: its number; None if it is none ("None", a range, a name)
+    value: Signed | None = None  #: its number; None if the cell is not a number ("None", a range, a name)
     low: Signed | None = None  #: ends of a range
     high: Signed | None = None
     unit: Name = ""  #: as printed

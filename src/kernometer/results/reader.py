@@ -301,8 +301,8 @@ def _lines(chunks: Iterable[bytes], gathered: Gathering) -> Iterator[tuple[int, 
     limits = gathered.limits
     number, pending, skipping = 1, bytearray(), False
     for chunk in _first_bytes(chunks, gathered):
-        *whole, rest = chunk.split(b"\n")
-        for piece in whole:
+        *pieces, rest = chunk.split(b"\n")
+        for piece in pieces:
             if len(pending) + len(piece) > limits.line_bytes:
                 skipping = True
             pending += piece if not skipping else b""

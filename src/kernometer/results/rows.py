@@ -49,7 +49,7 @@ class Row:
 
     @property
     def command(self) -> str:
-        """The user's command that the row times; "" if it is none."""
+        """The user's command that the row times; "" if it times a workload."""
         family, _, rest = self.name.partition("/")
         return (rest.rpartition(AT)[0] or rest) if family == COMMAND else ""
 

@@ -63,7 +63,7 @@ def read_file(path: Path) -> Result:
 
 
 def raw(result: Result) -> Result:
-    """The same without the readings of the core's state, so that every sample counts."""
+    """The result without the readings of the core's state, so that every sample counts."""
     return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
 
 
@@ -192,7 +192,7 @@ class Store:
         return self.as_read(read_file(path))
 
     def as_read(self, result: Result) -> Result:
-        """The same of a result that was just measured."""
+        """A result that was just measured, as `read` would give it."""
         return raw(result) if self.raw else result
 
     def load(self, name: str) -> Result:

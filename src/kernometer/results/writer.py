@@ -205,7 +205,7 @@ def write_copy(folder: Path, name: str, content: bytes) -> tuple[Path, Kept]:
 
 
 def _write_whole(final: Path, content: bytes) -> Path:
-    """Writes the file and returns its path. Raises ResultError if it cannot be written; then there is none."""
+    """Writes the file and returns its path. Raises ResultError if it cannot be written, and then leaves no file."""
     scratch = final.with_suffix(f".{os.getpid()}.new")  # two may write the same at once
     try:
         final.parent.mkdir(parents=True, exist_ok=True)

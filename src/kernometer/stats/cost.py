@@ -261,7 +261,7 @@ def _sums(user: Run, system: Run) -> tuple[int, int]:
     tick = system.resolution_ns
     short = [(of_user, of_system) for of_user, of_system in pairs if of_user + of_system < tick]
     by_tick = not any(of_user and of_system for of_user, of_system in short)
-    whole = sum(of_user + of_system for of_user, of_system in pairs)
+    total = sum(of_user + of_system for of_user, of_system in pairs)
     inside = sum(of_system for of_user, of_system in pairs if not by_tick or of_user + of_system >= tick)
     inside += sum(round(tick) for _of_user, of_system in short if by_tick and of_system)
-    return max(0, whole - inside), inside
+    return max(0, total - inside), inside

@@ -99,8 +99,8 @@ def _figure(
     each = [cost for run in good for cost in net_costs(run, less_baseline=less_baseline)]
     made = replace(made, levels=levels(each), mean=middle_mean(each))
     user = None if less_baseline else user_part(row, result)  # a baseline's events are not stored
-    whole = made.mean if made.levels else made.cost
-    return made if user is None or whole is None else replace(made, kernel_part=max(0.0, whole - max(0.0, user)))
+    total = made.mean if made.levels else made.cost
+    return made if user is None or total is None else replace(made, kernel_part=max(0.0, total - max(0.0, user)))
 
 
 def _settled(

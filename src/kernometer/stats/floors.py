@@ -67,9 +67,9 @@ def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         session = result.session
-        whole = result.end is not None and result.end.complete
+        complete = result.end is not None and result.end.complete
         known = session.board and session.image and session.state
-        if session.by != "path" or not (known and whole) or session.experiment:
+        if session.by != "path" or not (known and complete) or session.experiment:
             continue
         which = (session.image, session.command_line, session.board, session.state, result.probe, session.seed)
         groups.setdefault(which, []).append(result)

@@ -203,7 +203,7 @@ def bootstrap_difference(
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-#: Of the normal distribution, for both sides of 95 %.
+#: The quantile of the normal distribution for both sides of 95 %.
 Z = 1.959963984540054
 
 

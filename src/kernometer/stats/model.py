@@ -124,8 +124,8 @@ class RowFigure:
     @property
     def much_user(self) -> bool:
         """Whether the user's part is over USER_PART, so that the kernel's part is shown."""
-        whole = self.mean if self.levels else self.cost
-        return self.kernel_part is not None and bool(whole) and self.kernel_part < (1 - USER_PART) * (whole or 0.0)
+        total = self.mean if self.levels else self.cost
+        return self.kernel_part is not None and bool(total) and self.kernel_part < (1 - USER_PART) * (total or 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
     of_b, steps = ordered >= len(starts_a), np.diff(starts[ordered])
     r = _correlation(steps, float(np.median(steps)))
     own_a, own_b, between = (r[np.ix_(x, y)].mean() for x, y in ((~of_b, ~of_b), (of_b, of_b), (~of_b, of_b)))
-    # Of units of variance 1, s²/n is expected to be (1 - own) / (n - 1), and the mean's variance is own.
+    # For units of variance 1, s²/n is expected to be (1 - own) / (n - 1), and the mean's variance is own.
     expected = (1 - own_a) / (len(starts_a) - 1) + (1 - own_b) / (len(starts_b) - 1)
     return bool(own_a + own_b - 2 * between > expected)
 
@@ -68,7 +68,7 @@ def generalised(
 def variance_in_a_row(n: int, neighbours: float) -> float:
     """The variance of that d for n units of A, then n of B, of variance 1, in closed form. Without correlation 2/n."""
     count, size, steady = min(n, BATCHES), max(1.0, n / BATCHES), 1 - neighbours
-    # Of a batch's mean: Bayley and Hammersley (1946).
+    # The variance of a batch's mean: Bayley and Hammersley (1946).
     of_batch = (size * (1 - neighbours**2) - 2 * neighbours * (1 - neighbours**size)) / (size * steady) ** 2
     return float(of_batch * (1 - neighbours**2) / (neighbours + steady * (1 + (count - 1) * steady) / 2))
 

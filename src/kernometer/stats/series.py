@@ -96,16 +96,16 @@ def series(
 
     Raises ResultError if fewer than two have a session, or the baseline has none.
     """
-    whole = [column for column in columns if column.results]
-    names = [column.name for column in whole]
-    if len(whole) < 2:
+    measured = [column for column in columns if column.results]
+    names = [column.name for column in measured]
+    if len(measured) < 2:
         raise ResultError("A matrix needs sessions of at least two systems.", "kernometer list shows what is stored.")
     if baseline and baseline not in names:
         raise ResultError(f"The baseline {baseline} has no session.", f"It may be one of: {', '.join(names)}.")
-    first = next(column for column in whole if column.name == (baseline or names[0]))
-    others = {column.name: column.results for column in whole if column is not first}
+    first = next(column for column in measured if column.name == (baseline or names[0]))
+    others = {column.name: column.results for column in measured if column is not first}
     judged = compare_many(first.results, others, history=history, delta=delta, name_baseline=first.name, floors=floors)
-    steps = [column for column in whole if not column.aside]
+    steps = [column for column in measured if not column.aside]
     neighbours = [_neighbours(a, b, first, judged, history, delta, floors) for a, b in pairwise(steps)]
     comparisons = dict(zip(others, judged, strict=True))
     rows = _rows([result for column in columns for result in column.results])

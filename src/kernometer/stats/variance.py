@@ -26,7 +26,7 @@ LEAST_UNITS = 3
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Of the variance, from 0 to 1. No interval with fewer than LEAST_UNITS operations."""
+    """A share of the variance, from 0 to 1. It has no interval with fewer than LEAST_UNITS operations."""
 
     value: float
     low: float | None
@@ -75,7 +75,8 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
 
 
 def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
-    """Of operations, each with the `parts` of its points. Every operation has the same weight, and so have its points.
+    """The split over operations, each given by the `parts` of its points. Operations have equal weights, and so have
+    the points of one.
 
     The interval is the jackknife's over operations with Student's t, cut at 0 and 1 (Miller, Biometrika 61, 1974).
     """
@@ -83,18 +84,18 @@ def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
 
     units = np.array([np.mean(points, axis=0) for points in of])
     known = ~np.isnan(units).any(axis=0)
-    whole = np.where(known, units, 0.0)
-    count = len(whole)
-    value = _shares(whole.sum(axis=0))
+    filled = np.where(known, units, 0.0)
+    count = len(filled)
+    value = _shares(filled.sum(axis=0))
     ends: list[tuple[float | None, float | None]] = [(None, None)] * len(PARTS)
     if count >= LEAST_UNITS:
-        without = np.array([_shares(whole.sum(axis=0) - unit) for unit in whole])
+        without = np.array([_shares(filled.sum(axis=0) - unit) for unit in filled])
         pseudo = count * value - (count - 1) * without
         half = t_quantile(0.5 + LEVEL / 2, count - 1) * pseudo.std(axis=0, ddof=1) / np.sqrt(count)
         low, high = (np.clip(value + sign * half, 0.0, 1.0) for sign in (-1, 1))
         ends = [(float(a), float(b)) for a, b in zip(low, high, strict=True)]
     shares = {part: Share(float(value[n]), *ends[n]) for n, part in enumerate(PARTS) if known[n]}
-    return Split(count, float(np.sqrt(np.clip(whole.mean(axis=0), 0, None).sum())), shares)
+    return Split(count, float(np.sqrt(np.clip(filled.mean(axis=0), 0, None).sum())), shares)
 
 
 def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ class _Summary(msgspec.Struct, kw_only=True):
 
 
 class _Command(_Summary, kw_only=True):
-    """Of hyperfine."""
+    """A command of hyperfine."""
 
     command: str
     user: Amount | None = None
@@ -53,7 +53,7 @@ class _Values(msgspec.Struct):
 
 
 class _Benchmark(msgspec.Struct):
-    """Of pyperf."""
+    """A benchmark of pyperf."""
 
     runs: tuple[_Values, ...] = ()
     metadata: dict[str, Any] = {}
@@ -66,7 +66,7 @@ class _Stats(_Summary, kw_only=True):
 
 
 class _Test(msgspec.Struct):
-    """Of pytest-benchmark."""
+    """A test of pytest-benchmark."""
 
     stats: _Stats
     name: str = "not named"
@@ -75,7 +75,7 @@ class _Test(msgspec.Struct):
 
 
 class _Entry(msgspec.Struct, kw_only=True):
-    """Of google-benchmark: a repetition, or an aggregate of them."""
+    """An entry of google-benchmark: a repetition, or an aggregate of several."""
 
     name: str
     run_name: str = ""
