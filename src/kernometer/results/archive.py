@@ -29,7 +29,8 @@ def unpacked(path: Path) -> Path:
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a directory, or an archive.") from error
     except tarfile.TarError as error:
-        raise ResultError(f"{path} is no archive of a store: {error}.", "Name a directory, or FILE.tar.xz.") from error
+        text = f"{path} is not a directory, and no archive of a store: {error}."
+        raise ResultError(text, "Give a directory, or FILE.tar.xz.") from error
 
 
 def _unpack(path: Path, scratch: Path) -> Path:
