@@ -7,14 +7,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.text import Text
 
 from kernometer.cli.env import Env
 from kernometer.cli.options import writable
-from kernometer.cli.second import Again
 from kernometer.errors import Status, UsageError
 from kernometer.explain.functions import differences
 from kernometer.report.comparison import gate as report
@@ -24,6 +23,9 @@ from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.gate import Allowance, Gate, gate, looked_again
 from kernometer.stats.model import Comparison
+
+if TYPE_CHECKING:
+    from kernometer.cli.second import Again  # which measures: judging stored results loads none of it
 
 #: How many rows an error names.
 SHOWN = 5
