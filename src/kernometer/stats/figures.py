@@ -213,7 +213,7 @@ def pooled(rows: Sequence[RowFigure], costs: Sequence[float]) -> RowFigure:
     if len(rows) == 1:
         return rows[0]
     first = next((row for row in rows if row.cost is not None), rows[0])
-    together = replace(
+    together = replace(  # what is not named here, nor by with_values, stays the first session's
         first,
         runs=tuple(run for row in rows for run in row.runs),
         flags=tuple(dict.fromkeys(flag for row in rows for flag in row.flags)),

@@ -160,6 +160,7 @@ def _together(figures: Sequence[RowFigure]) -> RowFigure:
     mean = median_low([figure.mean for figure in figures if figure.mean is not None] or [cost])
     levels = next((figure.levels for figure in figures if figure.levels), ())
     exact = _own_spread(figures, by_mean=False) == 0
+    # what is not named here, nor by with_values, stays the first session's
     made = replace(figures[0], cost=cost, low=None, high=None, exact=exact, mean=mean, levels=levels)
     return with_values(made, 0.0)
 

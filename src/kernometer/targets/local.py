@@ -96,6 +96,8 @@ def from_spec(spec: str) -> LocalTarget:
         if not os.access(path, os.X_OK) or path.is_dir():
             raise UsageError(f"{rest!r} is not an executable program.", "Give the path of a built probe.")
         return LocalTarget(spec, path=path.resolve())
+    if kind != "wrap":
+        raise ValueError(f"no target of this host: {spec!r}")
     if not words:
         raise UsageError(f"{spec!r} names no command.", "For example wrap:'taskset -c 1'.")
     return LocalTarget(spec, prefix=words)

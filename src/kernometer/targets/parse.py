@@ -1,4 +1,5 @@
-"""From the user's text to a target. This module lists all kinds of targets."""
+"""From the user's text to a target. FORMS lists all kinds; where one differs in what is compared or refused,
+stats/differences.py, explain/machines.py, cli/many.py and cli/predict.py look at the beginning of its name."""
 
 from __future__ import annotations
 
