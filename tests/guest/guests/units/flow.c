@@ -1,7 +1,7 @@
 /* Does the plugin know what each instruction does to the flow of control? Includes profile.c, with stubs for QEMU.
  * Reads lines "NUMBER BYTES-IN-HEX"; prints those of another number (of `enum flow`), and how many were read. */
 #define KM_PLUGIN_API 1
-#include "../../../src/kernometer/guests/plugins/profile.c"
+#include "../../../../src/kernometer/guests/plugins/profile.c"
 #include "stubs.h"
 
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_exec_cb cb,
