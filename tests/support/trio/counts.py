@@ -20,7 +20,7 @@ KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
         "proc/fork-exit": 21265,
-        "proc/execl": 34900,
+        "proc/execl": 35047,
         "ctx/pipe-pair@same-cpu": 1707,
         "syscall/open-close": 939,
         "mem/touch@pages=64": 797,
