@@ -30,7 +30,7 @@ extern const char *sequence_now; /* its printed number, name and user */
 
 pid_t fork_one(void);
 /* Starts a child that runs a statement, at whose end it leaves with 0. */
-#define START_CHILD(pid) for ((pid) = fork_one(); (pid) == 0; _exit(0))
+#define START_CHILD(pid) for ((pid) = fork_one(); (pid) == 0; _exit((pid) = 0))
 /* Waits for the process, which must have left with 0, or was killed if `may_be_killed`. */
 void reap(pid_t, int may_be_killed);
 void sleep_us(unsigned long);

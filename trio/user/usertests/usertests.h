@@ -113,8 +113,9 @@ pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 af
 /* Waits for the process and returns its exit status, or 128 + the signal that ended it. A child that has failed ends
  * the test. */
 int reap(pid_t);
-/* Starts a child that runs a statement, at whose end it leaves with 0. */
-#define START_CHILD(pid) for ((pid) = fork_checked(); (pid) == 0; _exit(0))
+/* Starts a child that runs a statement, at whose end it leaves with 0 (its `pid`, assigned for readers and analysers who
+ * look for the end of the loop). */
+#define START_CHILD(pid) for ((pid) = fork_checked(); (pid) == 0; _exit((pid) = 0))
 /* Runs a statement in a child, whose status as reap() returns it must be this; at the statement's end it is 0. */
 #define IN_CHILD(status) for (pid_t child_ = fork_checked(); in_child(&child_, status, __FILE__, __LINE__);)
 int in_child(pid_t *, int status, const char *file, int line);
