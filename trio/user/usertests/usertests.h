@@ -113,8 +113,8 @@ pid_t fork_paused(void); /* a child that waits for a signal; it leaves with 0 af
 /* Waits for the process and returns its exit status, or 128 + the signal that ended it. A child that has failed ends
  * the test. */
 int reap(pid_t);
-/* Starts a child that runs a statement, at whose end it leaves with 0 (its `pid`, assigned for readers and analysers who
- * look for the end of the loop). */
+/* Starts a child that runs a statement, at whose end it leaves with 0: its `pid`, assigned so that the loop is seen to
+ * end. */
 #define START_CHILD(pid) for ((pid) = fork_checked(); (pid) == 0; _exit((pid) = 0))
 /* Runs a statement in a child, whose status as reap() returns it must be this; at the statement's end it is 0. */
 #define IN_CHILD(status) for (pid_t child_ = fork_checked(); in_child(&child_, status, __FILE__, __LINE__);)
