@@ -1,10 +1,11 @@
 """The command line. Commands are imported only when they are called: `--help` loads none of them.
 
-Imports stand at the top of a file, but for two kinds. This file, __main__, env and config import what only some calls
+Imports stand at the top of a file, but for these. This file, __main__, env and config import what only some calls
 need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
 medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
-second, or that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, and those of the
-extras in pyproject.toml. tests/plain/cli/test_frame.py holds both.
+second, or that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, rich.progress, and
+those of the extras in pyproject.toml; so is what of ours few calls of a command need and loads most: the report's
+pages, and how kernels are made. tests/plain/cli/test_frame.py holds all this.
 """
 
 from __future__ import annotations

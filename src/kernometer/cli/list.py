@@ -11,13 +11,10 @@ from rich.measure import Measurement
 
 from kernometer.cli import completion
 from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.published import show_all
 from kernometer.errors import UsageError
-from kernometer.report.store.changes import blocks, document
 from kernometer.report.write.terminal import Grid, grid
 from kernometer.results.index import Summary
 from kernometer.results.rows import Row
-from kernometer.stats.changes import courses
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -57,6 +54,8 @@ def command(
     if rows and not history:
         raise UsageError("Without --history sessions are listed, not rows.", "kernometer list --history ROW")
     if published:
+        from kernometer.cli.published import show_all
+
         show_all(env)
         return
     store = env.store()
@@ -77,6 +76,9 @@ def command(
 
 
 def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
+    from kernometer.report.store.changes import blocks, document
+    from kernometer.stats.changes import courses
+
     store = env.store()
     sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))
     shown = [one for one in courses(sessions) if not rows or any(Row(one.row).is_named(word) for word in rows)]

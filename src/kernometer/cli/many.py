@@ -26,7 +26,6 @@ from kernometer.guests import variant
 from kernometer.report.explanation import boundaries, machines, switches
 from kernometer.report.matrix import terminal
 from kernometer.report.matrix.document import document
-from kernometer.report.matrix.page import render
 from kernometer.report.matrix.view import view
 from kernometer.report.session import counters
 from kernometer.report.write.file import write
@@ -202,6 +201,8 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     else:
         _print(env, judged, shown)
     if shown.report_file is not None:
+        from kernometer.report.matrix.page import render
+
         write(shown.report_file, render(judged))
         env.say(f"The report is in {shown.report_file}.")
     failed = any(column.failure or any(one.failures for one in column.results) for column in columns)

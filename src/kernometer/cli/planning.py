@@ -1,4 +1,4 @@
-"""From arguments and options to a plan, for `run` and `ab`. Heavy modules are imported only when needed."""
+"""From arguments and options to a plan, for `run` and `ab`."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from typing import TYPE_CHECKING
 
 from kernometer.campaign.cells import Outcome
 from kernometer.campaign.plan import Plan
@@ -19,6 +18,9 @@ from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, 
 from kernometer.results.rows import Row
 from kernometer.targets.base import Target
 from kernometer.text import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 Listener = Callable[[AnyRecord], None]
 #: How many lines of a dead target's output are shown, the last ones, which tell most; characters of one.
@@ -120,6 +122,8 @@ def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None
 
 
 def _bar(env: Env, *, timed: bool) -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     return Progress(
         TextColumn("{task.description:<40}", markup=False),
         BarColumn(bar_width=None),

@@ -13,8 +13,6 @@ from kernometer.explain.functions import decided, differences
 from kernometer.report.comparison.gate import document
 from kernometer.report.comparison.terminal import print_comparison
 from kernometer.report.comparison.view import named_view
-from kernometer.report.explanation.structures import StructuresView
-from kernometer.report.page import render
 from kernometer.report.profile.functions import difference_blocks, difference_document
 from kernometer.report.session import counters as session_counters
 from kernometer.report.words.curves import comparison_document, definitions
@@ -32,6 +30,8 @@ from kernometer.stats.model import Comparison, RowFigure
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from kernometer.report.explanation.structures import StructuresView
 
     #: Results by the name of their system, the baseline first.
     Systems = Mapping[str, Sequence[Result]]
@@ -116,6 +116,7 @@ def write_report(
     """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
         return
+    from kernometer.report.page import render
 
     results = [result for one in systems.values() for result in one]
     floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from kernometer.errors import UsageError
 from kernometer.guests.emulator.remembered import boot_id
-from kernometer.guests.kernels import trio
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import Deadline, Job, Place, Program
@@ -78,6 +77,7 @@ def lister(program: Program) -> LocalTarget:
     """The target that lists the program's registry, which is the same everywhere. Raises MissingError, BuildError."""
     if program == "probe":
         return from_spec("local")
+    from kernometer.guests.kernels import trio
 
     return LocalTarget(program, path=trio.probe())
 

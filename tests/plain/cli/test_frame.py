@@ -67,6 +67,13 @@ def test_no_command_imports_what_a_function_imports() -> None:
     assert not loaded("man") & {*DEFERRED}
 
 
+@pytest.mark.parametrize("command", ["run", "compare", "show", "list"])
+def test_the_help_of_what_is_called_most_loads_no_page_no_bar_and_no_kernel(command: str) -> None:
+    """Expected: what a report, a terminal's bar or Trio needs is loaded by the call that needs it. Broken: completion
+    and `list` wait for it."""
+    assert not loaded(command, "--help") & {"kernometer.report.page", "rich.progress", "kernometer.guests.kernels"}
+
+
 def test_help_names_every_command_under_its_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == Status.DONE
     shown = capsys.readouterr().out
