@@ -96,14 +96,19 @@ def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
 def _lines(path: Path) -> Iterator[Header | Record]:
     decoder = msgspec.json.Decoder(Header | Record)
     try:
-        content = b"".join(chunks(path, MOST_FILE + 1))
-        if len(content) > MOST_FILE:
-            raise ResultError(f"{path} has more than {MOST_FILE:,} bytes.", "Name a campaign's file.")
-        *lines, _ = content.split(b"\n")  # the last line of an interrupted campaign is no line
-        for number, text in enumerate(lines, 1):
-            if len(text) >= MOST_LINE:
-                raise ResultError(f"{path}: line {number} is too long.", "Name a campaign's file.")
-            yield decoder.decode(text)
+        number, size, rest = 0, 0, b""  # the rest: the last line of an interrupted campaign is no line
+        for chunk in chunks(path, MOST_FILE + 1):
+            size += len(chunk)
+            if size > MOST_FILE:
+                raise ResultError(f"{path} has more than {MOST_FILE:,} bytes.", "Name a campaign's file.")
+            *lines, rest = (rest + chunk).split(b"\n")
+            for text in lines:
+                number += 1
+                if len(text) + 1 >= MOST_LINE:
+                    raise ResultError(f"{path}: line {number} is too long.", "Name a campaign's file.")
+                yield decoder.decode(text)
+            if len(rest) >= MOST_LINE:
+                raise ResultError(f"{path}: line {number + 1} is too long.", "Name a campaign's file.")
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a campaign's file.") from error
     except msgspec.DecodeError as error:
