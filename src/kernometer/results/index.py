@@ -118,8 +118,10 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
     """Name, size and time of every regular file that may be a result."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            plain = folder / (entry.name.partition(SUFFIX)[0] + SUFFIX)
-            if not is_result(entry.name) or (entry.name != plain.name and plain.exists()):  # a compressed copy of it
+            if not is_result(entry.name):
+                continue
+            stem, _, compression = entry.name.rpartition(SUFFIX)
+            if compression and (folder / (stem + SUFFIX)).exists():  # a compressed copy of it
                 continue
             with contextlib.suppress(OSError):  # gone since
                 status = entry.stat()

@@ -79,10 +79,14 @@ def of_file(path: Path) -> Publication | None:
     try:
         if b"".join(chunks(path, len(_HEAD))) != _HEAD:
             return None
-        content = b"".join(chunks(path, DEFAULT.file_bytes))
+        return in_content(b"".join(chunks(path, DEFAULT.file_bytes)))
     except OSError:  # the reader of sessions reports it
         return None
-    return parse(content.splitlines())
+
+
+def in_content(content: bytes) -> Publication | None:
+    """The same of a file's content."""
+    return parse(content.splitlines()) if content.startswith(_HEAD) else None
 
 
 def parse(lines: Iterable[bytes]) -> Publication:

@@ -18,7 +18,7 @@ from kernometer.results.archive import unpacked
 from kernometer.results.compressed import chunks
 from kernometer.results.index import Summary, host_key, summarize, summarize_imported
 from kernometer.results.model import By, Publication, Result, Session
-from kernometer.results.papers import Column, is_published, load, of_file
+from kernometer.results.papers import Column, in_content, is_published, load, of_file
 from kernometer.results.reader import DEFAULT, parse
 from kernometer.results.writer import (
     SUFFIX,
@@ -383,6 +383,6 @@ def _taken(folder: Path, source: Path) -> Kept:
         raise ResultError(f"It cannot be read: {error.strerror}.") from error
     if len(content) > DEFAULT.file_bytes:
         raise ResultError(f"It is over {DEFAULT.file_bytes:,} bytes.")
-    publication = of_file(source)
+    publication = in_content(content)
     name = publication.paper.name if publication else parse([content]).session.id
     return write_copy(folder, name + SUFFIX, content)[1]

@@ -27,6 +27,7 @@ from kernometer.results.model import AnyRecord, End, Failure, Publication, Resul
 from kernometer.results.reader import DamagedError, Gathering, parse_record
 
 SUFFIX = ".ndjson"
+_RESULTS = tuple(SUFFIX + compressed for compressed in SUFFIXES)
 #: The least free bytes to begin measuring: a quick session on one machine takes about one MB.
 MIN_FREE = 4 << 20
 
@@ -247,7 +248,7 @@ def _sync_folder(folder: Path) -> None:
 
 def is_result(name: str) -> bool:
     """Whether a file of this name may be a result, compressed or not."""
-    return name.endswith(tuple(SUFFIX + suffix for suffix in SUFFIXES)) and name.isprintable()
+    return name.endswith(_RESULTS) and name.isprintable()
 
 
 def is_growing(path: Path) -> bool:
