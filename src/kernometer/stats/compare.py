@@ -11,7 +11,7 @@ from kernometer.results.model import Result
 from kernometer.stats import path
 from kernometer.stats.differences import check_comparable
 from kernometer.stats.floors import Layout
-from kernometer.stats.history import Grain, History, Spread, grain, spread, unit_key, unit_starts
+from kernometer.stats.history import Grain, History, Spread, grain, spread, squares, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowFigure
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
@@ -141,8 +141,7 @@ def _with_own_spread(bare: Draft, logs: Sequence[list[float]], starts: Sequence[
 def _single_spread(row: str, side: Side, logs: list[float], unit: Grain, history: History | None) -> Spread | None:
     """The spread of one side's units: its own from two units on, else the history's, but at least that within."""
     if len(logs) >= 2:
-        middle = math.fsum(logs) / len(logs)
-        return Spread(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1), len(logs) - 1, of_row=True)
+        return Spread(squares(logs) / (len(logs) - 1), len(logs) - 1, of_row=True)
     if history is None:
         return None
     known = spread(history, row, side.entries[0], unit, without={entry.session for entry in side.entries})
@@ -164,8 +163,7 @@ def within_variance(figures: Sequence[RowFigure]) -> float:
     for figure in figures:
         logs = [math.log(run.cost) for run in figure.runs if run.cost > 0]
         if len(logs) >= 2:
-            middle = math.fsum(logs) / len(logs)
-            variances.append(math.fsum((log - middle) ** 2 for log in logs) / (len(logs) - 1) / len(logs))
+            variances.append(squares(logs) / (len(logs) - 1) / len(logs))
     # The mean of independent sessions has the mean of their variances, over their number.
     return math.fsum(variances) / len(variances) / len(variances) if variances else 0.0
 

@@ -188,6 +188,12 @@ def spread(history: History, row: str, like: Entry, of: Grain, without: Collecti
     return Spread(noisy.variance, median(found.df for found in others), of_row=False)
 
 
+def squares(logs: Sequence[float]) -> float:
+    """The sum of their squared distances from their mean."""
+    mean = math.fsum(logs) / len(logs)
+    return math.fsum((log - mean) ** 2 for log in logs)
+
+
 def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
     """Pooled within groups of one kernel; for sessions also within one occasion, if there are enough of them."""
     key = unit_key(of, known)
@@ -199,13 +205,12 @@ def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
         groups: dict[str, list[Entry]] = {}
         for entry in known:
             groups.setdefault(grouping(entry), []).append(entry)
-        squares, df = 0.0, 0
+        total, df = 0.0, 0
         for group in groups.values():
             logs = unit_logs(group, row, key)
             if logs:
-                middle = math.fsum(logs) / len(logs)
-                squares += math.fsum((log - middle) ** 2 for log in logs)
+                total += squares(logs)
                 df += len(logs) - 1
         if df >= MIN_HISTORY_DF:
-            return Spread(squares / df, df, of_row=True)
+            return Spread(total / df, df, of_row=True)
     return None

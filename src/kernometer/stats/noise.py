@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from kernometer.stats.distributions import chi2_quantile, t_quantile
-from kernometer.stats.history import Entry, Grain, History, spread
+from kernometer.stats.history import Entry, Grain, History, spread, squares
 from kernometer.stats.intervals import LEVEL
 from kernometer.stats.model import RowFigure
 
@@ -63,9 +63,8 @@ def spread_between_sessions(sessions: Sequence[Mapping[str, RowFigure]]) -> Host
         costs = [session[row].cost for session in sessions if row in session]
         logs = [math.log(cost) for cost in costs if cost]
         if len(logs) >= 2:
-            middle = math.fsum(logs) / len(logs)
             df = len(logs) - 1
-            noises[row] = row_noise(row, math.fsum((log - middle) ** 2 for log in logs) / df, df)
+            noises[row] = row_noise(row, squares(logs) / df, df)
     return _host(noises)
 
 
