@@ -8,8 +8,6 @@ build/studies/.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
@@ -20,9 +18,6 @@ from studies import gallery
 
 HERE = Path(__file__).parent
 PAGES = HERE.parent / "build" / "studies"
-SECONDS = 600
-#: Of the tables.
-COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,16 +34,7 @@ class Made:
         """What the command prints; it writes the page. Raises CalledProcessError."""
         words = [*(("--store", self.store) if self.store else ()), *self.words]
         words += ["--report", str(page)] if page else []
-        done = subprocess.run(
-            [sys.executable, "-m", "kernometer", *words],
-            cwd=HERE / self.study,
-            env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-            timeout=SECONDS,
-        )
-        return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+        return "".join(f"{line.rstrip()}\n" for line in gallery.kernometer(self.study, *words).splitlines())
 
 
 def listed() -> list[Made]:

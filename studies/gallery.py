@@ -8,6 +8,7 @@ A figure that is not found where it is looked for is an error, not a hole. A tes
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from kernometer.results.rows import Row
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
+#: The most for a command, and the width of its tables.
+SECONDS, COLUMNS = 600, 100
 PAGE = STUDIES / "README.md"
 #: Rows of the heat maps that the page shows.
 ROWS = {
@@ -350,11 +353,21 @@ def _command(name: str, begin: str) -> str:
 
 def _matrix(folder: str, *words: str) -> dict[str, Any]:
     """What `kernometer matrix --json` says of a study's stored sessions."""
-    store = str(STUDIES / folder / "store.tar.xz")
-    argv = [sys.executable, "-m", "kernometer", "--store", store, "matrix", *words, "--json"]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=300, check=True)
-    document: dict[str, Any] = json.loads(done.stdout)
+    document: dict[str, Any] = json.loads(kernometer(folder, "--store", "store.tar.xz", "matrix", *words, "--json"))
     return document
+
+
+def kernometer(folder: str, *words: str) -> str:
+    """What `kernometer WORDS` prints in a study's folder. Raises CalledProcessError."""
+    return subprocess.run(
+        [sys.executable, "-m", "kernometer", *words],
+        cwd=STUDIES / folder,
+        env={**os.environ, "COLUMNS": str(COLUMNS), "NO_COLOR": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        timeout=SECONDS,
+    ).stdout
 
 
 def _share(share: Mapping[str, float]) -> str:
