@@ -284,9 +284,12 @@ def test_an_interrupted_campaign_is_read_up_to_its_last_whole_line(tmp_path: Pat
     assert len(one.records) == 1
 
 
-def test_the_largest_file_is_limited(tmp_path: Path) -> None:
+def test_the_largest_file_and_the_longest_line_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "file"
-    with path.open("wb") as file:
-        file.truncate(records.MOST_FILE + 1)
-    with pytest.raises(ResultError, match="more than"):
+    path.write_bytes(b"0" * records.MOST_LINE)
+    with pytest.raises(ResultError, match="line 1 is too long"):
+        read([path])
+    path.write_bytes(b"\n" * 2000)
+    monkeypatch.setattr(records, "MOST_FILE", 1999)
+    with pytest.raises(ResultError, match="more than 1,999 bytes"):
         read([path])
