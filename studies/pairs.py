@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernometer.cli import explain
+from kernometer.cli.commands.judge import explain
 from kernometer.cli.env import Env
 
 PAIRS = Path(__file__).resolve().parents[1] / "studies/explain/pairs.toml"
@@ -47,7 +47,7 @@ def main(store: str, pairs: str = str(PAIRS)) -> None:
         out = io.StringIO()
         names = [pair[side] if "/" in pair[side] else f"label:{pair[side]}" for side in "ab"]
         env = Env(out=out, err=sys.stderr, store_folder=Path(store))
-        explain.command.main([*names, "--json"], obj=env, standalone_mode=False)
+        explain.main([*names, "--json"], obj=env, standalone_mode=False)
         judged = judge(pair, lists["usual"], json.loads(out.getvalue()))
         totals = [total + len(part) for total, part in zip(totals, judged, strict=True)]
         print(f"| {pair['what']} | {pair['by']} | {' | '.join(', '.join(cell) or '–' for cell in judged[:3])} |")

@@ -1,7 +1,9 @@
-"""The command line. Commands are imported only when they are called: `--help` loads none of them.
+"""The command line. `commands` declares what each command takes and what its help says, and loads little more than
+click; the file of a command does it, and is imported when it is called (env.done_by). So `kernometer --help` loads no
+command, and the help and the completion of a command's options load its declaration alone.
 
-Imports stand at the top of a file, but for these. This file, __main__, env and config import what only some calls
-need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
+Imports stand at the top of a file, but for these. This file, __main__, env, config and completion import what only some
+calls need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
 medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
 second, or that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, rich.progress, and
 those of the extras in pyproject.toml; so is what of ours few calls of a command need and loads most: the report's
@@ -25,10 +27,10 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A command: the object `command` of `module`."""
+    """A command, which a module of cli.commands declares."""
 
     group: str
-    module: str
+    place: str  #: `.MODULE.NAME`
     summary: str  #: one line; help, completion and man page take it from here
 
 
@@ -44,30 +46,30 @@ GROUPS = {
 
 #: In the order that help shows, within each group.
 COMMANDS: dict[str, Entry] = {
-    "run": Entry("measure", "kernometer.cli.run", "Measure a kernel: this machine's, or a guest's."),
-    "ab": Entry("measure", "kernometer.cli.ab", "Measure two targets in alternating blocks, and compare."),
-    "matrix": Entry("measure", "kernometer.cli.matrix", "Compare many systems with one: a table and a heat map."),
-    "profile": Entry("measure", "kernometer.cli.profile", "Show which functions a row's instructions go to."),
-    "compare": Entry("judge", "kernometer.cli.compare", "Compare stored results with each other."),
-    "explain": Entry("judge", "kernometer.cli.explain", "Say why two results differ, by their figures alone."),
-    "predict": Entry("judge", "kernometer.cli.predict", "Predict what a program would cost on another kernel."),
-    "show": Entry("look", "kernometer.cli.show", "Show one result as a table."),
-    "list": Entry("look", "kernometer.cli.list", "List the stored results."),
-    "report": Entry("look", "kernometer.cli.report", "Write one HTML file: figures, distributions, comparisons."),
-    "workloads": Entry("look", "kernometer.cli.workloads", "List what can be measured, with its definition."),
-    "figure": Entry("look", "kernometer.cli.figure", "Draw a figure of the literature from results."),
-    "export": Entry("look", "kernometer.cli.export", "Write results as CSV or JSON."),
-    "import": Entry("look", "kernometer.cli.importing", "Keep results of lmbench, UnixBench, perf bench and others."),
-    "rm": Entry("look", "kernometer.cli.rm", "Remove stored results."),
-    "check": Entry("host", "kernometer.cli.check", "Say what disturbs measuring on this host, and what to do."),
-    "guest": Entry("guests", "kernometer.cli.guest", "Fetch, list and remove kernels to measure under QEMU."),
-    "man": Entry("extras", "kernometer.cli.man", "Print the manual page."),
-    "completion": Entry("extras", "kernometer.cli.completion", "Print the completion script of a shell."),
+    "run": Entry("measure", ".measure.run", "Measure a kernel: this machine's, or a guest's."),
+    "ab": Entry("measure", ".measure.ab", "Measure two targets in alternating blocks, and compare."),
+    "matrix": Entry("measure", ".measure.matrix", "Compare many systems with one: a table and a heat map."),
+    "profile": Entry("measure", ".measure.profile", "Show which functions a row's instructions go to."),
+    "compare": Entry("judge", ".judge.compare", "Compare stored results with each other."),
+    "explain": Entry("judge", ".judge.explain", "Say why two results differ, by their figures alone."),
+    "predict": Entry("judge", ".judge.predict", "Predict what a program would cost on another kernel."),
+    "show": Entry("look", ".look.show", "Show one result as a table."),
+    "list": Entry("look", ".look.list_", "List the stored results."),
+    "report": Entry("look", ".look.report", "Write one HTML file: figures, distributions, comparisons."),
+    "workloads": Entry("look", ".look.workloads", "List what can be measured, with its definition."),
+    "figure": Entry("look", ".look.figure", "Draw a figure of the literature from results."),
+    "export": Entry("look", ".look.export", "Write results as CSV or JSON."),
+    "import": Entry("look", ".look.import_", "Keep results of lmbench, UnixBench, perf bench and others."),
+    "rm": Entry("look", ".look.rm", "Remove stored results."),
+    "check": Entry("host", ".others.check", "Say what disturbs measuring on this host, and what to do."),
+    "guest": Entry("guests", ".guests.guest", "Fetch, list and remove kernels to measure under QEMU."),
+    "man": Entry("extras", ".others.man", "Print the manual page."),
+    "completion": Entry("extras", ".others.completion", "Print the completion script of a shell."),
     "structures": Entry(
-        "experiments", "kernometer.cli.structures", "Say what a microkernel's structure costs: Linux and Trio."
+        "experiments", ".experiments.structures", "Say what a microkernel's structure costs: Linux and Trio."
     ),
-    "faults": Entry("experiments", "kernometer.cli.faults", "Put faults into Trio's services, and see what survives."),
-    "floors": Entry("experiments", "kernometer.cli.floors", "Measure how far a kernel's counts move by layout alone."),
+    "faults": Entry("experiments", ".experiments.faults", "Put faults into Trio's services, and see what survives."),
+    "floors": Entry("experiments", ".experiments.floors", "Measure how far a kernel's counts move by layout alone."),
 }
 
 EXAMPLES = """\
@@ -95,7 +97,8 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
-        command: click.Command = import_module(entry.module).command
+        module, _, name = entry.place.rpartition(".")
+        command: click.Command = getattr(import_module(module, f"{__name__}.commands"), name)
         command.short_help = entry.summary
         return command
 

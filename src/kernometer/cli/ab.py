@@ -7,14 +7,15 @@ from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import click
 
 from kernometer.campaign.alternate import measure_pair
-from kernometer.cli import completion, many, options
 from kernometer.cli import gate as gates
-from kernometer.cli.arguments import TakesCommand, is_target
-from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli import many
+from kernometer.cli.arguments import is_target
+from kernometer.cli.env import Env
 from kernometer.cli.planning import (
     check_by,
     check_targets,
@@ -34,51 +35,10 @@ from kernometer.stats.alternate import ab
 from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
-EPILOG = (
-    """\b
-Examples:
-  kernometer ab local local                          A against A: this host's noise
-  kernometer ab local local:-O0 'cpu/*'              two builds of the probe
-  kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
-  kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12 'proc/*' --functions
-
-"""
-    + options.TARGETS
-)
-
-#: Blocks: with twenty, a paired t has nineteen degrees of freedom and its factor is 2.09.
-BLOCKS = 20
 #: Seconds of sampling in one run of one row in one block. Blocks differ by more than the samples within them.
 SECONDS = 0.02
 
 
-@click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("a", metavar="TARGET-A", required=False, shell_complete=completion.targets)
-@click.argument("b", metavar="TARGET-B", required=False, shell_complete=completion.targets)
-@click.argument("words", metavar="[TARGET]... [WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=completion.rows)
-@options.profile
-@options.by
-@options.unit_costs
-@click.option("--blocks", type=click.IntRange(2, 10000), default=BLOCKS, show_default=True, help="Blocks of each row.")
-@options.seconds
-@options.batch
-@options.clock
-@options.delta
-@options.label
-@options.seed
-@options.report
-@options.whole
-@options.points
-@options.counters
-@options.functions
-@options.boundaries
-@options.factorial
-@gates.gated
-@options.different_machines
-@options.dry_run
-@raw_option
-@json_option
-@pass_env
 def command(
     env: Env,
     a: str | None,
@@ -103,14 +63,9 @@ def command(
     factorial: bool,
     different_machines: bool,
     dry_run: bool,
-    gate: gates.Wanted | None,
+    **gating: Any,
 ) -> None:
-    """Measure two targets in randomised alternating blocks and judge B against A.
-
-    Drift (heat, load, neighbours) affects both targets alike, so that the ratios within blocks show what differs
-    between them. The first line is the verdict. A ratio is B's cost over A's: above 1, B is slower. By path there
-    may be more targets, each judged against A.
-    """
+    gate = gates.wanted(**gating)
     kernels = boundaries or factorial
     many.check_shown(boundaries=boundaries, factorial=factorial)
     if kernels:

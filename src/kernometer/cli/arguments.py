@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterable
 from dataclasses import fields
-
-import click
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernometer.campaign.plan import Effort
-from kernometer.cli.completion import results
 from kernometer.cli.env import Env
-from kernometer.cli.options import BriefHelp
-from kernometer.errors import UsageError
+from kernometer.cli.options import TakesCommand
+from kernometer.errors import ResultError, UsageError
 from kernometer.results.rows import Row
-from kernometer.targets.parse import FORMS
+from kernometer.targets import FORMS
 
-_KEY, _AGAIN = "kernometer.command", "kernometer.again"
+if TYPE_CHECKING:
+    import click
 
-
-class TakesCommand(BriefHelp):
-    """Keeps everything after the first `--` apart and unparsed."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta[_KEY] = tuple(args[at + 1 :])
-            args = args[:at]
-        return super().parse_args(ctx, args)
+_KEY, _AGAIN = TakesCommand.KEY, "kernometer.again"
 
 
 def repeat(context: click.Context, rows: tuple[str, ...], command: tuple[str, ...]) -> None:
@@ -82,13 +74,9 @@ def _each(words: Iterable[str], comma: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for word in words for part in comma.split(word) if part))
 
 
-def _repeated(context: click.Context, _parameter: click.Parameter, name: str | None) -> None:
+def repeated(context: click.Context, _parameter: click.Parameter, name: str) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
-
-    env = context.find_object(Env)
-    if name is None or env is None:
-        return
-    result = env.store().load(name)
+    result = context.ensure_object(Env).store().load(name)
     session, rows = result.session, [row.row for one in result.workloads.values() for row in one.rows]
     efforts = {key: session.effort[key] for key in (one.name for one in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
@@ -97,12 +85,12 @@ def _repeated(context: click.Context, _parameter: click.Parameter, name: str | N
     repeat(context, tuple(Row(row).argument for row in rows if not Row(row).command), session.command)
 
 
-again = click.option(
-    "--again",
-    metavar="RESULT",
-    is_eager=True,
-    expose_value=False,
-    callback=_repeated,
-    shell_complete=results,
-    help="Repeat a session: its target, rows, options (but for the label) and seed. Other options override its own.",
-)
+def writable(_context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """Raises ResultError before measuring if the file cannot be written."""
+    if path.is_file() or not path.exists():  # a device or a pipe is opened later
+        try:
+            tempfile.TemporaryFile(dir=path.parent).close()
+        except OSError as error:
+            text = f"{path} cannot be written: {error.strerror}."
+            raise ResultError(text, f"Name another file with {parameter.opts[0]} FILE.") from error
+    return path

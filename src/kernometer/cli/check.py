@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from kernometer.cli.env import WIDTH, Env, json_option, pass_env
+from kernometer.cli.env import WIDTH, Env
 from kernometer.host.check import check
 from kernometer.host.finding import Finding, HostReport, Severity
 
@@ -22,15 +22,7 @@ TITLES: dict[Severity, str] = {
 HEAD = ("system", "kernel", "cpu")
 
 
-@click.command()
-@json_option
-@pass_env
 def command(env: Env) -> None:
-    """Show what disturbs measuring on this host, and what to do about it.
-
-    It takes a third of a second and changes nothing. Every result that is measured here records the same findings.
-    The suggested commands take effect until the next boot.
-    """
     report = check()
     if env.json:
         click.echo(json.dumps(report.as_record(), indent=2, ensure_ascii=False), file=env.out)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from kernometer.cli import completion, options, published
 from kernometer.cli import gate as gates
-from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli import published
+from kernometer.cli.env import Env
 from kernometer.cli.planning import check_machines
 from kernometer.cli.show_comparisons import known_layouts, show_comparisons
 from kernometer.errors import UsageError
@@ -19,30 +20,7 @@ from kernometer.stats.compare import compare_many
 from kernometer.stats.history import History, history_of
 from kernometer.stats.model import Comparison
 
-EPILOG = """\b
-Examples:
-  kernometer compare label:before label:after      two sets of sessions
-  kernometer compare @1 @last                      the last two sessions
-  kernometer compare label:v6.1 label:v6.6 label:v6.12    all against the first
-  kernometer compare published/miao-2011:linux published/miao-2011:minix3
 
-RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
-set of all sessions of that label. The unit is the session: if a side has only
-one, the spread between sessions comes from this host's earlier sessions."""
-
-
-@click.command(epilog=EPILOG)
-@click.argument("names", metavar="A B...", nargs=-1, shell_complete=completion.results)
-@click.option("--baseline", metavar="RESULT", help="Compare the others with this one [default: the first].")
-@options.delta
-@options.report
-@options.whole
-@options.points
-@gates.gated
-@options.different_machines
-@raw_option
-@json_option
-@pass_env
 def command(
     env: Env,
     names: tuple[str, ...],
@@ -52,14 +30,9 @@ def command(
     whole: bool,
     points: bool,
     different_machines: bool,
-    gate: gates.Wanted | None,
+    **gating: Any,
 ) -> None:
-    """Compare stored results, B (and C…) with A: faster, slower, equivalent, undecided.
-
-    The first line is the verdict. Below it stands every other difference between the sides (hardware, compiler,
-    probe). A published table (published/NAME:SYSTEM) or an imported result has no samples: the output gives ratios
-    without a verdict.
-    """
+    gate = gates.wanted(**gating)
     first, others = _sides(names, baseline)
     store = env.store()
     sides = {name: store.column(name) for name in (first, *others)}

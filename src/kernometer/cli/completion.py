@@ -17,8 +17,9 @@ from click.shell_completion import (
 )
 
 from kernometer.cli import config, kernometer
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env
 from kernometer.errors import KernometerError
+from kernometer.targets import FORMS
 
 _BASH = """\
 %(complete_func)s() {
@@ -50,17 +51,7 @@ class Bash(BashComplete):
 SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 
-@click.command()
-@click.argument("shell", type=click.Choice(list(SHELLS)))
-@pass_env
 def command(env: Env, shell: str) -> None:
-    """Print the script that completes commands, options, workloads, targets, stored results and guests.
-
-    \b
-    bash: eval "$(kernometer completion bash)" in ~/.bashrc
-    zsh:  eval "$(kernometer completion zsh)" in ~/.zshrc
-    fish: kernometer completion fish > ~/.config/fish/completions/kernometer.fish
-    """
     completer = SHELLS[shell](kernometer, {}, "kernometer", "_KERNOMETER_COMPLETE")
     click.echo(completer.source(), file=env.out)
 
@@ -111,8 +102,6 @@ def _guests(_context: click.Context, _word: str) -> Iterator[str]:
 
 
 def _targets(context: click.Context, word: str) -> Iterator[str]:
-    from kernometer.targets.parse import FORMS
-
     yield from (form.partition(":")[0] + ":" * (":" in form) for form, _what in FORMS)
     yield from (f"qemu:{name}" for name in _guests(context, word))
 

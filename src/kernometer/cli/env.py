@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -72,7 +74,25 @@ def _columns() -> int:
     return max(40, int(given)) if given.isdecimal() and len(given) < 5 else WIDTH
 
 
-pass_env = click.make_pass_decorator(Env)
+def called(module: str, name: str) -> Callable[..., Any]:
+    """The function of that name in `kernometer.cli.MODULE`, which is imported when it is called."""
+    return lambda *given, **named: getattr(import_module(f"kernometer.cli.{module}"), name)(*given, **named)
+
+
+def done_by(module: str, name: str = "command") -> Callable[[_F], Callable[..., None]]:
+    """Makes a command of a declaration, which has its help text: what the function of that name does with its Env."""
+    return lambda declared: functools.update_wrapper(click.make_pass_decorator(Env)(called(module, name)), declared)
+
+
+def callback(module: str, name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """An option's callback, for values alone that are given, and not while a man page or a completion is made."""
+
+    def call(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if value is None or context.resilient_parsing or context.find_object(Env) is None:
+            return value
+        return called(module, name)(context, parameter, value)
+
+    return call
 
 
 def _flag_of_env(name: str, help_text: str) -> Callable[[_F], _F]:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernometer.cli import completion, options
 from kernometer.cli.arguments import is_target
 from kernometer.cli.compare import judged
 from kernometer.cli.costs import are_of_trio, costs_of, kept, measured, tell, tell_topics, topics_of
-from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli.env import Env
 from kernometer.cli.published import of_one_system
 from kernometer.errors import Status, UsageError
 from kernometer.explain import timing
@@ -37,33 +36,7 @@ if TYPE_CHECKING:
 #: Differences that are named in one line.
 NAMED = 6
 
-EPILOG = """\b
-Examples:
-  kernometer explain published/miao-2011:linux published/miao-2011:minix3
-  kernometer explain published/griffiths-2006:ppc      what is odd in one
-  kernometer explain label:before label:after
-  kernometer explain by-path by-time     counts and times of one system
-  kernometer explain --time label:host label:linux label:trio-micro
-  kernometer explain qemu:trio-mono qemu:trio-micro proc/fork-exit syscall/stat
-  kernometer explain qemu:linux-6.1 qemu:trio-mono proc/fork-exit
 
-RESULT: as for compare; of a set of sessions given alone, the newest is taken.
-Confidence: hypothesis (other causes would do the same), likely (rows that
-those would have moved stayed), shown (arithmetic, or the row that could
-refute it is there and does not). docs/explain.md lists the rules."""
-
-
-@click.command(epilog=EPILOG)
-@click.argument("name_a", metavar="A", shell_complete=completion.results)
-@click.argument("name_b", metavar="[B]", required=False, shell_complete=completion.results)
-@click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=completion.rows)
-@options.delta
-@click.option("--time", "timing", is_flag=True, help="A by time and B by path judge a model; ROWs are results by path.")
-@options.different_machines
-@options.report
-@raw_option
-@json_option
-@pass_env
 def command(
     env: Env,
     name_a: str,
@@ -74,22 +47,6 @@ def command(
     different_machines: bool,
     report_file: Path | None,
 ) -> None:
-    """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
-    refute it. Of stored results no counters and no new measurement are needed.
-
-    Of two guests it measures the ROWs by path. Of Trio without and with servers it says by arithmetic what messages,
-    copies, faults and switches cost in each operation, and --report draws that; of others, which topics (security
-    modules, scheduling, page tables …) make the difference. Stored sessions have this too, with unit costs of the same
-    kernels, or with profiles.
-
-    With --time a model from counts of events to time is fitted to one kernel measured by time (A) and by path (B), and
-    judged on families that it has not seen. Results by path in place of ROW then show what the hardware would add, as
-    a range, and times where the model is good enough.
-
-    Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
-    listed as undecided, with the rows that could.
-    """
-
     store = env.store()
     names = [name for name in (name_a, name_b) if name]
     if len(set(names)) < len(names):

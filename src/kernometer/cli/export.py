@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-import click
-
-from kernometer.cli import completion
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.report.store.export import COLUMNS, Line, Per, lines, write_parquet
 from kernometer.report.write.document import write_csv
@@ -20,17 +17,6 @@ from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 
 
-@click.command()
-@click.argument("names", metavar="RESULT...", nargs=-1, required=True, shell_complete=completion.results)
-@click.option("--csv", "as_csv", is_flag=True, help="Comma-separated values, with a line of column names.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON array of objects with the same columns.")
-@click.option("--parquet", "as_parquet", is_flag=True, help="An Apache Parquet file, for R and pandas; with -o.")
-@click.option(
-    "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line is."
-)
-@click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once complete.")
-@pass_env
 def command(
     env: Env,
     names: tuple[str, ...],
@@ -41,18 +27,6 @@ def command(
     samples: bool,
     output: Path | None,
 ) -> None:
-    """Write the figures of each RESULT as one flat table. RESULT is a session's id or the beginning of one, a label,
-    @last, @1, a file, or label:NAME for all sessions of a label.
-
-    The columns are those of docs/format.md. In CSV, text that a spreadsheet would run as a formula begins with '.
-
-    \b
-    Examples:
-      kernometer export --csv @last > last.csv
-      kernometer export --csv --per run label:before label:after -o runs.csv
-      kernometer export --json --samples @last
-      kernometer export --parquet --samples label:before -o samples.parquet
-    """
     if as_csv + as_json + as_parquet != 1:
         raise UsageError("Exactly one of three formats is needed.", "Give --csv, --json or --parquet.")
     if as_parquet and output is None:

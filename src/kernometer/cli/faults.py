@@ -14,9 +14,8 @@ from typing import TypeVar
 
 import click
 
-from kernometer.cli import options
 from kernometer.cli.arguments import targets as split_targets
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env
 from kernometer.errors import ResultError, UsageError
 from kernometer.faults import campaign, linux_campaign
 from kernometer.faults.campaign import Wanted
@@ -30,56 +29,12 @@ from kernometer.report.write.file import write
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 
-EPILOG = """\b
-Examples:
-  kernometer faults --on qemu:trio-micro,qemu:trio-mono --report out.html
-  kernometer faults --on qemu:trio-micro --kinds null-write -n 20
-  kernometer faults --on qemu:trio-micro --services virtio_blk --checked
-  kernometer faults --on qemu:linux-6.1+memory=256 --kinds wrong-data -n 20
-  kernometer faults campaign.ndjson more.ndjson     show them as one
-
-RESULT: a campaign's file. A campaign is kept in the store, in the directory
-faults beside the results; an interrupted one keeps what it has.
-docs/reliability.md describes kinds and outcomes."""
-
-FAULTS, OPERATIONS = 100, 300
 #: Progress is told after so many faults.
 TOLD = 25
 
 _T = TypeVar("_T", bound=str)
 
 
-@click.command(epilog=EPILOG)
-@click.argument("paths", metavar="[RESULT]...", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--on",
-    "specs",
-    metavar="T[,T...]",
-    multiple=True,
-    help="Structures of Trio: qemu:trio-micro, …; or qemu:linux-6.1.",
-)
-@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=FAULTS, show_default=True, help="Faults each.")
-@click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
-@click.option("--services", metavar="S[,S...]", default="", help="Services to put them into [default: all].")
-@click.option("--functions", metavar="F[,F...]", default="", help="Functions of these to put them into [default: all].")
-@click.option(
-    "--operations",
-    type=click.IntRange(2, 100_000),
-    default=OPERATIONS,
-    show_default=True,
-    help="What the program does that works all the while.",
-)
-@click.option(
-    "--checked",
-    is_flag=True,
-    help="Do it again with the virtio disk behind /dev/checked, which finds its wrong answers.",
-)
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
-@options.label
-@options.seed
-@options.report
-@json_option
-@pass_env
 def command(
     env: Env,
     paths: tuple[Path, ...],
@@ -95,13 +50,6 @@ def command(
     seed: int | None,
     report_file: Path | None,
 ) -> None:
-    """Put faults into the services and drivers of Trio, or into Linux, and see what becomes of the system.
-
-    A program works on three file systems; at a drawn moment a drawn place of a service's code is made faulty, the same
-    place in each structure. The outcome of each fault is observed: masked, delayed, an error returned, data lost,
-    hung, dead. In Linux a kernel module makes the fault, in the task or interrupt that enters a drawn function of
-    virtio_blk, brd, 8250, ext4 or minix.
-    """
     found = list(paths)
     with ExitStack() as stack:
         targets = _targets(stack, split_targets(specs), checked=checked)

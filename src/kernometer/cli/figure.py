@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
-from kernometer.cli import completion
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env
 from kernometer.cli.report import name_systems
 from kernometer.errors import UsageError
 from kernometer.report.literature import definition
@@ -22,35 +19,8 @@ from kernometer.results.model import Result
 from kernometer.results.papers import Column
 from kernometer.stats.figures import figures
 
-EPILOG = """\b
-Examples:
-  kernometer figure --list                             list all figures
-  kernometer figure miao-3 published/miao-2011         the paper's own bars
-  kernometer figure miao-6 label:gcc label:clang -o arithmetic.svg
-  kernometer figure griffiths-2 @last -o ring.pdf
 
-RESULT: an id or its beginning, a label, @last, @1…, a file, a published table,
-an imported result."""
-
-
-@click.command(epilog=EPILOG)
-@click.argument("name", metavar="[NAME]", required=False)
-@click.argument("results", metavar="[RESULT]...", nargs=-1, shell_complete=completion.results)
-@click.option("--list", "listed", is_flag=True, help="List every figure, with what the original shows.")
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write this file: .svg, .pdf, .png or .csv [default: a table here].",
-)
-@pass_env
 def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, output: Path | None) -> None:
-    """Draw the figure NAME of the literature from each RESULT: the same axes and series, with 95 % intervals.
-
-    In bars the first RESULT is 100, and the others are relative to it. If a result lacks rows, the error names the
-    command that measures them.
-    """
     if listed or name is None:
         if not listed:
             raise UsageError("Which figure?", "'kernometer figure --list' names them.")

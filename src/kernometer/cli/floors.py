@@ -13,9 +13,9 @@ import click
 from kernometer.campaign.cells import Outcome, measure_cells
 from kernometer.campaign.here import Here
 from kernometer.campaign.plan import Plan
-from kernometer.cli import completion, options
 from kernometer.cli.arguments import targets as split_targets
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.commands.experiments import LABEL, SHOWN
+from kernometer.cli.env import Env
 from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes
 from kernometer.cli.progress import progress, tell_errors
 from kernometer.cli.show_comparisons import known_layouts
@@ -27,36 +27,7 @@ from kernometer.stats.floors import Layout
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 
-EPILOG = """\b
-Examples:
-  kernometer floors --on qemu:linux-6.1             measure, and show
-  kernometer floors --on qemu:linux-6.1,qemu:linux-6.12 --rotations 9
-  kernometer floors                                 show the stored floors
 
-The machines: the guest's own, then others, each with another seed, another
-memory size (1/16 less, 1/16 more, 2/16 less…) and other rows run before. Their
-sessions are stored under the label as ordinary sessions by path; compare, ab,
-report and matrix find them there."""
-
-LABEL = "layout"
-#: Fewer make a floor wider than it need be; from nine on it is as far as the counts moved: docs/statistics.md,
-#: "Layout floors".
-ROTATIONS = 5
-#: How many rows whose count moved the table shows.
-SHOWN = 20
-
-
-@click.command(epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
-@click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
-@options.profile
-@click.option("--rotations", type=click.IntRange(3, 17), default=ROTATIONS, show_default=True, help="Machines a guest.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
-@click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
-@click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not only {SHOWN}.")
-@options.dry_run
-@json_option
-@pass_env
 def command(
     env: Env,
     words: tuple[str, ...],
@@ -68,11 +39,6 @@ def command(
     every: bool,
     dry_run: bool,
 ) -> None:
-    """Measure layout floors: how far a row's count moves when only the layout changes.
-
-    Each guest is measured by path on machines that differ in memory size, random seed and the rows run before. A
-    difference between two builds of a kernel that is below the floor may be an accident, and stays undecided.
-    """
     failed = False
     images: set[str] = set()
     with ExitStack() as stack:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
 from rich.text import Text
 
 from kernometer.cli.env import Env
-from kernometer.cli.options import writable
 from kernometer.errors import Status, UsageError
 from kernometer.explain.functions import differences
 from kernometer.report.comparison import gate as report
@@ -53,44 +50,15 @@ class Wanted:
                 )
 
 
-def _file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    path = click.Path(dir_okay=False, path_type=Path)
-    return click.option(name, metavar="FILE", type=path, callback=writable, help=f"With --gate: {what}.")
-
-
-OPTIONS = (
-    click.option("--gate", is_flag=True, help="Leave with status 7 if a row is slower, failed, or on one side only."),
-    click.option("--strict", is_flag=True, help="With --gate: undecided rows fail too."),
-    click.option(
-        "--allow",
-        metavar="ROW[=N%]",
-        multiple=True,
-        help="With --gate: rows (patterns) that may cost N % more, or anything; repeatable.",
-    ),
-    _file("--markdown", "write a summary in Markdown"),
-    _file("--junit", "write a summary in JUnit's XML"),
-)
-
-
-def gated(command: Callable[..., None]) -> Callable[..., None]:
-    """Adds the options, and passes them to the command as `gate`: a Wanted, or None without --gate."""
-
-    @functools.wraps(command)
-    def wrapper(
-        *args: Any,
-        gate: bool,
-        strict: bool,
-        allow: tuple[str, ...],
-        markdown: Path | None,
-        junit: Path | None,
-        **given: Any,
-    ) -> None:
-        if not gate and (strict or allow or markdown or junit):
-            raise UsageError("--strict, --allow, --markdown and --junit belong to a gate.", "Add --gate.")
-        wanted = Wanted(tuple(map(_allowance, allow)), strict, markdown, junit) if gate else None
-        return command(*args, gate=wanted, **given)
-
-    return functools.reduce(lambda made, option: option(made), reversed(OPTIONS), wrapper)
+def wanted(
+    *, gate: bool, strict: bool, allow: tuple[str, ...], markdown: Path | None, junit: Path | None
+) -> Wanted | None:
+    """What these options (options.GATE) ask for; None without --gate."""
+    if gate:
+        return Wanted(tuple(map(_allowance, allow)), strict, markdown, junit)
+    if strict or allow or markdown or junit:
+        raise UsageError("--strict, --allow, --markdown and --junit belong to a gate.", "Add --gate.")
+    return None
 
 
 def _allowance(word: str) -> Allowance:

@@ -12,9 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from kernometer.cli import completion, options
-from kernometer.cli.env import Env, json_option, pass_env
-from kernometer.cli.guest_add import add
+from kernometer.cli.env import Env
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.interactive import attended
 from kernometer.guests.emulator.qemu import standard
@@ -26,27 +24,7 @@ from kernometer.targets.qemu import QemuTarget
 from kernometer.text import printable
 
 
-@click.group()
-def command() -> None:
-    """Kernels to measure under QEMU, by path or by time: 'kernometer run --by path --on qemu:GUEST'.
-
-    A variant works without being added: qemu:linux-6.1+mitigations=off+memory=1024 is linux-6.1 with another command
-    line and memory size.
-
-    \b
-    Examples:
-      kernometer guest add linux
-      kernometer guest list
-      kernometer guest boot linux-6.1
-      kernometer guest rm linux-6.1
-    """
-
-
-@command.command(name="list")
-@json_option
-@pass_env
 def list_(env: Env) -> None:
-    """List the guests on this host, with the package that each was made from."""
     found = store.listed()
     if env.json:
         click.echo(json.dumps([_document(guest) for guest in found], indent=1), file=env.out)
@@ -58,11 +36,7 @@ def list_(env: Env) -> None:
     _print(env, found)
 
 
-@command.command()
-@click.argument("names", metavar="GUEST...", nargs=-1, required=True, shell_complete=completion.guests)
-@pass_env
 def rm(env: Env, names: tuple[str, ...]) -> None:
-    """Remove guests, or variants from the list. Their results stay."""
     for name in names:
         if variant.parse(name).words:
             linux.forget(name)
@@ -122,19 +96,7 @@ def _machine(guest: Guest) -> str:
     return ", ".join(part for part in parts if part)
 
 
-@command.command()
-@click.argument("spec", metavar="GUEST", shell_complete=completion.guests)
-@options.by
-@click.option("--gdb", is_flag=True, help="Wait for a debugger before the first instruction, and print how to attach.")
-@options.dry_run
-@pass_env
 def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
-    """Boot GUEST (linux-6.1, linux-6.1+mitigations=off) with its console on this terminal.
-
-    It starts a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
-    once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
-    a probe that you call yourself counts instructions.
-    """
     console = Console(QemuTarget.from_spec(spec.removeprefix("qemu:")), by, debugger=gdb)
     argv = console.argv
     if dry_run:
@@ -170,6 +132,3 @@ def how_to_attach(guest: Guest, socket: Path) -> str:
             "address does: 'grep -w start_kernel /proc/kallsyms' in the guest names it, then 'hbreak *0xffffffff…'.",
         ]
     return printable("\n".join(lines), keep="\n")
-
-
-command.add_command(add)

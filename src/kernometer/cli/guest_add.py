@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import click
 
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.commands.guests import MINE
+from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import Machine
@@ -17,9 +18,8 @@ from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
 from kernometer.targets.qemu import QemuTarget
 
-#: The systems that --kernel makes a guest from, and the guest's name without --name.
+#: The systems that --kernel makes a guest from.
 OWN = ("linux", "trio", "multiboot")
-MINE = "mine"
 
 Output = Literal["debug-port", "serial"]
 
@@ -75,85 +75,7 @@ class Wanted:
         return variant.parse("+".join((guest, *self.words)))
 
 
-@click.command()
-@click.argument("system", metavar="SYSTEM")
-@click.argument("versions", metavar="[VERSION|STRUCTURE...]", nargs=-1)
-@click.option(
-    "--kernel",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Make a guest from a kernel of your own: a bzImage, an ELF vmlinux, a Trio, a multiboot kernel.",
-)
-@click.option("--name", metavar="NAME", default="", help=f"The name of the guest with that kernel [default: {MINE}].")
-@click.option(
-    "--modules",
-    "drivers",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For linux with --kernel: the directory of 'make modules_install'; rows on disks need some.",
-)
-@click.option(
-    "--system-map",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="For linux with --kernel: the build's System.map, for a profile of a kernel that lists no functions itself.",
-)
-@click.option(
-    "--module",
-    "modules",
-    metavar="'FILE WORDS'",
-    multiple=True,
-    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs, @probe or @probe-mach.",
-)
-@click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
-@click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")
-@click.option(
-    "--memory", metavar="MIB", type=click.IntRange(32, (1 << 20) - 1), help="The guest's memory in MiB [default: 2048]."
-)
-@click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max,-erms].")
-@click.option(
-    "--device",
-    "devices",
-    metavar="NAME",
-    multiple=True,
-    help="A QEMU device that the kernel needs in order to start, for example VGA; repeatable.",
-)
-@click.option(
-    "--output",
-    type=click.Choice(get_args(Output)),
-    help="Where a multiboot guest prints the probe's lines [default: debug-port].",
-)
-@click.option("--dom0", metavar="GUEST", help="For xen: the Linux that runs on it.")
-@pass_env
 def add(env: Env, /, **given: Any) -> None:
-    """Make guests, which 'run --on qemu:GUEST' boots.
-
-    SYSTEM linux takes versions: 6.1, 6.12, or a flavour, 6.1-cloud. Without one it makes the guest linux, with the
-    kernel of this release. The newest kernel of each version comes from this system's package sources or from further
-    suites of the same mirrors, checked by apt, some 100 MB each. This needs no root rights and installs nothing, but
-    QEMU and zstd must be installed. An existing guest is replaced by the newest of its version; with --append,
-    --machine, --memory, --cpu or --device it stays, and its variant is added to the list.
-
-    SYSTEM trio is Kernometer's own kernel, built from its sources by this host's C compiler. It takes structures: mono
-    makes trio-mono, and so do hybrid, micro and one-server; micro+together=vfs,fs puts two services of micro into one
-    process, mono+apart=fs takes one out of the kernel. Without one those four are built.
-
-    SYSTEM gnumach is Debian's GNU Mach, on which --unit-costs are measured, and nothing else. With the word dbg it is
-    the build with symbols, gnumach-dbg.
-
-    With --kernel the guest NAME is made from a copy of your own linux, trio, or multiboot kernel; the other options
-    become the guest's defaults.
-
-    \b
-    Examples:
-      kernometer guest add linux
-      kernometer guest add linux 6.1 6.12 6.1-cloud
-      kernometer guest add linux 6.1 --append mitigations=off
-      kernometer guest add linux --kernel arch/x86/boot/bzImage --modules /tmp/root
-      kernometer guest add xen --dom0 linux-6.1
-      kernometer guest add trio
-      kernometer guest add trio mono micro+together=vfs,fs
-    """
     wanted = Wanted(**given)
     wanted.variant("guest")
     own = wanted.kernel is not None

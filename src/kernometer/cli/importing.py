@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import options
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env
 from kernometer.cli.progress import counted
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.compressed import chunks
@@ -21,33 +20,7 @@ from kernometer.text import printable
 SHOWN = 5
 
 
-@click.command()
-@click.argument("files", metavar="DIRECTORY|FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@options.label
-@click.option(
-    "--command", default="", help="The command that printed FILE, if FILE lacks it (perf bench --format=simple)."
-)
-@pass_env
 def command(env: Env, files: tuple[Path, ...], label: str, command: str) -> None:
-    """Store results from elsewhere: of other stores of Kernometer, and of other suites.
-
-    A directory is another store: its results are copied, each once. Of a result that was cut off in one store the
-    whole one is kept; two different results with one id are reported, and the one that is here stays.
-
-    Of other suites it takes lmbench's results files, UnixBench's reports, the output of perf bench, and the JSON of
-    hyperfine, pyperf, pytest-benchmark and google-benchmark, also compressed by gzip. Each run in a file becomes a
-    result with the conditions that it states, and a list of what it lacks; several are labelled NAME-1, NAME-2, ….
-    What looks like a figure and is not read is named. 'show', 'compare' and 'figure' take a result. Its rows are
-    compared with Kernometer's rows of the same definition; other rows come with a note on the difference
-    (docs/published.md).
-
-    \b
-    Examples:
-      kernometer import /mnt/laptop/kernometer/results
-      kernometer import lmbench/results/x86_64-linux-gnu/host.0 --label before
-      kernometer import pipe.txt --command 'perf bench --format=simple sched pipe'
-      kernometer compare before @1
-    """
     stores = [path for path in files if path.is_dir() or is_result(path.name)]
     if stores and (label or command):
         raise UsageError(f"{stores[0]} has labels of its own.", "Leave --label and --command out.")

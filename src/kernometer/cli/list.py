@@ -1,4 +1,4 @@
-"""`kernometer list`: what is stored."""
+"""`kernometer list` and `kernometer rm`: what is stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.measure import Measurement
 
-from kernometer.cli import completion
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.report.write.terminal import Grid, grid
 from kernometer.results.index import Summary
@@ -21,16 +20,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
-@click.argument("rows", metavar="[ROW...]", nargs=-1, shell_complete=completion.rows)
-@click.option("--label", default="", metavar="NAME", help="Only sessions of this label.")
-@click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
-@click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
-@click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
-@click.option("--published", is_flag=True, help="List the tables of the literature that come with Kernometer instead.")
-@click.option("--history", is_flag=True, help="Show since when a row's figure is what it is; with ROW each session's.")
-@json_option
-@pass_env
 def command(
     env: Env,
     rows: tuple[str, ...],
@@ -41,16 +30,6 @@ def command(
     published: bool,
     history: bool,
 ) -> None:
-    """List the stored results, newest first. Other commands take the names in the first column.
-
-    \b
-    Examples:
-      kernometer list
-      kernometer list --label before -n 5
-      kernometer list --history --by path 'syscall/*'
-      kernometer list --published
-      kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
-    """
     if rows and not history:
         raise UsageError("Without --history sessions are listed, not rows.", "kernometer list --history ROW")
     if published:
@@ -133,3 +112,8 @@ def state(one: Summary) -> str:
     elif one.damage:
         parts.append("damaged")
     return ", ".join(parts)
+
+
+def remove(env: Env, names: tuple[str, ...], yes: bool) -> None:
+    for path in env.store().remove(names, sets=yes):
+        click.echo(f"{path.stem}: removed", file=env.out)

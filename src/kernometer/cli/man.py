@@ -10,7 +10,7 @@ import click
 
 from kernometer import __version__
 from kernometer.cli import kernometer
-from kernometer.cli.env import Env, pass_env
+from kernometer.cli.env import Env
 from kernometer.errors import Status
 
 #: Variables that no option declares.
@@ -38,15 +38,7 @@ default. With a file that is no TOML, an unknown option or a wrong value, every 
 error names file, table and option."""
 
 
-@click.command()
-@pass_env
 def command(env: Env) -> None:
-    """Print the manual page.
-
-    To read it: kernometer man | man -l -
-
-    To install it: kernometer man > ~/.local/share/man/man1/kernometer.1
-    """
     root = click.get_current_context().find_root()
     click.echo("\n".join(page(kernometer, root)), file=env.out)
 

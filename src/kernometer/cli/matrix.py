@@ -7,83 +7,17 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import completion, many, options
+from kernometer.cli import many
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.arguments import workloads as split_workloads
 from kernometer.cli.columns import stored
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env
 from kernometer.cli.planning import check_machines, plan_for
 from kernometer.errors import UsageError
 from kernometer.results.model import By
 from kernometer.targets.base import Profiled
 
-EPILOG = """\b
-Examples:
-  kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12
-  kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12 \\
-      --aside qemu:xen --workloads 'syscall/*,proc/*' --report out.html
-  kernometer matrix --by time --boots 5 --on local,wrap:'taskset -c 0'
-  kernometer matrix --by path --on qemu:linux-6.1,qemu:linux-6.12 \\
-      --machine standard --machine cpu=Nehalem            kernels by machines
-  kernometer matrix label:kernels --report out.html    from the store
 
-RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
-set of all sessions of that label. Sessions of one label and target are one
-system, in the order in which they were measured."""
-
-#: Five per side show a difference of 2 % if sessions spread by 1 %: docs/statistics.md, "Undecided".
-BOOTS = 5
-
-
-@click.command(cls=options.BriefHelp, epilog=EPILOG)
-@click.argument("names", metavar="[RESULT]...", nargs=-1, shell_complete=completion.results)
-@click.option(
-    "--on",
-    "specs",
-    metavar="T[,T...]",
-    multiple=True,
-    shell_complete=completion.targets,
-    help="Targets to measure, in the order of the series.",
-)
-@click.option(
-    "--machine",
-    "machines",
-    metavar="M",
-    multiple=True,
-    help="Each guest on this machine too: cpu=Nehalem, machine=q35, both joined by +, or standard. Repeat it.",
-)
-@click.option("--aside", metavar="T[,T...]", multiple=True, help="Further targets, compared with the baseline only.")
-@click.option(
-    "--workloads", metavar="W[,W...]", multiple=True, help="Workloads, rows, patterns [default: the profile]."
-)
-@options.profile
-@options.by
-@options.unit_costs
-@click.option(
-    "--boots", type=click.IntRange(1, 1000), default=BOOTS, show_default=True, help="Sessions per target, by time."
-)
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel, by path [default: one per CPU].")
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    default="",
-    help="Measure by the workers of this scheduler of dask.distributed: tcp://HOST:8786.",
-)
-@click.option("--resume", is_flag=True, help="Measure only what the complete sessions of --label lack.")
-@click.option("--baseline", metavar="T", default="", help="Compare all with this one [default: the first].")
-@options.label
-@options.seed
-@options.delta
-@options.report
-@options.points
-@options.counters
-@options.functions
-@options.boundaries
-@options.factorial
-@options.different_machines
-@options.dry_run
-@json_option
-@pass_env
 def command(
     env: Env,
     names: tuple[str, ...],
@@ -111,12 +45,6 @@ def command(
     different_machines: bool,
     dry_run: bool,
 ) -> None:
-    """Compare many systems with one: operation by system, and which operations got longer, and when.
-
-    With --on it measures: counts on several guests in parallel; times in rounds, each in random order, with one
-    session per target and round. A target that fails becomes a column with the reason, and the others continue. With
-    RESULTs it reads stored sessions instead.
-    """
     many.check_shown(boundaries=boundaries, factorial=factorial)
     beside = split_targets(aside)
     if bool(names) == bool(specs):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
-from kernometer.errors import ResultError
-from kernometer.targets.parse import FORMS
+from kernometer.cli import completion
+from kernometer.cli.env import callback
+from kernometer.targets import FORMS
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 #: The largest seed in a result's records and in the probe, and the probe's largest batch.
 MOST_SEED, MOST_BATCH = (1 << 63) - 1, 2_000_000_000
@@ -45,15 +50,17 @@ class BriefHelp(click.Command):
                 formatter.write_text(f"For experiments with Trio: {names} (docs/trio.md, 'kernometer man').")
 
 
-def writable(_context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-    """Raises ResultError before measuring if the report cannot be written."""
-    if path is not None and (path.is_file() or not path.exists()):  # a device or a pipe is opened later
-        try:
-            tempfile.TemporaryFile(dir=path.parent).close()
-        except OSError as error:
-            text = f"{path} cannot be written: {error.strerror}."
-            raise ResultError(text, f"Name another file with {parameter.opts[0]} FILE.") from error
-    return path
+class TakesCommand(BriefHelp):
+    """Keeps everything after the first `--` apart and unparsed, in the context, by this key."""
+
+    KEY = "kernometer.command"
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[self.KEY] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
 
 
 #: A paragraph for the foot of a command's help.
@@ -91,6 +98,8 @@ seed = click.option(
     help="Seed of the order of rows and of the workloads' data [default: drawn; by path 1].",
 )
 delta = click.option("--delta", type=Real(0.0001, 1), default=0.02, show_default=True, help="What counts as equal.")
+#: Raises ResultError before measuring if the file cannot be written.
+writable = callback("arguments", "writable")
 report = click.option(
     "--report",
     "report_file",
@@ -137,3 +146,37 @@ unit_costs = click.option(
     help="Unit costs of Trio or GNU Mach, no workloads: kernel entry, service call, fault, switch (docs/trio.md).",
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Print the commands without running them.")
+again = click.option(
+    "--again",
+    metavar="RESULT",
+    is_eager=True,
+    expose_value=False,
+    callback=callback("arguments", "repeated"),
+    shell_complete=completion.results,
+    help="Repeat a session: its target, rows, options (but for the label) and seed. Other options override its own.",
+)
+
+
+def _file(name: str, what: str) -> Callable[[_F], _F]:
+    path = click.Path(dir_okay=False, path_type=Path)
+    return click.option(name, metavar="FILE", type=path, callback=writable, help=f"With --gate: {what}.")
+
+
+#: What gate.wanted takes.
+GATE = (
+    click.option("--gate", is_flag=True, help="Leave with status 7 if a row is slower, failed, or on one side only."),
+    click.option("--strict", is_flag=True, help="With --gate: undecided rows fail too."),
+    click.option(
+        "--allow",
+        metavar="ROW[=N%]",
+        multiple=True,
+        help="With --gate: rows (patterns) that may cost N % more, or anything; repeatable.",
+    ),
+    _file("--markdown", "write a summary in Markdown"),
+    _file("--junit", "write a summary in JUnit's XML"),
+)
+
+
+def gated(command: _F) -> _F:
+    """Adds the options of GATE."""
+    return functools.reduce(lambda made, option: option(made), reversed(GATE), command)

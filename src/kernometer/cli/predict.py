@@ -13,9 +13,8 @@ from typing import NamedTuple
 import click
 
 from kernometer.campaign.plan import plan_of
-from kernometer.cli import options
-from kernometer.cli.arguments import TakesCommand, command_of, is_target
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.arguments import command_of, is_target
+from kernometer.cli.env import Env
 from kernometer.cli.planning import check_by, check_machines, program_for
 from kernometer.cli.progress import measured
 from kernometer.errors import TargetError, UsageError
@@ -32,40 +31,11 @@ from kernometer.targets.identity import host_id
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 
-EPILOG = (
-    """\b
-Examples:
-  kernometer predict --by path --on qemu:linux-6.1 --on qemu:linux-6.12 \\
-      --files DIR -- sqlite3 data '.read work.sql'
-  kernometer predict --on label:before --on label:after -- tar cf /dev/null .
-
-The first --on is A, where the command runs: this host by time, a guest by
-path. The second is B. Each is a target, whose rows of the price list are then
-measured, or a RESULT: an id or its beginning, a label, @last, @1…, a file.
-
-"""
-    + options.TARGETS
-)
 #: By time: executions, and the seconds of processor time that they shall take together if the most allow it. User and
 #: system time are told apart at the kernel's ticks, 100 to 1,000 a second, so the mean of many counts.
 EXECUTIONS, MOST_EXECUTIONS, SECONDS = 5, 500, 2.0
 
 
-@click.command(cls=TakesCommand, epilog=EPILOG)
-@click.option("--on", "names", metavar="T|RESULT", multiple=True, help="A, then B: a target, or a stored result.")
-@options.by
-@click.option(
-    "--files",
-    "folder",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="The command works in a copy of this directory, a fresh one for each execution.",
-)
-@click.option("--bring", metavar="PATH", multiple=True, help="By path: further programs or directories for the guest.")
-@click.option("--limit", type=options.Real(1, 86400), default=300, show_default=True, help="Seconds for an execution.")
-@options.different_machines
-@json_option
-@pass_env
 def command(
     env: Env,
     names: tuple[str, ...],
@@ -75,12 +45,6 @@ def command(
     limit: float,
     different_machines: bool,
 ) -> None:
-    """Predict what a program would cost on another kernel, from its system calls and the catalogue's prices.
-
-    Records what the COMMAND after -- asks of the kernel (strace or perf; its cost is left out), multiplies by measured
-    costs, and shows the kernel's share of its cost on A and B, with an interval, and the calls without a price.
-    """
-
     words = command_of(click.get_current_context())
     if len(names) != 2 or not words:
         raise UsageError(

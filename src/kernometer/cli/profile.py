@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import completion, options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env
 from kernometer.cli.planning import plan_for, print_commands, program_for, with_profiles
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import write_report
@@ -24,39 +23,7 @@ from kernometer.stats.path import processor
 from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
-EPILOG = """\b
-Examples:
-  kernometer profile --on qemu:linux-6.1 proc/fork-exit
-  kernometer profile --on qemu:trio-micro syscall/getppid --all
-  kernometer profile --on qemu:linux-6.1 'ctx/*' --report out.html
-  kernometer profile --of @last proc/fork-exit --format folded > out.folded
 
-The guest needs nothing: its emulator counts. docs/profile.md explains the
-named lines, and where the names of functions come from."""
-
-
-@click.command(cls=options.BriefHelp, epilog=EPILOG)
-@click.argument("words", metavar="ROW...", nargs=-1, shell_complete=completion.rows)
-@click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=completion.targets, help="The guest to measure.")
-@click.option("--of", "name", metavar="RESULT", shell_complete=completion.results, help="A stored session instead.")
-@click.option("--totals", is_flag=True, help="All iterations together, ticks included, instead of a median one.")
-@click.option("--all", "whole", is_flag=True, help="Show every function.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "folded", "speedscope", "pprof"]),
-    default="table",
-    show_default=True,
-    help="A file for other programs instead: flamegraph.pl, speedscope, pprof.",
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
-@options.unit_costs
-@options.label
-@options.seed
-@options.report
-@options.dry_run
-@json_option
-@pass_env
 def command(
     env: Env,
     words: tuple[str, ...],
@@ -72,12 +39,6 @@ def command(
     report_file: Path | None,
     dry_run: bool,
 ) -> None:
-    """Show which functions a row's instructions go to, of any guest, exactly.
-
-    It is the profile of one iteration: that whose count is the row's figure. The functions' counts and the named lines
-    (interrupts, what faulted and was repeated, the empty bracket) sum to the figure. The session is stored, so that
-    'compare' shows differences by function.
-    """
     if (spec is None) == (name is None):
         raise UsageError("Give a guest with --on, or a stored session with --of.", "For example: --on qemu:linux-6.1")
     if name is not None:

@@ -6,10 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-import click
-
-from kernometer.cli import completion, options
-from kernometer.cli.env import Env, pass_env, raw_option
+from kernometer.cli.env import Env
 from kernometer.cli.show_comparisons import known_layouts
 from kernometer.report.page import render
 from kernometer.report.write.file import write
@@ -20,38 +17,8 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import History, history_of
 from kernometer.stats.model import Comparison
 
-DEFAULT = Path("kernometer-report.html")
 
-EPILOG = """\b
-Examples:
-  kernometer report @last                          one session by itself
-  kernometer report @1 @last -o day.html           the last two, compared
-  kernometer report label:v6.1 label:v6.6          sets of sessions, compared
-
-RESULT: an id or its beginning, a label, @last, @1…, a file; label:NAME is the
-set of all sessions of that label. The others are compared with the first; the
-two sides of one 'ab' are compared by their blocks."""
-
-
-@click.command(epilog=EPILOG)
-@click.argument("names", metavar="A [B...]", nargs=-1, required=True, shell_complete=completion.results)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=DEFAULT,
-    show_default=True,
-    help="Where to write it; an existing file is replaced.",
-)
-@options.delta
-@raw_option
-@pass_env
 def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> None:
-    """Write one HTML file about the results: figures, distributions, and a comparison of two or more.
-
-    The file needs no network and contains no script.
-    """
     store = env.store()
     systems = name_systems([each for name in dict.fromkeys(names) for each in by_target(store.load_set(name))])
     results = [result for members in systems.values() for result in members]

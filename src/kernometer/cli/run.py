@@ -9,9 +9,8 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import arguments, completion, options
-from kernometer.cli.arguments import TakesCommand, rows_of
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.arguments import rows_of
+from kernometer.cli.env import Env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import alone, compared_with_last, figures_of, show_comparisons, write_report
@@ -26,60 +25,7 @@ from kernometer.stats.noise import spread_between_sessions
 from kernometer.targets.parse import target_of
 from kernometer.text import printable
 
-EPILOG = (
-    """\b
-Examples:
-  kernometer run                              the quick profile on this machine
-  kernometer run --profile full --label idle  every row, as a session of a set
-  kernometer run syscall/getppid 'ctx/*'      some workloads
-  kernometer run -- tar cf /dev/null /usr/include
-  kernometer run --by path --on qemu:linux-6.1 proc/fork-exit
-  kernometer run --again @last                a session's rows, options and seed
 
-Exit status: 0 all rows measured; 1 some row failed, or the command after --
-did (then nothing is stored); 130 interrupted (finished runs are kept).
-Others: see 'kernometer man'.
-
-"""
-    + options.TARGETS
-)
-
-
-@click.command(cls=TakesCommand, epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]... [-- COMMAND...]", nargs=-1, shell_complete=completion.rows)
-@arguments.again
-@options.profile
-@click.option(
-    "--on",
-    "spec",
-    metavar="TARGET",
-    default="local",
-    show_default=True,
-    shell_complete=completion.targets,
-    help="The system to measure; the forms of TARGET are below.",
-)
-@options.by
-@options.unit_costs
-@options.label
-@click.option("--runs", type=click.IntRange(1, 10000), help="Runs of each row, each in a fresh process.")
-@click.option("--budget", type=options.Real(0, 86400), help="Seconds for further runs, to narrow the intervals.")
-@options.seconds
-@click.option("--half-width", type=options.Real(0, 1), help="No more runs of a row once its interval is this narrow.")
-@click.option("--samples", type=click.IntRange(1, 4096), help="At most so many samples in each run.")
-@options.batch
-@options.clock
-@options.seed
-@options.report
-@options.whole
-@options.points
-@click.option(
-    "--beside-last",
-    is_flag=True,
-    help="Compare with the last session of the same kind, and show how far this host's sessions lie apart.",
-)
-@options.dry_run
-@json_option
-@pass_env
 def command(
     env: Env,
     /,
@@ -97,13 +43,6 @@ def command(
     dry_run: bool,
     **effort: float | str | None,
 ) -> None:
-    """Measure a kernel: this machine's, or a guest's.
-
-    Runs the workloads (by default those of the profile), stores the session, and prints a table: each figure with its
-    95 % interval within this session, its unit, and what disturbed it. WORKLOAD is a workload (ctx/pipe-pair), a row of
-    one (ctx/pipe-pair@same-cpu) or a pattern ('syscall/*'). A command after -- is timed instead.
-    """
-
     store, words = env.store(), rows_of(click.get_current_context(), words)
     with closing(target_of(spec)) as target:
         check_by(by, target)

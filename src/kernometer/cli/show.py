@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import click
 
-from kernometer.cli import completion, options, published
-from kernometer.cli.env import Env, json_option, pass_env, raw_option
+from kernometer.cli import published
+from kernometer.cli.env import Env
 from kernometer.cli.show_comparisons import figures_of
 from kernometer.errors import UsageError
 from kernometer.report.session.terminal import document, print_result
@@ -18,30 +18,7 @@ from kernometer.results.rows import Row
 from kernometer.stats.model import RowFigure
 
 
-@click.command()
-@click.argument("name", metavar="RESULT", shell_complete=completion.results)
-@click.argument("rows", metavar="[ROW]...", nargs=-1)
-@click.option("--details", is_flag=True, help="Show, for every flag, the details of each row.")
-@options.whole
-@options.points
-@raw_option
-@json_option
-@pass_env
 def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bool, points: bool) -> None:
-    """Show the figures of RESULT: an id or the beginning of one, a label (its newest session), @last, @1 (the last
-    but one), a file, or published/NAME[:SYSTEM], a table of the literature ('published' lists all).
-
-    ROW is a workload, a row, or a pattern with *. Without one, the rows that people ask for first are shown, or with
-    --all every row. Rows that differ in one parameter are shown as one curve: its plot on a logarithmic scale, its
-    lowest and its highest value.
-
-    \b
-    Examples:
-      kernometer show @last
-      kernometer show before 'ctx/*' --details
-      kernometer show published/miao-2011
-      kernometer show @last --json | jq '.rows[] | {row, value, unit}'
-    """
     if name == ALL:
         published.show_all(env)
         return

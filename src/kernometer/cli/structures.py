@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from kernometer.cli import completion, many, options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli import many
+from kernometer.cli.env import Env
 from kernometer.cli.planning import plan_for
 from kernometer.cli.show_comparisons import compared_with_last, write_report
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
@@ -21,38 +21,8 @@ from kernometer.guests.kernels import linux, trio
 from kernometer.report.explanation.structures import StructuresView, blocks, document, view
 from kernometer.results.model import Result
 
-EPILOG = """\b
-Examples:
-  kernometer structures                       a dozen operations, two minutes
-  kernometer structures 'syscall/*' --report structures.html
-  kernometer run; kernometer structures --also @last --report all.html
 
-RESULT: an id or its beginning, a label, @last, @1 (the last but one), a file.
-
-Exit status: 0 all systems measured; 1 something was left out, or some row
-failed; 6 QEMU or a compiler is missing. Others: see 'kernometer man'."""
-
-
-@click.command(epilog=EPILOG)
-@click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
-@click.option(
-    "--also",
-    metavar="RESULT",
-    shell_complete=completion.results,
-    help="The report also has this stored session, beside the last one of the same kind.",
-)
-@options.report
-@json_option
-@pass_env
 def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Path | None) -> None:
-    """Say how much of a microkernel's cost is its structure, and how much the way it is written.
-
-    Adds what is missing here: the guest linux, from this system's packages, and trio-mono, trio-hybrid and trio-micro,
-    compiled here. Measures Trio's unit costs, and the WORKLOADs (by default a dozen that the literature argues about)
-    on all four, by path. Trio's three have one source, so micro beside mono is the structure alone; Linux and mono
-    have one structure, so Linux beside mono is the way of writing. --report draws what each operation's messages,
-    copies and switches add. Linux is left out, with the reason, where it cannot be fetched.
-    """
     store = env.store()
     beside = store.load(also) if also else None
     left_out: dict[str, KernometerError] = {}

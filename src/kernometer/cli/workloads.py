@@ -10,8 +10,7 @@ import msgspec
 from rich.table import Table
 
 from kernometer.campaign.plan import definitions
-from kernometer.cli import completion, options
-from kernometer.cli.env import Env, json_option, pass_env
+from kernometer.cli.env import Env
 from kernometer.report.words.curves import spread_of
 from kernometer.report.write.terminal import Grid
 from kernometer.results.model import By, Workload
@@ -21,25 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
-@click.argument("names", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
-@click.option("--profile", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which rows.")
-@click.option(
-    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Rows for times or counts."
-)
-@options.unit_costs
-@json_option
-@pass_env
 def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: bool) -> None:
-    """List all workloads, or print the full definition of those named (or matching a pattern).
-
-    \b
-    Examples:
-      kernometer workloads
-      kernometer workloads ctx/pipe-pair
-      kernometer workloads 'mem/*' --json
-      kernometer workloads --unit-costs
-    """
     found = definitions(by, profile, names, program="probe-trio" if unit_costs else "probe")
     if env.json:
         click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode(), file=env.out)

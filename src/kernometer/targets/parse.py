@@ -1,26 +1,13 @@
-"""From the user's text to a target. FORMS lists all kinds; where one differs in what is compared or refused,
-stats/differences.py, explain/machines.py, cli/many.py and cli/predict.py look at the beginning of its name."""
+"""From the user's text to a target. FORMS of the package lists all kinds; where one differs in what is compared or
+refused, stats/differences.py, explain/machines.py, cli/many.py and cli/predict.py look at the beginning of its name."""
 
 from __future__ import annotations
 
 import resource
 
 from kernometer.errors import MissingError, UsageError
+from kernometer.targets import FORMS
 from kernometer.targets.base import Target
-
-#: The forms of a target, for help and errors.
-FORMS = (
-    (
-        "local",
-        "this host; local:'clang -O0' names compiler and flags of the probe, -dynamic its linking",
-    ),
-    ("probe:PATH", "this host, with a ready-made probe"),
-    ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
-    ("ssh:HOST", "another host, by the system's ssh: user@host or a name of your configuration; ssh://user@host:port"),
-    ("qemu:linux-VERSION", "a guest kernel under QEMU, by path or by time (see 'kernometer guest')"),
-    ("console:SYSTEM:IMAGE", "a system with a disk of its own, at its console (docs/console.md)"),
-)
-
 
 #: What measuring needs of this process's limits: a compiler's pipes, a session's file.
 LEAST = (
