@@ -1,1 +1,1 @@
-"""Kernometer's rows against other suites' figures for the same operation: the table of docs/agreement.md."""
+"""Kernometer's rows against other suites' figures for the same operation: tables.md, summed up in docs/agreement.md."""

@@ -1,11 +1,11 @@
-"""Kernometer against other suites, pair by pair: the second half of docs/agreement.md.
+"""Kernometer against other suites, pair by pair: studies/peers/tables.md, which docs/agreement.md sums up.
 
 usage: .venv/bin/python -m studies.peers [--blocks N] [--seconds S] [--seed N] [--witness|--causes] [--write] [WORD...]
 
 A WORD selects the pairs whose row, package or command contains it; without one all pairs are measured. With `--witness`
 the other side is a program of our own that shares nothing with the probe (witness.c); with `--causes` pairs with a
-large difference have its supposed cause on both sides (cause.c). `--write` puts the table into docs/agreement.md,
-between its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
+large difference have its supposed cause on both sides (cause.c). `--write` puts the table into tables.md, between
+its two markers; otherwise it is printed. 20 blocks of all pairs take five to ten minutes.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from pathlib import Path
 
 from studies.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
 from studies.peers.pairs import PAIRS, Pair, causes, witness
-from studies.section import AGREEMENT, here, written
+from studies.section import here, written
 
+PAGE = Path(__file__).with_name("tables.md")
 HEAD = (
     "| one operation | ours | theirs | ours (ns) | theirs (ns) | theirs / ours (95 %) | why they differ |\n"
     "|---|---|---|---:|---:|---:|---|"
@@ -82,7 +83,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--witness", action="store_true", help="compare with our own second program")
     parser.add_argument("--causes", action="store_true", help="put the causes of large differences on both sides")
-    parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
+    parser.add_argument("--write", action="store_true", help="write the table into tables.md")
     parser.add_argument("words", nargs="*", metavar="WORD")
     options = parser.parse_args(words)
     pairs = chosen(witness() if options.witness else causes() if options.causes else PAIRS, options.words)
@@ -94,7 +95,7 @@ def main(words: Sequence[str]) -> int:
     table = report(found, options.blocks)
     if options.write:
         which = " --witness" if options.witness else " --causes" if options.causes else ""
-        AGREEMENT.write_text(written(AGREEMENT.read_text(), f"studies/peers{which}", table))
+        PAGE.write_text(written(PAGE.read_text(), f"studies/peers{which}", table))
     else:
         print(table)
     return int(any(isinstance(one, Absent) for one in found))

@@ -100,12 +100,13 @@ def test_a_program_that_fails_has_no_figure(tmp_path: Path) -> None:
     assert isinstance(found, Absent) and "status 1" in found.why
 
 
-def test_the_page_takes_the_table_between_its_markers() -> None:
-    for script in (
-        "studies/peers", "studies/peers --witness", "studies/peers --causes", "studies/observer", "studies/agreement",
-        "studies/deciders",
-    ):  # fmt: skip  # a list of names
-        page = written(AGREEMENT.read_text(), script, "| new |")
+def test_the_pages_take_the_tables_between_their_markers() -> None:
+    places = (
+        (peers.PAGE, ("studies/peers", "studies/peers --witness", "studies/peers --causes")),
+        (AGREEMENT, ("studies/observer", "studies/agreement", "studies/deciders")),
+    )
+    for path, script in ((path, script) for path, scripts in places for script in scripts):
+        page = written(path.read_text(), script, "| new |")
         assert page.count("| new |") == 1
         assert written(page, script, "| newer |").count("| new |") == 0
     with pytest.raises(ValueError, match="no place"):
