@@ -256,20 +256,19 @@ def full_profile() -> Study:
 
 
 def explain() -> Study:
-    text = (ROOT / "docs/explain.md").read_text()
+    text = _read("explain/README.md")
     share = r" \| (\d+ of \d+)"
     rows = re.findall(rf"^\| (\d+) pairs \|{3 * share} findings \|$", text, re.MULTILINE)
     first, second = rows
     pairs = _read("explain/pairs.toml").count("{ what = ")
     if pairs != sum(int(one[0]) for one in rows):
-        raise ValueError(f"studies/explain has {pairs} pairs, docs/explain.md judges others")
+        raise ValueError(f"studies/explain has {pairs} pairs, its README judges others")
     return Study(
         "explain",
         "Causes told by figures alone, judged blind",
         "Do the rules of `kernometer explain` find a cause that is known?",
         f"Of the causes in {pairs} pairs of systems they found {first[1]} at first. Then rules were changed, and on "
-        f"other pairs they found {second[1]}; {second[3]} of what they said was false "
-        "([docs/explain.md](explain.md#judged-blind)).",
+        f"other pairs they found {second[1]}; {second[3]} of what they said was false.",
         _table(
             ("pairs", "causes found", "missed", "falsely said"),
             [[f"the first {first[0]}", *first[1:]], [f"{second[0]} others, after the change", *second[1:]]],

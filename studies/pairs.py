@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How far `kernometer explain` finds causes that are known: the tables of docs/explain.md.
+"""How far `kernometer explain` finds causes that are known: the tables of studies/explain/README.md.
 
 usage: .venv/bin/python studies/pairs.py STORE [PAIRS.toml]
 
