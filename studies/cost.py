@@ -31,7 +31,7 @@ WIDTHS = (0.05, 0.02, 0.01)
 #: How many of the slowest rows to name.
 SLOWEST = 5
 #: Seconds from which on a row's time until ±1 % puts its workload into the last table.
-LONG = 5
+LONG = 60
 
 
 def measured(store: Path, profile: str) -> str:
