@@ -22,11 +22,11 @@ from pathlib import Path
 from random import Random
 
 from kernometer.errors import KernometerError
-from kernometer.faults.cuts import MODES, cut, drawn
 from kernometer.faults.minixfs import Image
 from kernometer.guests.kernels import trio
 from kernometer.stats.intervals import wilson
 from studies.section import commit, here, written
+from tests.support.faults.cuts import MODES, cut, drawn
 from tests.support.faults.disks import Disk, may_be_unread, sectors, used_again
 from tests.support.faults.recording import Recording, record
 from tests.support.trio.boot import Kernel

@@ -35,11 +35,6 @@ class Env:
     json: bool = False  #: --json: one JSON document on `out`, nothing else there
     raw: bool = False  #: --raw: every sample counts, also those taken while the core was shared
 
-    @property
-    def is_terminal(self) -> bool:
-        """Whether `out` is a terminal."""
-        return self.out.isatty()
-
     def console(self, *, err: bool = False) -> Console:
         """A rich console on `out` or `err`."""
         from kernometer.cli.console import on

@@ -88,7 +88,7 @@ class Place:
 
 
 class Target(Protocol):
-    """Implementations: local.py, ssh.py, qemu.py, console.py."""
+    """What a kind of target does not say of itself is as here. Kinds: local.py, ssh.py, qemu.py, console.py."""
 
     @property
     def name(self) -> str:
@@ -98,27 +98,27 @@ class Target(Protocol):
     @property
     def by(self) -> tuple[By, ...]:
         """The ways of measuring that it supports."""
-        ...
+        return ("time",)
 
     @property
     def programs(self) -> tuple[Program, ...]:
         """The measuring programs that it supports."""
-        ...
+        return ("probe",)
 
     @property
     def quick_start(self) -> bool:
         """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
-        ...
+        return False
 
     @property
     def profiles(self) -> bool:
         """Whether it can tell which functions a row's instructions go to."""
-        ...
+        return False
 
-    def machine(self, by: By) -> str:
+    def machine(self, by: By) -> str:  # noqa: ARG002  # kinds that run elsewhere answer by it
         """The machine of its place, as far as it is known without a boot or a connection. Two targets with different
-        ones are of different machines."""
-        ...
+        ones are of different machines; "" is this host itself."""
+        return ""
 
     def place(self, by: By) -> Place:
         """Where a session by time or by path would run. It may connect or boot for this, and raise TargetError."""
@@ -138,4 +138,4 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Frees what calls share (a connection). May be called twice; leaves nothing behind."""
-        ...
+        return  # most kinds share nothing

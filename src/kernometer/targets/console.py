@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
 
 import msgspec
 
@@ -26,7 +25,7 @@ from kernometer.guests.emulator.qemu import Accelerator, Machine, QemuVersion, d
 from kernometer.guests.plugins import events
 from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Program
+from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Target
 from kernometer.targets.booting import counts_of
 from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.dialogue import Dialogue
@@ -58,8 +57,8 @@ class _Booted:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsoleTarget:
-    """A described system on a virtual machine. Implements Target."""
+class ConsoleTarget(Target):
+    """A described system on a virtual machine."""
 
     spec: str
     system: description.Loaded
@@ -68,10 +67,7 @@ class ConsoleTarget:
     plugin: Path | None = None
     without_plugin: str = ""  #: why there is none
     accelerator: Accelerator | None = None  #: None: detected
-    by: ClassVar[tuple[By, ...]] = ("time", "path")
-    programs: ClassVar[tuple[Program, ...]] = ("probe",)
-    quick_start: ClassVar[bool] = False
-    profiles: ClassVar[bool] = False
+    by = ("time", "path")
 
     @classmethod
     def from_spec(cls, spec: str) -> ConsoleTarget:
@@ -124,9 +120,6 @@ class ConsoleTarget:
             self._leave(booted)
             if job.by == "path" and self.plugin is not None:
                 yield from map(msgspec.json.encode, rows.events(counts_of(booted.folder)))
-
-    def close(self) -> None:
-        """Does nothing: nothing outlives a call."""
 
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:

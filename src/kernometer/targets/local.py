@@ -12,39 +12,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
 
 from kernometer.errors import UsageError
 from kernometer.guests.emulator.remembered import boot_id
 from kernometer.results.model import By
 from kernometer.targets import build
-from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.base import Deadline, Job, Place, Program, Target
 from kernometer.targets.identity import host_id
 from kernometer.targets.stream import running
 
 
 @dataclass(frozen=True, slots=True)
-class LocalTarget:
+class LocalTarget(Target):
     """A probe on this host. `prefix`: a wrapper's command; `path`: a ready-made probe, instead of `recipe`."""
 
     name: str
     recipe: build.Recipe = build.DEFAULT
     path: Path | None = None
     prefix: tuple[str, ...] = ()
-    by: ClassVar[tuple[By, ...]] = ("time",)
-    programs: ClassVar[tuple[Program, ...]] = ("probe",)
-
-    @property
-    def profiles(self) -> bool:
-        return False
 
     @property
     def quick_start(self) -> bool:
-        """Whether a call costs milliseconds, so that blocks may be as short as one run of one row."""
         return not self.prefix
-
-    def machine(self, by: By) -> str:  # noqa: ARG002  # this host itself
-        return ""
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
         """The place with this host's boot: sessions of one boot have more in common than those of several."""
@@ -60,9 +49,6 @@ class LocalTarget:
             words = self.describe(job)
             with running(words, environment, scratch=Path(folder), next_step=self._next_step) as child:
                 yield from child.records(job, until, self.name)
-
-    def close(self) -> None:
-        """Does nothing: nothing outlives a call."""
 
     @property
     def _next_step(self) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import BoundedSemaphore
-from typing import ClassVar
 
 import msgspec
 
@@ -28,7 +27,7 @@ from kernometer.guests.kernels import trio
 from kernometer.guests.variant import Variant
 from kernometer.results.model import By
 from kernometer.targets import profiling, tsc
-from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.base import Deadline, Job, Place, Program, Target
 from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD, MuteError
 from kernometer.targets.guest_runs import Guests
 from kernometer.targets.identity import host_id
@@ -46,8 +45,8 @@ class _Saving(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class QemuTarget:
-    """A guest on a virtual machine. Implements Target."""
+class QemuTarget(Target):
+    """A guest on a virtual machine."""
 
     guest: store.Guest
     variant: Variant
@@ -56,7 +55,6 @@ class QemuTarget:
     without_plugin: str = ""  #: why there is none
     accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
-    quick_start: ClassVar[bool] = False
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -206,9 +204,6 @@ class QemuTarget:
         until = Deadline.after(SAVING_SECONDS)
         listing = self._guests(Job((), "path"), until, None).listing()
         return [line.decode(errors="replace") for line in side_by_side((listing,), slots(), until, self.name)]
-
-    def close(self) -> None:
-        """Does nothing: nothing outlives a call."""
 
     def _accelerator(self, by: By) -> tuple[Accelerator, str]:
         """The accelerator and a note. By time it is KVM if that runs this guest, which a trial boot may test."""

@@ -16,7 +16,7 @@ from kernometer.cache import sha256
 from kernometer.errors import BuildError, KernometerError, TargetError
 from kernometer.results.model import By
 from kernometer.targets import build, ssh_link
-from kernometer.targets.base import Deadline, Job, Place, Program
+from kernometer.targets.base import Deadline, Job, Place, Target
 from kernometer.targets.identity import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, shown
@@ -39,12 +39,9 @@ FAILURES = {
 TRY_AGAIN = "Look at its last output. Is it still up? Try: ssh -o BatchMode=yes {host} true"
 
 
-class SshTarget:
-    """A probe on another host. Implements Target; connects on first use."""
+class SshTarget(Target):
+    """A probe on another host; connects on first use."""
 
-    by: tuple[By, ...] = ("time",)
-    programs: tuple[Program, ...] = ("probe",)
-    profiles = False
     quick_start = True  #: a call over the control socket takes tens of milliseconds and a round trip
 
     def __init__(self, host: str) -> None:

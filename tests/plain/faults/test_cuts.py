@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from kernometer.faults.cuts import MODES, SECTOR, cut, drawn, logged
+from tests.support.faults.cuts import MODES, SECTOR, cut, drawn, logged
 
 BASE = bytes(16 * SECTOR)
 FLUSH, DISCARD = 1, 4

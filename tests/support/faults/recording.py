@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.faults.cuts import Write, logged
 from kernometer.faults.promises import Event, Promises, read
 from kernometer.faults.worker import program
 from kernometer.guests.images.initramfs import DRIVERS
 from kernometer.guests.kernels import drivers
+from tests.support.faults.cuts import Write, logged
 from tests.support.trio.boot import Inside, Kernel, Machine, initramfs
 from tests.support.trio.live import live
 
