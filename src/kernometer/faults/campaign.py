@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from kernometer import __version__
 from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import kinds, worker
-from kernometer.faults.draw import Fault, drawn
-from kernometer.faults.kinds import Kind
+from kernometer.faults.kinds import Fault, Kind, drawn
 from kernometer.faults.outcomes import Found, found, outcome
 from kernometer.faults.places import Code, code
 from kernometer.faults.records import Header, Record
@@ -57,7 +57,11 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     codes = {name: disassembled(name, compiled[name]) for name in wanted.services}
     with ExitStack() as held:
         guests = [
-            held.enter_context(TrioGuest(target, codes, wanted.seed, wanted.operations, device, say))
+            held.enter_context(
+                TrioGuest(
+                    target=target, codes=codes, seed=wanted.seed, operations=wanted.operations, device=device, say=say
+                )
+            )
             for target in wanted.targets
             for device in ((PLAIN, CHECKED) if wanted.checked else (PLAIN,))
         ]
@@ -80,12 +84,12 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             yield header(
                 wanted,
                 guest.target,
-                name=guest.name,
+                worker.program(FLAGS).read_bytes(),
+                target=guest.name,
                 sources=guest.target.guest.manifest.package_sha256,
-                worker=worker.program(FLAGS).read_bytes(),
-                drivers=drivers,
-                services=[name for name in wanted.services if name not in drivers],
-                together=[one.name for one in guests],
+                drivers=tuple(drivers),
+                services=tuple(name for name in wanted.services if name not in drivers),
+                together=tuple(each.name for each in guests),
                 places=sum(map(len, common.values())),
                 usual=without,
             )
@@ -145,39 +149,21 @@ def in_parallel(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def header(
-    wanted: Wanted,
-    target: QemuTarget,
-    *,
-    name: str,
-    sources: str,
-    worker: bytes,
-    drivers: Sequence[str],
-    services: Sequence[str],
-    together: Sequence[str],
-    places: int,
-    usual: Found,
-) -> Header:
-    """Of one guest's records. `worker`: the program."""
+def header(wanted: Wanted, on: QemuTarget, worker: bytes, **of_guest: Any) -> Header:
+    """Of one guest's records: what all have of the call, with the fields of its own. `worker`: the program."""
     return Header(
         kernometer=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         label=wanted.label,
-        target=name,
-        image=target.guest.image,
-        sources=sources,
+        image=on.guest.image,
         worker=sha256(worker),
-        qemu=str(target.qemu),
+        qemu=str(on.qemu),
         seed=wanted.seed,
         count=wanted.count,
         operations=wanted.operations,
         kinds=tuple(wanted.kinds),
-        drivers=tuple(drivers),
-        services=tuple(services),
-        together=tuple(together),
-        places=places,
-        usual=usual,
         functions=tuple(sorted(wanted.functions)),
+        **of_guest,
     )
 
 

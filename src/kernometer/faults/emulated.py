@@ -5,60 +5,95 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from kernometer.cache import sha256
 from kernometer.errors import TargetError
-from kernometer.guests import store
 from kernometer.guests.emulator import qemu
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
+from kernometer.guests.packages.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import INITRD, TOLD
+from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
+from kernometer.targets.side_by_side import POLL_SECONDS
 
-BOOT_SECONDS = 300.0
+#: For booting a guest that is saved; until it is saved, by another process too.
+BOOT_SECONDS, SAVING_SECONDS = 300.0, 1200.0
 FSCK_SECONDS = 60
 _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 
 
-@contextmanager
-def laid_out(guest: store.Guest, files: Mapping[str, bytes]) -> Iterator[Path]:
-    """The directory of an emulator, with these files: its disks."""
-    with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
-        folder = Path(made)
-        booting.lay_out(guest, folder)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        for name in (booting.BEFORE, TOLD):
-            (folder / name).write_bytes(programs.encoded(()))
-        yield folder
+@dataclass(slots=True, kw_only=True)
+class FaultyGuest:
+    """A guest to be made faulty. A context manager, which keeps the saved guest in the cache meanwhile."""
 
+    target: QemuTarget
+    seed: int = 1
+    operations: int = 200
+    say: Say = print
+    stopping: threading.Event = field(default_factory=threading.Event)  #: ends the runs under way
+    _held: ExitStack = field(default_factory=ExitStack)
+    _fresh: dict[str, bytes] = field(default_factory=dict, repr=False)  #: what each run begins with: disks, outputs
+    _initrd: bytes = field(default=b"", repr=False)
+    _key: str = ""
 
-def tell(folder: Path, key: str, words: tuple[str, ...]) -> None:
-    """Lays out for the saved guest of that key what it continues from, and the command that it then runs."""
-    (folder / TOLD).write_bytes(programs.encoded(words))
-    for name in (INITRD, qemu.MEMORY, qemu.STATE):
-        (folder / name).symlink_to(states.folder() / key / name)
+    def __exit__(self, *_: object) -> None:
+        self._held.close()
 
+    def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
+        """QEMU's arguments, whose relative names are files of `_folder`."""
+        raise NotImplementedError
 
-def save(
-    name: str, argv: tuple[str, ...], initrd: bytes, made: AbstractContextManager[Path], into: Path
-) -> Iterator[None]:
-    """Boots the guest `name` in a directory of `laid_out`, until it is ready, and saves it `into`: see states.obtain.
-    Raises TargetError."""
-    with made as folder:
-        for place in (folder, into):
-            (place / INITRD).write_bytes(initrd)
-        watch = booting.Watch(folder, name)
-        try:
-            for _ in saving.save(argv, folder, programs.READY, into, Deadline.after(BOOT_SECONDS)):
-                watch.panic()
-                yield None
-        except TargetError as error:
-            raise booting.explained(error, folder, name) from error
+    def _keep(self, files: Mapping[str, bytes], fresh: Mapping[str, bytes]) -> None:
+        """Saves the guest, which has these files, unless it is in the cache: see states.obtain."""
+        self._initrd, self._fresh = booting.initrd("probe", files), dict(fresh)
+        boot = (*self._argv("saved"), *map(sha256, fresh.values()))
+        parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
+        self._key = sha256("\0".join(parts).encode())[:32]
+        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(SAVING_SECONDS)):
+            time.sleep(POLL_SECONDS)
+
+    @contextmanager
+    def _folder(self) -> Iterator[Path]:
+        """The directory of an emulator, with fresh files."""
+        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            booting.lay_out(self.target.guest, folder)
+            for name, content in self._fresh.items():
+                (folder / name).write_bytes(content)
+            for name in (booting.BEFORE, TOLD):
+                (folder / name).write_bytes(programs.encoded(()))
+            yield folder
+
+    def _tell(self, folder: Path, words: tuple[str, ...]) -> None:
+        """Lays out what the saved guest continues from, and the command that it then runs."""
+        (folder / TOLD).write_bytes(programs.encoded(words))
+        for name in (INITRD, qemu.MEMORY, qemu.STATE):
+            (folder / name).symlink_to(states.folder() / self._key / name)
+
+    def _save(self, into: Path) -> Iterator[None]:
+        """Boots the guest until it is ready, and saves it `into`. Raises TargetError."""
+        name = self.target.name
+        self.say(f"Booting {name} to be saved …")
+        with self._folder() as folder:
+            for place in (folder, into):
+                (place / INITRD).write_bytes(self._initrd)
+            watch = booting.Watch(folder, name)
+            try:
+                ready = Deadline.after(BOOT_SECONDS)
+                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, ready):
+                    watch.panic()
+                    yield None
+            except TargetError as error:
+                raise booting.explained(error, folder, name) from error
 
 
 def computed(pid: int) -> float:

@@ -1,4 +1,5 @@
-"""What each kind of fault does, as machine code, and where it can be. Pure.
+"""What each kind of fault does, as machine code, and where it can be; and which faults a campaign has: drawn by a seed
+from the places that the worker passes in every structure. Pure.
 
 A fault is a call, at its place, to code that is made here and stands where nothing else runs. docs/reliability.md
 describes the kinds.
@@ -6,10 +7,13 @@ describes the kinds.
 
 from __future__ import annotations
 
+import random
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
+
+import msgspec
 
 from kernometer.faults.places import CALL, CALL_BYTES, JUMP, Code
 
@@ -54,6 +58,17 @@ _FIRST_BYTES = 64
 #: Instructions of an infinite loop that do nothing, so that the guest's time goes by quickly on the host.
 _IDLE = 120
 _RET = b"\xc3"
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """At the offset of a service's code, from the beginning of the worker's n-th operation on."""
+
+    service: str
+    offset: int
+    function: str  #: the same in words: "transfer+0x40"
+    kind: Kind
+    operation: int
+    value: int  #: 64 bits, for what the kind draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +188,34 @@ def _wrong_data(made: _Made, value: int, name: str, callee: int) -> None:
     made.add(b"\x48\x85\xc0\x75" + bytes((size + 9,)))  # test rax; jnz: it failed
     made.add(b"\x49\x81\xf8" + struct.pack("<I", byte) + b"\x76" + bytes((size,)))  # cmp r8; jbe: it is shorter
     made.add(bytes(rest.code) + _RET)
+
+
+def drawn(
+    places: Mapping[tuple[Kind, str], Sequence[tuple[int, str]]],
+    drivers: Collection[str],
+    count: int,
+    seed: int,
+    operations: int,
+) -> tuple[Fault, ...]:
+    """`places`: (offset, function) by kind and service. Kinds take turns, in an order of their own for each turn; turns
+    of drivers and of other services alternate. The service is drawn among those that have a place of the kind, then the
+    place, then the operation, from the first half of them.
+
+    The first faults of a longer campaign are those of a shorter one.
+    """
+    dice = random.Random(seed)  # noqa: S311  # repeatable, not secret
+    groups: tuple[dict[Kind, list[str]], ...] = ({}, {})
+    for (kind, service), found in places.items():
+        if found:
+            groups[service not in drivers].setdefault(kind, []).append(service)
+    faults: list[Fault] = []
+    while any(groups) and len(faults) < count:
+        for able in groups:
+            turn = sorted(able)
+            dice.shuffle(turn)
+            for kind in turn:
+                service = dice.choice(able[kind])
+                offset, function = dice.choice(places[kind, service])
+                operation = dice.randint(1, max(1, operations // 2))
+                faults.append(Fault(service, offset, function, kind, operation, dice.getrandbits(64)))
+    return tuple(faults[:count])

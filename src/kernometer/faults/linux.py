@@ -9,8 +9,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from kernometer.faults.draw import Fault, drawn
-from kernometer.faults.kinds import Kind
+from kernometer.faults.kinds import Fault, Kind, drawn
 from kernometer.faults.outcomes import MOST_SENTENCE, Found
 from kernometer.faults.promises import Event, Judgement, Promises, judge
 

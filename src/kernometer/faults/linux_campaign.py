@@ -10,7 +10,7 @@ import msgspec
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import worker
 from kernometer.faults.campaign import Wanted, header, in_parallel
-from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Fault
 from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed, usual
 from kernometer.faults.linux_guest import Linux, sources
 from kernometer.faults.outcomes import Found, outcome
@@ -26,7 +26,8 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     changes nothing before an oops. Raises MissingError, BuildError, TargetError."""
     subjects = [one for one in SUBJECTS if one in wanted.services]
     for target in wanted.targets:
-        with Linux(target, worker.program().read_bytes(), wanted.seed, wanted.operations, say) as linux:
+        program = worker.program().read_bytes()
+        with Linux(target=target, worker=program, seed=wanted.seed, operations=wanted.operations, say=say) as linux:
             places: list[Place] = []
             normal: dict[str, Found] = {}
             for subject in subjects:
@@ -47,11 +48,11 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             first = header(
                 wanted,
                 target,
-                name=target.name,
+                linux.worker,
+                target=target.name,
                 sources=sources(),
-                worker=linux.worker,
-                drivers=[one for one in struck if one in DRIVERS],
-                services=[one for one in struck if one not in DRIVERS],
+                drivers=tuple(subject for subject in struck if subject in DRIVERS),
+                services=tuple(subject for subject in struck if subject not in DRIVERS),
                 together=(target.name,),
                 places=len(places),
                 usual=max(normal.values(), key=lambda one: one.slowest_ns),

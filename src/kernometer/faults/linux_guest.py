@@ -11,7 +11,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ import msgspec
 from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated
-from kernometer.faults.draw import Fault
+from kernometer.faults.emulated import FaultyGuest
+from kernometer.faults.kinds import Fault
 from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, files_in, module_words
 from kernometer.faults.worker import SOURCES
 from kernometer.guests.emulator import qemu
@@ -29,12 +29,9 @@ from kernometer.guests.emulator.process import end_of, talking
 from kernometer.guests.images import disks, initramfs
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import drivers, headers
-from kernometer.guests.packages.suites import Say
-from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE
-from kernometer.targets.qemu import QemuTarget
-from kernometer.targets.saved import saving, states
+from kernometer.targets.saved import saving
 from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
@@ -65,40 +62,19 @@ def sources() -> str:
     return sha256(b"\0".join((folder / name).read_bytes() for name in ("km_fault.c", "run.sh")))
 
 
-@dataclass(slots=True)
-class Linux:
-    """A guest to be made faulty while `worker`, a program, works in the directory /volume.
+@dataclass(slots=True, kw_only=True)
+class Linux(FaultyGuest):
+    """A guest to be made faulty while `worker`, a program, works in the directory /volume."""
 
-    A context manager, which keeps the saved guest in the cache meanwhile.
-    """
-
-    target: QemuTarget
     worker: bytes = field(repr=False)
-    seed: int = 1
-    operations: int = 200
-    say: Say = print
-    stopping: threading.Event = field(default_factory=threading.Event)  #: ends the runs under way
-    _held: ExitStack = field(default_factory=ExitStack)
-    _disks: dict[str, bytes] = field(default_factory=dict, repr=False)
-    _initrd: bytes = field(default=b"", repr=False)
-    _key: str = ""
 
     def __enter__(self) -> Linux:
         """Builds the module and saves the guest, unless both are in the cache. Raises MissingError, BuildError."""
         if not programs.busybox():
             raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
         self.target.guest.check()
-        self._initrd = booting.initrd("probe", self._files())
-        self._disks = {kind: disks.whole(disks.image(kind)) for kind in _DRIVES}
-        boot = (*self._argv("saved"), *map(sha256, self._disks.values()))
-        parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
-        self._key = sha256("\0".join(parts).encode())[:32]
-        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
-            time.sleep(POLL_SECONDS)
+        self._keep(self._files(), {STRUCK: b"", **{kind: disks.whole(disks.image(kind)) for kind in _DRIVES}})
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
 
     def places(self, subject: Subject) -> tuple[Place, ...]:
         """The functions of the subject that a run without fault enters, by symbol.
@@ -162,14 +138,6 @@ class Linux:
             words += ["-device", f"virtio-blk-pci,drive={kind}"]
         return tuple(words)
 
-    def _folder(self) -> AbstractContextManager[Path]:
-        """The emulator's directory, with new disks."""
-        return emulated.laid_out(self.target.guest, {STRUCK: b"", **self._disks})
-
-    def _save(self, into: Path) -> Iterator[None]:
-        self.say(f"Booting {self.target.name} to be saved …")
-        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder(), into)
-
     def _run(
         self,
         folder: Path,
@@ -184,7 +152,7 @@ class Linux:
         numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
         work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
-        emulated.tell(folder, self._key, told)
+        self._tell(folder, told)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored"), folder, 1) as (process, sockets):
             saving.restore(sockets[0], until)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from kernometer.errors import ResultError
-from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Fault
 from kernometer.faults.outcomes import Found, Outcome
 from kernometer.results.compressed import chunks
 

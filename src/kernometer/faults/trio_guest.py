@@ -11,17 +11,18 @@ import mmap
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 
-from kernometer.cache import compiled, sha256
+from kernometer.cache import compiled
 from kernometer.errors import MissingError, TargetError
 from kernometer.faults import emulated, kinds, linked, worker
-from kernometer.faults.draw import Fault
+from kernometer.faults.emulated import FaultyGuest
+from kernometer.faults.kinds import Fault
 from kernometer.faults.linked import Linked
 from kernometer.faults.outcomes import DISK_FOLDER, MEMORY_FOLDERS, Ended, Seen
 from kernometer.faults.places import Code
@@ -31,11 +32,9 @@ from kernometer.guests.emulator.process import end_of, talking
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, trio
-from kernometer.guests.packages.suites import Say
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE, TRACE
-from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 from kernometer.targets.side_by_side import POLL_SECONDS
@@ -66,24 +65,15 @@ _MARK = "mark"
 _FINISHED = b'{"event":"finished"}'
 
 
-@dataclass(slots=True)
-class TrioGuest:
-    """A structure to be made faulty. A context manager, which keeps the saved guest in the cache meanwhile."""
+@dataclass(slots=True, kw_only=True)
+class TrioGuest(FaultyGuest):
+    """A structure to be made faulty."""
 
-    target: QemuTarget
     codes: Mapping[str, Code]
-    seed: int
-    operations: int
     device: str = PLAIN
-    say: Say = print
-    stopping: threading.Event = field(default_factory=threading.Event)  #: ends the runs under way
     executed: dict[str, Mapping[int, int]] = field(default_factory=dict)  #: by service: address to count
-    _held: ExitStack = field(default_factory=ExitStack)
     _linked: dict[str, Linked] = field(default_factory=dict)
     _pages: dict[str, Mapping[int, int]] = field(default_factory=dict)
-    _initrd: bytes = b""
-    _disk: bytes = b""
-    _key: str = ""
     _stop: int = 0
 
     @property
@@ -100,12 +90,7 @@ class TrioGuest:
         kernel = self.target.guest.kernel.read_bytes()
         known = linked.images(kernel)
         self._linked = {name: linked.link(code, known) for name, code in self.codes.items()}
-        self._initrd = booting.initrd("probe", self._files())
-        self._disk = disks.whole(disks.image("minix"))
-        parts = (self.target.qemu.text, self.target.guest.image, *self._argv("saved"), sha256(self._initrd))
-        self._key = sha256("\0".join(parts).encode())[:32]
-        for _ in states.obtain(self._key, self._save, self._held, Deadline.after(RUN_SECONDS)):
-            time.sleep(POLL_SECONDS)
+        self._keep(self._files(), {DISK: disks.whole(disks.image("minix"))})
         with (
             (states.folder() / self._key / qemu.MEMORY).open("rb") as file,
             mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
@@ -114,9 +99,6 @@ class TrioGuest:
             roots = linked.roots_of(kernel)
             self._pages = {name: linked.physical(one.image, memory, roots) for name, one in self._linked.items()}
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
 
     def count(self) -> None:
         """A run without a fault, slow, in which every instruction is counted: `executed`.
@@ -173,20 +155,12 @@ class TrioGuest:
             words += ["-chardev", f"socket,id=debugger,fd={qemu.DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
         return tuple(words)
 
-    def _folder(self) -> AbstractContextManager[Path]:
-        """The emulator's directory, with a new disk."""
-        return emulated.laid_out(self.target.guest, {DISK: self._disk})
-
-    def _save(self, into: Path) -> Iterator[None]:
-        self.say(f"Booting {self.target.name} to be saved …")
-        yield from emulated.save(self.target.name, self._argv("saved"), self._initrd, self._folder(), into)
-
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
         numbers = {"seed": self.seed, "operations": self.operations, "mark": fault.operation if fault else 0}
         words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
         work = (f"/{_WORKER}", "--acknowledge", *words, *MEMORY_FOLDERS, DISK_FOLDER)
         told = ("/bin/sh", f"/{_SCRIPT}", self.device, f"/{_OBSERVED}", *work)
-        emulated.tell(folder, self._key, told)
+        self._tell(folder, told)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored", counting=counting), folder, 2) as (process, (monitor, debugger)):
             ask = saving.restore(monitor, until)

@@ -14,8 +14,7 @@ import pytest
 
 from kernometer.errors import ResultError, TargetError
 from kernometer.faults import campaign, kinds, records
-from kernometer.faults.draw import drawn
-from kernometer.faults.kinds import KINDS, Kind, Where
+from kernometer.faults.kinds import KINDS, Kind, Where, drawn
 from kernometer.faults.linked import Image, link, physical
 from kernometer.faults.outcomes import Found, Outcome, Seen, found, outcome, told, wrong
 from kernometer.faults.places import CALL, JUMP, Code

@@ -11,8 +11,7 @@ import pytest
 
 from kernometer.errors import TargetError
 from kernometer.faults import campaign, kinds, trio_guest
-from kernometer.faults.draw import Fault
-from kernometer.faults.kinds import KINDS, Kind
+from kernometer.faults.kinds import KINDS, Fault, Kind
 from kernometer.faults.outcomes import Found, found, outcome, told, wrong
 from kernometer.faults.trio_guest import CHECKED, PLAIN, TrioGuest
 from kernometer.guests.kernels import trio
@@ -42,7 +41,9 @@ def made(stack: ExitStack, service: str, *which: tuple[str, str]) -> tuple[TrioG
         trio.add(structure)
     codes = {service: campaign.disassembled(service, trio.objects()[service])}
     guests = tuple(
-        stack.enter_context(TrioGuest(QemuTarget.from_spec(f"trio-{structure}"), codes, 1, 100, device))
+        stack.enter_context(
+            TrioGuest(target=QemuTarget.from_spec(f"trio-{structure}"), codes=codes, operations=100, device=device)
+        )
         for structure, device in which
     )
     for guest in guests:

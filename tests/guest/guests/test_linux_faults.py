@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 from kernometer.cli import kernometer
 from kernometer.errors import TargetError, UsageError
-from kernometer.faults.draw import Fault
-from kernometer.faults.kinds import Kind
+from kernometer.faults.kinds import Fault, Kind
 from kernometer.faults.linux import DATA, Observation, Place
 from kernometer.faults.linux_guest import Linux
 from kernometer.guests import store
@@ -40,7 +39,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.slow(minutes=0.16)]
 
 @pytest.fixture(scope="module")
 def linux(linux_6_1: store.Guest) -> Iterator[Linux]:
-    with Linux(QemuTarget.from_spec(f"{linux_6_1.name}+memory=256"), WORKER) as made:
+    with Linux(target=QemuTarget.from_spec(f"{linux_6_1.name}+memory=256"), worker=WORKER) as made:
         yield made
 
 

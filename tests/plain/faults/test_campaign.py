@@ -8,7 +8,7 @@ import msgspec
 
 from kernometer.errors import TargetError
 from kernometer.faults.campaign import in_parallel
-from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Fault
 from kernometer.faults.records import Record
 from tests.support.faults import make
 

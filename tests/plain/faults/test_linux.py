@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kernometer.faults.draw import Fault
-from kernometer.faults.kinds import KINDS
+from kernometer.faults.kinds import KINDS, Fault
 from kernometer.faults.linux import (
     DATA,
     Ended,

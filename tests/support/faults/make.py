@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernometer.faults.draw import Fault
+from kernometer.faults.kinds import Fault
 from kernometer.faults.outcomes import Ended, Found, Outcome
 from kernometer.faults.records import Header, Record
 
