@@ -47,7 +47,7 @@ def command(
     checked: bool,
     jobs: int | None,
     label: str,
-    seed: int | None,
+    seed: int,
     report_file: Path | None,
 ) -> None:
     found = list(paths)
@@ -57,7 +57,7 @@ def command(
             wanted = Wanted(
                 targets=targets,
                 count=count,
-                seed=1 if seed is None else seed,
+                seed=seed,
                 operations=operations,
                 kinds=_chosen("kind", kinds, KINDS),
                 services=_chosen("service", services, tuple(dict.fromkeys((*calls(), *SUBJECTS)))),

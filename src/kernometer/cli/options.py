@@ -80,7 +80,7 @@ by = click.option(
     show_default=True,
     help="Measure time, or count instructions (on a guest).",
 )
-label = click.option("--label", metavar="L", default="", help="Names a set of sessions; compare takes label:L.")
+label = click.option("--label", metavar="L", default="", help="Name for a set of sessions; compare takes label:L.")
 seconds = click.option("--seconds", type=Real(0.0001, 3600), help="Seconds of sampling in each run.")
 batch = click.option(
     "--batch",
@@ -111,7 +111,7 @@ report = click.option(
 different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests even if their virtual machines differ."
 )
-whole = click.option("--all", "whole", is_flag=True, help="Show every row, and all in which the sides differ.")
+whole = click.option("--all", "whole", is_flag=True, help="Show every row, and every fact in which the sides differ.")
 points = click.option("--points", is_flag=True, help="Show every point of a curve as its own row.")
 counters = click.option(
     "--counters",
@@ -170,7 +170,7 @@ GATE = (
         "--allow",
         metavar="ROW[=N%]",
         multiple=True,
-        help="With --gate: rows (patterns) that may cost N % more, or anything; repeatable.",
+        help="With --gate: rows (patterns) that may cost N % more, or change in any way; repeatable.",
     ),
     _file("--markdown", "write a summary in Markdown"),
     _file("--junit", "write a summary in JUnit's XML"),

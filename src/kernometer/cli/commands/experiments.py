@@ -65,16 +65,16 @@ docs/reliability.md describes kinds and outcomes."""
     multiple=True,
     help="Structures of Trio: qemu:trio-micro, …; or qemu:linux-6.1.",
 )
-@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Faults each.")
+@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Faults in each T.")
 @click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
-@click.option("--services", metavar="S[,S...]", default="", help="Services to put them into [default: all].")
-@click.option("--functions", metavar="F[,F...]", default="", help="Functions of these to put them into [default: all].")
+@click.option("--services", metavar="S[,S...]", default="", help="Services that get faults [default: all].")
+@click.option("--functions", metavar="F[,F...]", default="", help="Functions of these that get faults [default: all].")
 @click.option(
     "--operations",
     type=click.IntRange(2, 100_000),
     default=300,
     show_default=True,
-    help="What the program does that works all the while.",
+    help="File operations of the program that works meanwhile.",
 )
 @click.option(
     "--checked",
@@ -82,16 +82,22 @@ docs/reliability.md describes kinds and outcomes."""
     help="Do it again with the virtio disk behind /dev/checked, which finds its wrong answers.",
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
-@options.label
-@options.seed
+@click.option("--label", metavar="L", default="", help="Name of the campaign.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, options.MOST_SEED),
+    default=1,
+    show_default=True,
+    help="Seed by which the faults are drawn.",
+)
 @options.report
 @json_option
 @done_by("faults")
 def faults() -> None:
     """Put faults into the services and drivers of Trio, or into Linux, and see what becomes of the system.
 
-    A program works on three file systems; at a drawn moment a drawn place of a service's code is made faulty, the same
-    place in each structure. The outcome of each fault is observed: masked, delayed, an error returned, data lost,
+    A program works on three file systems; at a drawn moment a fault is put into a drawn place of a service's code, the
+    same place in each structure. The outcome of each fault is observed: masked, delayed, an error returned, data lost,
     hung, dead. In Linux a kernel module makes the fault, in the task or interrupt that enters a drawn function of
     virtio_blk, brd, 8250, ext4 or minix.
     """

@@ -47,7 +47,7 @@ Others: see 'kernometer man'.
 @click.option("--runs", type=click.IntRange(1, 10000), help="Runs of each row, each in a fresh process.")
 @click.option("--budget", type=options.Real(0, 86400), help="Seconds for further runs, to narrow the intervals.")
 @options.seconds
-@click.option("--half-width", type=options.Real(0, 1), help="No more runs of a row once its interval is this narrow.")
+@click.option("--half-width", type=options.Real(0, 1), help="End the runs of a row once its interval is this narrow.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most so many samples in each run.")
 @options.batch
 @options.clock
