@@ -65,7 +65,9 @@ docs/reliability.md describes kinds and outcomes."""
     multiple=True,
     help="Structures of Trio: qemu:trio-micro, …; or qemu:linux-6.1.",
 )
-@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Faults in each T.")
+@click.option(
+    "-n", "--count", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Faults in each T."
+)
 @click.option("--kinds", metavar="KIND[,KIND...]", default="", help="Kinds of faults [default: all].")
 @click.option("--services", metavar="S[,S...]", default="", help="Services that get faults [default: all].")
 @click.option("--functions", metavar="F[,F...]", default="", help="Functions of these that get faults [default: all].")
