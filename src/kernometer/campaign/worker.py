@@ -16,7 +16,7 @@ from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import new_session
 from kernometer.errors import KernometerError, TargetError
 from kernometer.results.store import Store
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
 
 #: Seconds between two questions to the scheduler whether to stop.

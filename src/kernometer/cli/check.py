@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import click
 
 from kernometer.cli.env import WIDTH, Env
+from kernometer.host import Finding, HostReport, Severity
 from kernometer.host.check import check
-from kernometer.host.finding import Finding, HostReport, Severity
 
 #: In the order shown. The last line of the output names all other findings.
 TITLES: dict[Severity, str] = {

@@ -1,37 +1,42 @@
-"""`kernometer explain`: why two results differ, or what is odd in one."""
+"""`kernometer explain`: why two results differ, or what is odd in one. By counts: two structures of Trio by events,
+other guests by the topics of their functions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
+from kernometer.cli import many
 from kernometer.cli.arguments import is_target
 from kernometer.cli.compare import judged
-from kernometer.cli.costs import are_of_trio, costs_of, kept, measured, tell, tell_topics, topics_of
 from kernometer.cli.env import Env
+from kernometer.cli.planning import plan_for
 from kernometer.cli.published import of_one_system
 from kernometer.errors import Status, UsageError
+from kernometer.explain import costs as event_costs
 from kernometer.explain import timing
+from kernometer.explain.costs import Explained
 from kernometer.explain.diagnosis import diagnose
+from kernometer.explain.partitions import MONO, structure_of, switches_of
 from kernometer.explain.systems import System, of_session, printed
+from kernometer.explain.topics import Topical, of_results
 from kernometer.report.explanation import costs as costs_report
 from kernometer.report.explanation import diagnosis as diagnosis_report
 from kernometer.report.explanation import timing as timing_report
 from kernometer.report.literature.published import different
-from kernometer.report.profile.functions import topics_document
-from kernometer.results.model import Paper
+from kernometer.report.profile.functions import topic_blocks, topics_document
+from kernometer.report.write.file import write
+from kernometer.results.model import Paper, Result
+from kernometer.results.rows import Row
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison
 from kernometer.stats.path import conditions
 from kernometer.stats.sides import side
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 #: Differences that are named in one line.
 NAMED = 6
@@ -78,7 +83,7 @@ def command(
         tell(env, costs, report_file)
     elif report_file is not None:
         raise _no_report()
-    topics = topics_of(sets) if len(sets) == 2 and all(sets.values()) else ()
+    topics = of_results(*sets.values()) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     found = diagnose(diagnosis_report.rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
@@ -104,7 +109,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
     if report_file is not None and not are_of_trio(specs):
         raise _no_report()
     sides = measured(env, specs, words)
-    costs, topics = costs_of(sides), topics_of(sides)
+    costs, topics = costs_of(sides), of_results(*sides.values())
     told_under = conditions(*(side(name, results) for name, results in sides.items()))
     for condition in () if env.json else told_under:
         env.console().print(condition, markup=False, highlight=False)
@@ -171,3 +176,78 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:
         env.show(timing_report.blocks(view))
+
+
+#: Of one target, in search of its units.
+LOOKED_AT = 50
+
+
+def are_of_trio(specs: Sequence[str]) -> bool:
+    """Whether both are. Raises UsageError if they are, and not exactly one has its services in the kernel."""
+    found = [each[0] for spec in specs if (each := structure_of(spec))]
+    within = [each for each in found if switches_of(each)[0] == MONO]
+    if len(found) == len(specs) and len(within) != 1:
+        raise UsageError(
+            "One of two structures is to have its services in the kernel, the other servers.",
+            "For example: qemu:trio-mono qemu:trio-micro",
+        )
+    return len(found) == len(specs)
+
+
+def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
+    """Of each target a session of the rows, stored under one label: if all are Trio with one of Trio's units, else with
+    profiles. Raises UsageError if one is no guest, or has no profile; and as are_of_trio does."""
+    of_trio = are_of_trio(specs)
+    how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
+    found: dict[str, list[Result]] = {spec: [] for spec in specs}
+    for units, rows in ((True, ()), (False, words)):
+        if units and not of_trio:
+            continue
+        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
+            found[column.name] += column.results
+    return found
+
+
+def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
+    """The costs by these two sessions and, of the same kernels, the newest ones of Trio's units; None without them."""
+    counted = [
+        result for result in results.values() if result.session.by == "path" and structure_of(result.session.target)
+    ]
+    if not len(counted) == len(results) == 2:
+        return None
+    sides = {result.session.target: [result, *_units_of(env, result)] for result in counted}
+    return costs_of(sides) if len(sides) == 2 else None
+
+
+def _units_of(env: Env, like: Result) -> Iterator[Result]:
+    """The newest session of Trio's units on that very kernel."""
+    store = env.store()
+    for summary in store.summaries(target=like.session.target, by="path", newest=LOOKED_AT):
+        if summary.image != like.session.image:
+            continue
+        found = store.read(summary.path)
+        if any(Row(run.row).is_unit_cost for run in found.runs):
+            yield found
+            return
+
+
+def costs_of(sides: Mapping[str, Sequence[Result]]) -> Explained | None:
+    """None if not exactly one of the two has servers, or one lacks the units."""
+    (name_a, a), (name_b, b) = sides.items()
+    return event_costs.explained(event_costs.side(name_a, a), event_costs.side(name_b, b), [*a, *b])
+
+
+def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
+    """On the terminal."""
+    a, b = names
+    env.show(topic_blocks(rows, (a, b), with_trio=any(map(structure_of, names))))
+
+
+def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
+    """On the terminal, and as a page."""
+    if not env.json:
+        env.show(costs_report.blocks(costs))
+    if report_file is not None:
+        write(report_file, costs_report.page(costs))
+        env.say(f"The report is in {report_file}.")

@@ -27,7 +27,7 @@ from kernometer.results.model import By, Result
 from kernometer.results.rows import Row
 from kernometer.targets import execution
 from kernometer.targets.base import Deadline
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 

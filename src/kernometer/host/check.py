@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from kernometer.host.finding import HostReport
+from kernometer.host import HostReport
 from kernometer.host.load import load_findings, moment
 from kernometer.host.machine import facts, machine_findings, memory_findings
 from kernometer.host.processor import processor_findings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernometer.host.finding import Finding
+from kernometer.host import Finding
 from kernometer.host.tree import Tree, clean, whole
 
 #: Other work above this share of one CPU's time disturbs. A tick in 0.3 s is 0.03.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from kernometer.host.finding import Finding
+from kernometer.host import Finding
 from kernometer.host.processor import governors, kernel_parameters, online_cpus, vulnerabilities
 from kernometer.host.tree import Tree, chosen, clean, whole
 

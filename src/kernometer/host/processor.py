@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernometer.host.finding import Finding
+from kernometer.host import Finding
 from kernometer.host.tree import CPU, Tree, clean, cpu_list
 
 #: Clocks that libc reads without entering the kernel.

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernometer.host.finding import Finding
+from kernometer.host import Finding
 from kernometer.host.processor import allowed_cpus
 from kernometer.host.tree import Tree, clean, whole
 

@@ -30,7 +30,7 @@ from kernometer.targets.booting import counts_of
 from kernometer.targets.consoles import boot, description, images, media
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
 #: From the system's last output to the end of QEMU.

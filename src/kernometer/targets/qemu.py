@@ -30,7 +30,7 @@ from kernometer.targets import profiling, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program, Target
 from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD, MuteError
 from kernometer.targets.guest_runs import Guests
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
 
 #: Seconds for a trial of saving and restoring; its boot takes ten.

@@ -17,7 +17,7 @@ from kernometer.errors import BuildError, KernometerError, TargetError
 from kernometer.results.model import By
 from kernometer.targets import build, ssh_link
 from kernometer.targets.base import Deadline, Job, Place, Target
-from kernometer.targets.identity import hashed
+from kernometer.targets.local import hashed
 from kernometer.targets.ssh_link import MAX_ANSWER, Link, Remote
 from kernometer.targets.stream import LAST_OUTPUT, shown
 

@@ -12,7 +12,7 @@ import pytest
 from kernometer.cli import predict
 from kernometer.host import recorder
 from kernometer.results.store import Store
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from tests.support.cli.storing import call
 from tests.support.results import make
 

@@ -15,7 +15,7 @@ from kernometer.host.check import examine
 from kernometer.host.tree import Told, Tree
 from kernometer.targets import ssh_link
 from kernometer.targets.base import Job
-from kernometer.targets.identity import host_id
+from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
 from kernometer.targets.ssh import SshTarget
 from kernometer.targets.ssh_link import quoted

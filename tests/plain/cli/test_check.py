@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kernometer.__main__ import main
 from kernometer.cli.check import lines
 from kernometer.errors import Status
-from kernometer.host.finding import Finding, HostReport
+from kernometer.host import Finding, HostReport
 
 if TYPE_CHECKING:
     import pytest

@@ -20,7 +20,7 @@ from tests.support.host.trees import CPU, STAT, TUNED, plant, process
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kernometer.host.finding import Finding, HostReport
+    from kernometer.host import Finding, HostReport
 
 #: What a tuned machine is still told: it shapes figures evenly.
 ALWAYS_NOTED = {"address layout"}

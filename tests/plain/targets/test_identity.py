@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.targets import identity
+from kernometer.targets import local as identity
 from kernometer.targets.local import from_spec
 
 ID = "0123456789abcdef0123456789abcdef"

@@ -153,7 +153,7 @@ def figure() -> None:
 )
 @click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once complete.")
-@done_by("export")
+@done_by("exchange", "export")
 def export() -> None:
     """Write the figures of each RESULT as one flat table. RESULT is a session's id or the beginning of one, a label,
     @last, @1, a file, or label:NAME for all sessions of a label.
@@ -175,7 +175,7 @@ def export() -> None:
 @click.option(
     "--command", default="", help="The command that printed FILE, if FILE lacks it (perf bench --format=simple)."
 )
-@done_by("importing")
+@done_by("exchange", "import_")
 def import_() -> None:
     """Store results from elsewhere: of other stores of Kernometer, and of other suites.
 

@@ -264,6 +264,6 @@ def _count(number: float) -> str:
 
 
 def _finding(item: Mapping[str, Any]) -> Finding:
-    """One finding of `check` from a session's record (host/finding.py), without its systems."""
+    """One finding of `check` from a session's record (host.Finding), without its systems."""
     words = {key: sentence(str(item.get(key, ""))) for key in ("name", "value", "effect", "advice", "severity")}
     return Finding(systems="", **words)
