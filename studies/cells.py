@@ -91,19 +91,19 @@ def _print(found: list[Miss]) -> None:
         by_kernel_name.setdefault(each.kernel, []).append(each)
     print("| kernel | operations | moved by | median error | 9 of 10 within | worst |")
     print("|---|---|---|---|---|---|")
-    for kernel, of in by_kernel_name.items():
-        print(f"| `{kernel}` | {_line(of)} |")
+    for kernel, missed in by_kernel_name.items():
+        print(f"| `{kernel}` | {_line(missed)} |")
     print(f"| all {len(by_kernel_name)} | {_line(found)} |")
     moved = [each for each in found if abs(each.moved) > log(1.02)]
     print(f"| of these, moved by more than 2 % | {_line(moved)} |")
 
 
-def _line(of: list[Miss]) -> str:
-    off = [abs(each.off) for each in of]
-    worst = max(of, key=lambda each: abs(each.off))
+def _line(missed: list[Miss]) -> str:
+    off = [abs(each.off) for each in missed]
+    worst = max(missed, key=lambda each: abs(each.off))
     most = quantiles(off, n=10)[-1] if len(off) > 1 else off[0]
-    moved = median(abs(each.moved) for each in of)
-    return f"{len(of)} | {moved:.1%} | {median(off):.2%} | {most:.1%} | {worst.off:+.1%} {worst.row}"
+    moved = median(abs(each.moved) for each in missed)
+    return f"{len(missed)} | {moved:.1%} | {median(off):.2%} | {most:.1%} | {worst.off:+.1%} {worst.row}"
 
 
 def main() -> None:

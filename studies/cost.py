@@ -118,7 +118,7 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
     order = list(full.workloads)
     for name, row in sorted(told.items(), key=lambda one: order.index(one[1].workload)):
         groups.setdefault(name if each_row else row.workload, []).append(row)
-    long = {name: of for name, of in groups.items() if each_row or any(map(_is_long, of))}
+    long = {name: group for name, group in groups.items() if each_row or any(map(_is_long, group))}
     facts = full.session.host.get("facts", {})
     parts = [
         f"{facts.get('kernel', '')}, {facts.get('cpu', '')} ({facts.get('cpus_online', '?')} CPUs), session "

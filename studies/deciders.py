@@ -173,7 +173,7 @@ def main(words: Sequence[str]) -> int:
         tools |= {"lmbench": lmbench(options.lmbench)} if options.lmbench else {}
         tools |= {"UnixBench": unixbench(options.unixbench)} if options.unixbench else {}
         length, dearer = longer(seccomp, witness)
-        a, b = ((str(seccomp), str(of)) for of in (FILTER, length))
+        a, b = ((str(seccomp), str(length_of_side)) for length_of_side in (FILTER, length))
         answers: dict[str, list[tuple[str, str]]] = {name: [] for name in tools}
         for number in range(options.tries):
             truth = ("the same", "slower")[number % 2]
@@ -181,7 +181,7 @@ def main(words: Sequence[str]) -> int:
                 said = tools[name](a, b if truth == "slower" else a, options.seconds)
                 print(f"{number + 1} of {options.tries}: {truth}; {name}: {said}", file=sys.stderr)
                 answers[name].append((truth, said))
-    table = "\n".join((HEAD, *(line(name, of, options.seconds) for name, of in answers.items())))
+    table = "\n".join((HEAD, *(line(name, given, options.seconds) for name, given in answers.items())))
     apart = f"filters of {FILTER} and {length} instructions, a call with which takes {dearer:.1%} longer"
     text = f"{here()}; {apart.replace('%', ' %')}.\n\n{table}"
     if options.write:

@@ -136,7 +136,7 @@ def debian_kernels() -> Study:
 def structures() -> Study:
     text = _read("trio-structures/structures.txt")
     costs = _flat(_read("trio-structures/costs.txt"))
-    told, of = _found(r"explain (\d+) of (\d+) operations to a tenth of the difference", costs)
+    told, operations = _found(r"explain (\d+) of (\d+) operations to a tenth of the difference", costs)
     [rest] = _found(r"the median rest is ([\d.]+) %", costs)
 
     def row(name: str) -> list[str]:
@@ -150,8 +150,8 @@ def structures() -> Study:
         "What does it cost that a kernel's services are processes of their own?",
         f"The same source as processes (micro) takes {micro['syscall/getppid']} times the instructions of mono in a "
         f"null call, {micro['ctx/pipe-pair@same-cpu']} in a pipe's round trip and {micro['proc/fork-exit']} in a fork. "
-        f"Prices of single events explain {told} of {of} operations to a tenth of the difference; the median rest is "
-        f"{rest} %.",
+        f"Prices of single events explain {told} of {operations} operations to a tenth of the difference; the median "
+        f"rest is {rest} %.",
         _table(
             ("instructions", "mono", "hybrid", "micro", "one-server", "Linux 6.1"),
             [[said, *row(name)] for name, said in ROWS.items()],

@@ -2,7 +2,7 @@
 
     python -m studies.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
 
-The prices are those of the stored sessions of the label (a matrix by path). Each program is counted whole in each
+The prices are those of the stored counts of the label (a matrix by path). Each program is counted whole in each
 guest; its calls are recorded once, in the first one. The output is the tables of docs/predict.md, and the two
 errors for src/kernometer/explain/prices.toml. `--kept` names a file for what was counted, which is not counted again.
 """
@@ -105,19 +105,19 @@ def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
         words = (f"/{next(iter(brought))}", *rest)
         brought |= execution.folder_files(work)
         for guest in guests:
-            of = kept.setdefault(name, {})
+            counts = kept.setdefault(name, {})
             target = QemuTarget.from_spec(guest)
-            if guest not in of:
+            if guest not in counts:
                 one = execution.count(target, words, brought, Deadline.after(SECONDS))
                 if one.status != 0:
                     raise SystemExit(f"{name} on {guest} exited with status {one.status}")
-                of[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
-                print(f"{name} on {guest}: {of[guest]}", file=sys.stderr)
-            if "calls" not in of:
+                counts[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
+                print(f"{name} on {guest}: {counts[guest]}", file=sys.stderr)
+            if "calls" not in counts:
                 by = recorder(execution.TRACE)
                 with_it = {**brought, **execution.program_files(by[0])}
                 made = execution.count(target, (*by, *words), with_it, Deadline.after(SECONDS), execution.TRACE)
-                of["calls"] = [[*key, n] for key, n in parse(made.trace).calls.items()]
+                counts["calls"] = [[*key, n] for key, n in parse(made.trace).calls.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,18 +138,20 @@ class Case:
 def cases(kept: Kept, sheets: Mapping[str, Sheet], guests: Sequence[str], *, scaled: bool) -> list[Case]:
     """Every program from every guest to every other one; not `scaled`: by B's prices alone."""
     found = []
-    for program, of in kept.items():
-        calls = {(str(name), str(kind), int(size)): int(n) for name, kind, size, n in of["calls"]}
+    for program, counts in kept.items():
+        calls = {(str(name), str(kind), int(size)): int(n) for name, kind, size, n in counts["calls"]}
         for a in guests:
-            user, kernel, _, faults, switches, pages = of[a]
+            user, kernel, _, faults, switches, pages = counts[a]
             asked = Asked(calls, faults, switches, user, kernel, pages)
             for b in guests:
                 if (a == b) != scaled:
                     one = prediction.predict(asked, PRICES, sheets[a], sheets[b], scaled=scaled)
-                    true = of[b][1] / (of[b][0] + of[b][1])
-                    log = math.log(one.b / of[b][1])
+                    true = counts[b][1] / (counts[b][0] + counts[b][1])
+                    log = math.log(one.b / counts[b][1])
                     naive = kernel / (kernel + user) / true - 1
-                    found.append(Case(program, a, b, true, one.share(one.b) / true - 1, log, naive, asked, of[b][1]))
+                    found.append(
+                        Case(program, a, b, true, one.share(one.b) / true - 1, log, naive, asked, counts[b][1])
+                    )
     return found
 
 
@@ -163,10 +165,10 @@ def covered(found: Sequence[Case], sheets: Mapping[str, Sheet], guests: Sequence
     hits = 0
     for left_out in guests:
         others = [one for one in found if left_out not in (one.a, one.b)]
-        of = msgspec.structs.replace(PRICES, error={"scaled": quantile(others)})
+        scaled = msgspec.structs.replace(PRICES, error={"scaled": quantile(others)})
         for one in found:
             if one.b == left_out:
-                made = prediction.predict(one.asked, of, sheets[one.a], sheets[one.b], scaled=True)
+                made = prediction.predict(one.asked, scaled, sheets[one.a], sheets[one.b], scaled=True)
                 hits += made.low <= one.kernel <= made.high
     return hits / len(found)
 

@@ -202,9 +202,9 @@ class _Domain:
         lines += [f"*out_{out.name} = ({out.c})words[{index}];" for index, out in enumerate(member.outs)]
         return [*lines, "return result;"]
 
-    def procedure(self, member: Member, of: Service) -> str:
+    def procedure(self, member: Member, service: Service) -> str:
         """A call within the domain."""
-        return f"{of.name}_service.{member.name}({arguments(member.args, member.outs)})"
+        return f"{service.name}_service.{member.name}({arguments(member.args, member.outs)})"
 
 
 def _linux_call(interface: Interface, each: LinuxCall, member: Member, name: str, *, by_services: bool) -> list[str]:
@@ -321,33 +321,33 @@ class _Kernel(_Domain):
         lines += function(prototype, *switch("endpoint", cases), "(void)bits;")
         return "\n".join([*lines, *(self.entered() if self.mixed and services else [])])
 
-    def procedure(self, member: Member, of: Service) -> str:
-        found = self.entering(of, super().procedure(member, of))
-        return f"checked_result({counter(self.known[of.provides], member)}, {found})"
+    def procedure(self, member: Member, service: Service) -> str:
+        found = self.entering(service, super().procedure(member, service))
+        return f"checked_result({counter(self.known[service.provides], member)}, {found})"
 
-    def entering(self, of: Service, call: str) -> str:
-        return f"ENTERED({of.symbol}, {call})" if of in self.locked else call
+    def entering(self, service: Service, call: str) -> str:
+        return f"ENTERED({service.symbol}, {call})" if service in self.locked else call
 
     def client(self, interface: Interface, member: Member) -> list[str]:
-        of = next(each for each in self.found if each.provides == interface.name)
+        service = next(each for each in self.found if each.provides == interface.name)
         prototype, count = client_prototype(interface, member), counter(interface, member)
         name = f"client_{interface.name}_{member.name}"
         inline = f"static inline __attribute__((always_inline)) {prototype.replace(name, f'{name}_inline')}"
         outside = function(prototype, f"return {name}_inline({arguments(member.args, (), ('r',))});")
-        if of in self.domain.services:
+        if service in self.domain.services:
             result = f"return checked_result({count}, r->result);"
-            lines = function(inline, f"count_call({count});", *self.handled(member, of), result)
+            lines = function(inline, f"count_call({count});", *self.handled(member, service), result)
             return [*lines, f"#define {name}_plain {name}_inline", *outside]
         words = [f"uint64_t words[{member.words or 1}];", "", f"count_call({count});", *_stores(member)]
-        call = f"message_call({_header_of(member, of.symbol)}, words)"
-        lines = function(inline, *words, *self.give(member, of.symbol), f"return checked_result({count}, {call});")
+        call = f"message_call({_header_of(member, service.symbol)}, words)"
+        lines = function(inline, *words, *self.give(member, service.symbol), f"return checked_result({count}, {call});")
         # If the message is all of a system call, its reply may return to the program.
         calls = ("message_call(", "message_plain_call(")
         return [*lines, *(each.replace("_inline(", "_plain(").replace(*calls) for each in lines), *outside]
 
-    def handled(self, member: Member, of: Service) -> list[str]:
+    def handled(self, member: Member, service: Service) -> list[str]:
         """Runs the handler again for as long as it parks."""
-        run = self.entering(of, f"{of.name}_service.{member.name}({arguments(member.args, (), ('r',))})")
+        run = self.entering(service, f"{service.name}_service.{member.name}({arguments(member.args, (), ('r',))})")
         if not member.waits and not member.gives_way:
             return [f"at_once(r, {run});"]
         begin = f"request_begin(r, {member.number})" if member.waits else "request_begin_at_once(r)"
@@ -415,9 +415,9 @@ class _Server(_Domain):
                     lines += self.call(interface, member) if process else _kernel_stub(interface, member)
         lines += ["const struct dispatcher domain_services[] = {"]
         for each in reversed(services):
-            of = each.provides
-            lines.append(f"\t{{ &{each.name}_service, serve_{of}_start, serve_{of}_notified,")
-            lines.append(f"\t  serve_{of}_call, serve_{of}_client, {{ 0 }} }},")
+            provided = each.provides
+            lines.append(f"\t{{ &{each.name}_service, serve_{provided}_start, serve_{provided}_notified,")
+            lines.append(f"\t  serve_{provided}_call, serve_{provided}_client, {{ 0 }} }},")
         lines += ["};", f"const unsigned domain_service_count = {len(services)};"]
         places = [f"[{each.symbol}] = {at}" for at, each in enumerate(reversed(services))]
         lines += [f"const uint8_t domain_places[ENDPOINTS] = {{ {', '.join(places)} }};"]

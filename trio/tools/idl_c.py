@@ -205,11 +205,11 @@ def kernel_calls(interface: Interface) -> dict[str, str]:
     """Prototypes of the functions behind the kernel's interface. A call has one name where it is made and where it is
     defined. The kernel also links stubs, which count calls, so the linker knows its functions as kernel_call_NAME."""
     calls, head = interface.of("call"), [*_head(interface), ""]
-    of = {each: f"({parameters(each.args, each.outs)})" for each in calls}
+    takes = {each: f"({parameters(each.args, each.outs)})" for each in calls}
     serve = []
     for each in calls:
-        serve += [*_comment(each.doc), f'int64_t kernel_{each.name}{of[each]} __asm__("kernel_call_{each.name}");']
-    stubs = [f"int64_t kernel_call_{each.name}{of[each]};" for each in calls]
+        serve += [*_comment(each.doc), f'int64_t kernel_{each.name}{takes[each]} __asm__("kernel_call_{each.name}");']
+    stubs = [f"int64_t kernel_call_{each.name}{takes[each]};" for each in calls]
     return {
         "kernel_serve.h": guarded("kernel_serve", [*head, "/* To be defined in the kernel. */", *serve]),
         "kernel_calls.h": guarded("kernel_calls", [*head, "/* The same, as generated stubs call them. */", *stubs]),

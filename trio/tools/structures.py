@@ -75,8 +75,8 @@ def structure(folder: Path, words: str, found: tuple[Service, ...]) -> Structure
         words,
         Domain(0, "kernel", "kernel", kernel),
         tuple(
-            Domain(at, "server" if of == found else "_".join(each.name for each in of), kind, of)
-            for at, (kind, of) in enumerate(servers, 1)
+            Domain(at, "server" if services == found else "_".join(each.name for each in services), kind, services)
+            for at, (kind, services) in enumerate(servers, 1)
         ),
         tuple(switches),
     )

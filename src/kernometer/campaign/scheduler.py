@@ -185,9 +185,9 @@ class Workers:
         with suppress(OSError, RuntimeError):  # the scheduler may be gone; then its workers stop at their own deadline
             Event(self.stop, client=self.client).set()
 
-    def _room(self, of: Who, busy: Sequence[str]) -> bool:
-        there = sum(address in self.workers and self.workers[address].machine == of.machine for address in busy)
-        return there < (1 if self.alone else of.processors)
+    def _room(self, worker: Who, busy: Sequence[str]) -> bool:
+        there = sum(address in self.workers and self.workers[address].machine == worker.machine for address in busy)
+        return there < (1 if self.alone else worker.processors)
 
 
 @contextmanager

@@ -47,12 +47,15 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
             name = f"{target} on host {result.session.host_id[:8]}" if len(hosts[target]) > 1 else target
             columns.setdefault((label, name), []).append(result)
     named = _named([*columns])
-    known = {key: {named[key], of[0].session.target} for key, of in columns.items()}
+    known = {key: {named[key], sessions[0].session.target} for key, sessions in columns.items()}
     unknown = [spec for spec in aside if not any(spec in names for names in known.values())]
     if unknown:
         raise UsageError(f"{unknown[0]!r} is none of the systems.", f"They are {', '.join(named.values())}.")
-    kept = {key: _without_again(of) for key, of in columns.items()}
-    made = [Column(named[key], tuple(of), _why(of), bool(known[key].intersection(aside))) for key, of in kept.items()]
+    kept = {key: _without_again(sessions) for key, sessions in columns.items()}
+    made = [
+        Column(named[key], tuple(sessions), _why(sessions), bool(known[key].intersection(aside)))
+        for key, sessions in kept.items()
+    ]
     return sorted(made, key=lambda column: column.aside)
 
 

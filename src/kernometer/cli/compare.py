@@ -55,10 +55,10 @@ def judged(
     store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
 ) -> tuple[Sequence[Comparison], History]:
     """The other sets against the first; and the history that was used."""
-    results = [one for of in sets.values() for one in of]
+    results = [one for side in sets.values() for one in side]
     ways = {one.session.by for one in results}
     if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
-        check_machines({name: {one.session.machine for one in of} for name, of in sets.items()})
+        check_machines({name: {one.session.machine for one in side} for name, side in sets.items()})
     history = history_of_hosts(store, results)
     (first, baseline), *others = sets.items()
     floors = known_layouts(store) if ways == {"path"} else ()

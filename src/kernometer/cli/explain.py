@@ -68,7 +68,7 @@ def command(
     columns = {name: store.column(name) for name in names}
     sets = {name: () if columns[name] else store.load_set(name) for name in names}
     comparison = None
-    if len({one.session.by for of in sets.values() for one in of}) == 1 and name_b and all(sets.values()):
+    if len({one.session.by for side in sets.values() for one in side}) == 1 and name_b and all(sets.values()):
         [comparison], _ = judged(store, sets, delta, different_machines=different_machines)
     rows = {row.row: row for row in comparison.rows} if comparison else {}
     systems = []
@@ -78,7 +78,7 @@ def command(
             systems.append(of_session(name, newest, figures(newest), comparison))
         else:
             systems.append(printed(name, of_one_system(column).publication, column.system))
-    costs = kept(env, {name: of[0] for name, of in sets.items() if of})
+    costs = kept(env, {name: side[0] for name, side in sets.items() if side})
     if costs is not None:
         tell(env, costs, report_file)
     elif report_file is not None:
@@ -92,7 +92,7 @@ def command(
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         if topics:
-            tell_topics(env, topics, [of[0].session.target for of in sets.values()])
+            tell_topics(env, topics, [side[0].session.target for side in sets.values()])
         env.show(diagnosis_report.blocks(found, remarks))
 
 

@@ -126,27 +126,27 @@ def _by_scheduler(
     beside: Sequence[str],
     by: By,
     plan_of: Callable[..., Plan],
-    of: Rounds,
+    rounds: Rounds,
     *,
     unit_costs: bool,
 ) -> list[Column]:
     """As `measure`, by workers. Guests and targets need exist with them only."""
-    if of.jobs is not None:
+    if rounds.jobs is not None:
         raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
-    if of.dry_run:
+    if rounds.dry_run:
         raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
-    plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=of.profiled)
-    finished = _finished(env.store(), plan, of)
+    plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=rounds.profiled)
+    finished = _finished(env.store(), plan, rounds)
     with (
-        progress(env, *_left(specs, plan, of, finished), silence=plan.patience) as listen,
-        workers_of(of.scheduler, by, env.store(), of.label, listen) as workers,
+        progress(env, *_left(specs, plan, rounds, finished), silence=plan.patience) as listen,
+        workers_of(rounds.scheduler, by, env.store(), rounds.label, listen) as workers,
     ):
-        outcomes = measure_cells(plan, specs, workers, of.label, of.boots, finished)
-    return _told(env, outcomes, beside, of.label)
+        outcomes = measure_cells(plan, specs, workers, rounds.label, rounds.boots, finished)
+    return _told(env, outcomes, beside, rounds.label)
 
 
-def _finished(store: Store, plan: Plan, of: Rounds) -> Finished:
-    return finished(store, of.label, plan) if of.resume else {}
+def _finished(store: Store, plan: Plan, rounds: Rounds) -> Finished:
+    return finished(store, rounds.label, plan) if rounds.resume else {}
 
 
 def _left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) -> tuple[int, float]:
@@ -166,14 +166,14 @@ def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
     return found
 
 
-def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], of: Rounds) -> list[Column]:
+def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], rounds: Rounds) -> list[Column]:
     store = env.store()
     names = [target.name for target in targets]
-    finished = _finished(store, plan, of)
-    with progress(env, *_left(names, plan, of, finished), silence=plan.silence) as listen:
-        here = Here(targets, store, of.label, listen, of.jobs or len(os.sched_getaffinity(0)))
-        outcomes = measure_cells(plan, names, here, of.label, of.boots, finished)
-    return _told(env, outcomes, beside, of.label)
+    finished = _finished(store, plan, rounds)
+    with progress(env, *_left(names, plan, rounds, finished), silence=plan.silence) as listen:
+        here = Here(targets, store, rounds.label, listen, rounds.jobs or len(os.sched_getaffinity(0)))
+        outcomes = measure_cells(plan, names, here, rounds.label, rounds.boots, finished)
+    return _told(env, outcomes, beside, rounds.label)
 
 
 def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: str) -> list[Column]:

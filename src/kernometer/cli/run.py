@@ -80,12 +80,12 @@ def _show(
         click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
     else:
         print_result(env.console(), result, found, whole=whole, points=points, named=named)
-    of = compared_with_last(store, result) if beside_last else alone(result)
-    if of.history is not None and not env.json:
+    shown = compared_with_last(store, result) if beside_last else alone(result)
+    if shown.history is not None and not env.json:
         env.console().print()
-        show_comparisons(env, of.systems, of.comparisons, None, whole=whole, points=points)
-        _print_spread(env, [found, *(one.figures for one in of.history.entries)])
-    write_report(env, of.systems, of.comparisons, of.history, report_file)
+        show_comparisons(env, shown.systems, shown.comparisons, None, whole=whole, points=points)
+        _print_spread(env, [found, *(one.figures for one in shown.history.entries)])
+    write_report(env, shown.systems, shown.comparisons, shown.history, report_file)
 
 
 def _tell_probe(env: Env, store: Store, result: Result) -> None:

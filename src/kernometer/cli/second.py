@@ -35,7 +35,7 @@ class Again:
         return self._by_path(first, rows) if self.plan.by == "path" else self._by_time(first, rows)
 
     def _plan_of(self, rows: list[str]) -> Plan:
-        needs = {row: of for row, of in self.plan.needs.items() if row in rows}
+        needs = {row: needed for row, needed in self.plan.needs.items() if row in rows}
         words = tuple(Row(row).argument for row in rows)
         return replace(self.plan, words=words, rows=tuple(rows), needs=needs, unsupported=(), profiled="")
 
@@ -46,9 +46,9 @@ class Again:
         self.env.say(f"The gate fails on {_rows(rows)}: measured again, in {rounds} new blocks.")
         with progress(self.env, 2 * rounds * plan.units, silence=plan.silence) as listen:
             pair = measure_pair(plan, self.targets, store, self.label, rounds, listen)
-        of = first.comparison
+        compared = first.comparison
         a, b = (store.as_read(side.result) for side in pair)
-        return in_new_blocks(ab(a, b, of.delta, name_a=of.a, name_b=of.b))
+        return in_new_blocks(ab(a, b, compared.delta, name_a=compared.a, name_b=compared.b))
 
     def _by_path(self, first: Gate, rows: list[str]) -> Mapping[str, Second]:
         rotated: list[QemuTarget] = []
@@ -62,7 +62,8 @@ class Again:
         store = self.env.store()
         outcomes = measured(self.env, self._plan_of(rows), rotated)
         a, b = (
-            [store.read(path) for one in of for path in one.paths] for of in (outcomes[:MACHINES], outcomes[MACHINES:])
+            [store.read(path) for one in side for path in one.paths]
+            for side in (outcomes[:MACHINES], outcomes[MACHINES:])
         )
         judged = {row.row: row for row in first.comparison.rows if row.row in rows}
         found = {row: on_other_machines(one, a, b, first.comparison.delta) for row, one in judged.items()}

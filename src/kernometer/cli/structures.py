@@ -42,7 +42,7 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
     else:
         env.show(blocks(shown))
     _report(env, report_file, beside, systems, shown)
-    failed = any(result.failures for of in systems.values() for result in of)
+    failed = any(result.failures for sessions in systems.values() for result in sessions)
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed or left_out else Status.DONE)
 
 
@@ -63,7 +63,7 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
             found[specs[column.name]] += column.results
             if column.failure:
                 left_out[specs[column.name]] = TargetError(column.failure)
-    return {name: of for name, of in found.items() if of}
+    return {name: sessions for name, sessions in found.items() if sessions}
 
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:

@@ -74,12 +74,13 @@ def tell_lacking(env: Env, names: Iterable[str]) -> None:
         )
 
 
-def _say(env: Env, of: Plan) -> None:
+def _say(env: Env, wanted: Plan) -> None:
     env.say(
-        f"{len(of.structures)} kernels: mono, {len(of.services)} with one service cut out, {len(of.pairs)} with two, "
-        f"micro, {len(of.pairs) - len(of.refused)} with two services in one process, one-server, hybrid."
+        f"{len(wanted.structures)} kernels: mono, {len(wanted.services)} with one service cut out, "
+        f"{len(wanted.pairs)} with two, micro, {len(wanted.pairs) - len(wanted.refused)} with two services in one "
+        "process, one-server, hybrid."
     )
-    if refused := refused_text(of.refused):
+    if refused := refused_text(wanted.refused):
         env.say(refused)
 
 

@@ -70,11 +70,11 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
         places = {
             (kind, name): [
                 (at, function)
-                for at in kinds.places(kind, of)
-                if at in common[name] and wanted.may_be_in(function := of.function(at))
+                for at in kinds.places(kind, service_code)
+                if at in common[name] and wanted.may_be_in(function := service_code.function(at))
             ]
             for kind in wanted.kinds
-            for name, of in codes.items()
+            for name, service_code in codes.items()
         }
         drivers = [name for name in wanted.services if trio.is_driver(name)]
         faults = drawn(places, drivers, wanted.count, wanted.seed, wanted.operations)
@@ -117,7 +117,7 @@ def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int,
 
 def in_parallel(
     run: Callable[[int, Fault], Record],
-    of: Sequence[tuple[int, Fault]],
+    numbered_faults: Sequence[tuple[int, Fault]],
     jobs: int,
     name: str,
     stopping: threading.Event,
@@ -141,7 +141,7 @@ def in_parallel(
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from filter(None, pool.map(one, of))
+            yield from filter(None, pool.map(one, numbered_faults))
         except BaseException:
             stopping.set()
             raise

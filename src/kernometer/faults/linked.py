@@ -135,18 +135,18 @@ def physical(image: Image, memory: memoryview, roots: tuple[int, int]) -> Mappin
 
 def counts(trace: Trace, image: Image) -> Mapping[int, int]:
     """How often each instruction of an image was executed: by address."""
-    of = trace.instructions
+    ran = trace.instructions
     pages: dict[tuple[int, int], list[int]] = {}
     end = image.begin + len(image.text)
-    for at in range(len(of)):
-        if of["count"][at] and image.begin <= of["address"][at] < end:
-            pages.setdefault((int(of["page"][at]), int(of["address"][at]) // _PAGE), []).append(at)
+    for at in range(len(ran)):
+        if ran["count"][at] and image.begin <= ran["address"][at] < end:
+            pages.setdefault((int(ran["page"][at]), int(ran["address"][at]) // _PAGE), []).append(at)
     found: dict[int, int] = {}
     for places in pages.values():
-        codes = [(int(of["address"][at]), of["bytes"][at][: of["size"][at]].tobytes()) for at in places]
+        codes = [(int(ran["address"][at]), ran["bytes"][at][: ran["size"][at]].tobytes()) for at in places]
         if all(image.has(*one) for one in codes):
             for (address, _), at in zip(codes, places, strict=True):
-                found[address] = found.get(address, 0) + int(of["count"][at])
+                found[address] = found.get(address, 0) + int(ran["count"][at])
     return found
 
 

@@ -113,12 +113,12 @@ def found(seen: Observation) -> Found:
     )
 
 
-def usual(of: Found) -> Found:
+def usual(normal: Found) -> Found:
     """What runs are compared with, by a run without fault. The guest's clock jumps while an emulated drive answers in
     the host's time, so that operations up to NOISE_NS are usual whatever that run says."""
-    return msgspec.structs.replace(of, slowest_ns=max(of.slowest_ns, NOISE_NS))
+    return msgspec.structs.replace(normal, slowest_ns=max(normal.slowest_ns, NOISE_NS))
 
 
-def oopsed(of: Found) -> bool:
+def oopsed(shown: Found) -> bool:
     """Whether the kernel found the fault itself, so that panic_on_oops makes a difference."""
-    return any(one.startswith(_OOPSES) for one in of.sentences)
+    return any(one.startswith(_OOPSES) for one in shown.sentences)

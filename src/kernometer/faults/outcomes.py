@@ -129,27 +129,27 @@ def found(seen: Seen) -> Found:
     )
 
 
-def outcome(of: Found, usual: Found) -> Outcome:
+def outcome(shown: Found, usual: Found) -> Outcome:
     """The worst that happened; `usual` is of the run without a fault."""
-    if of.ended != "finished":
-        return of.ended
-    if wrong(of, usual):
+    if shown.ended != "finished":
+        return shown.ended
+    if wrong(shown, usual):
         return "lost"
-    if of.errors or of.refused or of.steps_failed or of.fsck != usual.fsck:
+    if shown.errors or shown.refused or shown.steps_failed or shown.fsck != usual.fsck:
         return "error"
-    if of.services or of.slowest_ns > delay(usual):
+    if shown.services or shown.slowest_ns > delay(usual):
         return "delayed"
     return "masked"
 
 
-def wrong(of: Found, usual: Found) -> bool:
+def wrong(shown: Found, usual: Found) -> bool:
     """Whether data are not as they should be: on a disk, or as the worker or the script read them."""
-    return bool(of.lost or of.strange or of.wrong or of.damage > usual.damage)
+    return bool(shown.lost or shown.strange or shown.wrong or shown.damage > usual.damage)
 
 
-def told(of: Found) -> bool:
+def told(shown: Found) -> bool:
     """Whether a program has met an error, the worker or the script; or /dev/checked has refused an answer."""
-    return bool(of.errors or of.refused or of.steps_failed)
+    return bool(shown.errors or shown.refused or shown.steps_failed)
 
 
 def delay(usual: Found) -> int:

@@ -57,10 +57,10 @@ class MuteError(TargetError):
 
 def initrd(program: Program, files: Mapping[str, bytes], guest: store.Guest | None = None) -> bytes:
     """The archive of a guest with this measuring program and these other files. `guest`: one of any architecture."""
-    of = guest.architecture if guest is not None else X86_64
-    measures = (trio.probe() if program == "probe-trio" else build.static_probe(of)).read_bytes()
-    busybox = programs.busybox() if guest is None or of is X86_64 else guest.busybox()
-    return initramfs.archive(initramfs.entries(programs.init(of).read_bytes(), measures, busybox, files))
+    architecture = guest.architecture if guest is not None else X86_64
+    measures = (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
+    busybox = programs.busybox() if guest is None or architecture is X86_64 else guest.busybox()
+    return initramfs.archive(initramfs.entries(programs.init(architecture).read_bytes(), measures, busybox, files))
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:

@@ -208,12 +208,12 @@ class ConsoleTarget(Target):
     def _image(self) -> str:
         """Identifies what boots and how it is driven, by one digest."""
         if isinstance(self.boots, images.Image):
-            what, of = self.boots.path.name, self.boots.digest
+            what, digest = self.boots.path.name, self.boots.digest
         else:
             guest = store.find(self.boots.guest)
             guest.check()
-            what, of = guest.name, guest.image
-        return f"{self.system.name} {what} sha256:{sha256(f'{of} {self.system.digest}'.encode())}"
+            what, digest = guest.name, guest.image
+        return f"{self.system.name} {what} sha256:{sha256(f'{digest} {self.system.digest}'.encode())}"
 
 
 def _parts(spec: str) -> tuple[description.Loaded, str]:

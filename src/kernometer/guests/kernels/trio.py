@@ -103,15 +103,16 @@ def calls() -> dict[str, tuple[str, ...]]:
     nobody and whom nobody calls or asks, which has no boundary (rs)."""
     services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
 
-    def is_below(other: dict[str, Any], of: dict[str, Any]) -> bool:
+    def is_below(other: dict[str, Any], service: dict[str, Any]) -> bool:
         """Who provides what it calls itself calls the other providers, as its tools/idl_parse.py says."""
-        is_before = other["provides"] == of["provides"] and other["provides"] in other["calls"]
-        return (other["provides"] in of["calls"] and not is_before) or other["provides"] == _PAGER != of["provides"]
+        provided = other["provides"]
+        is_before = provided == service["provides"] and provided in other["calls"]
+        return (provided in service["calls"] and not is_before) or provided == _PAGER != service["provides"]
 
     return {
-        name: tuple(each for each, other in services.items() if is_below(other, of))
-        for name, of in services.items()
-        if of["calls"] or any(of["provides"] in (*other["calls"], _PAGER) for other in services.values())
+        name: tuple(each for each, other in services.items() if is_below(other, service))
+        for name, service in services.items()
+        if service["calls"] or any(service["provides"] in (*other["calls"], _PAGER) for other in services.values())
     }
 
 
@@ -119,7 +120,7 @@ def switches(structure: str) -> tuple[str, ...]:
     """The switches that change something in a structure and are decisions of its design: config/switches.toml."""
     where = tomllib.loads((source_folder("trio") / "config" / "switches.toml").read_text())
     places = {"mono": {"all"}, "hybrid": {"all", "messages"}}.get(structure, {"all", "messages", "processes"})
-    return tuple(each for each, of in where.items() if of in places)
+    return tuple(each for each, place in where.items() if place in places)
 
 
 def is_trio(guest: store.Guest) -> bool:
@@ -166,14 +167,14 @@ def objects(say: Say = linux.silently) -> dict[str, Path]:
     """The object of each service, the same in all structures. Raises as `add` does."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
-    of = tomllib.loads((sources / "config" / "services.toml").read_text())
+    table = tomllib.loads((sources / "config" / "services.toml").read_text())
 
     def services(network: Path | None) -> Path:
         def make(folder: Path) -> Path:
             say("trio: compiling its services …")
             build(sources, folder / "build", "mono", network)
             (folder / "objects").mkdir()
-            for name, service in of.items():
+            for name, service in table.items():
                 shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
             return folder / "objects"
 
@@ -181,13 +182,13 @@ def objects(say: Say = linux.silently) -> dict[str, Path]:
         return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], make)
 
     made = _with_what_builds(services, say)
-    return {name: made / f"{name}.o" for name in of}
+    return {name: made / f"{name}.o" for name in table}
 
 
 def is_driver(service: str) -> bool:
     """Whether its sources are a driver's, by config/services.toml."""
-    of = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
-    return str(of[service]["sources"]).startswith("drivers/")
+    services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    return str(services[service]["sources"]).startswith("drivers/")
 
 
 def probe() -> Path:

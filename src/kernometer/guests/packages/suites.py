@@ -389,8 +389,8 @@ def _expired(apt: Apt, suite: str) -> str:
 
 def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
     """Every kernel image that can be downloaded."""
-    of = apt.architecture or X86_64.debian
-    names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name, of)) is not None}
+    own = apt.architecture or X86_64.debian
+    names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name, own)) is not None}
     return tuple(Candidate(names[one.name], one, apt, remarks) for one in apt.show(names) if one.name in names)
 
 

@@ -45,9 +45,9 @@ def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, ag
     iterations or faulted in one."""
     import numpy as np
 
-    of, steps = trace.instructions, trace.steps
-    address, flow, kernel = of["address"][steps], of["flow"][steps], of["kernel"][steps]
-    following, after = address + of["size"][steps], np.roll(address, -1)
+    instructions, steps = trace.instructions, trace.steps
+    address, flow, kernel = instructions["address"][steps], instructions["flow"][steps], instructions["kernel"][steps]
+    following, after = address + instructions["size"][steps], np.roll(address, -1)
     elsewhere = (after != following) & ~((flow == Flow.REPEAT) & (after == address))
     elsewhere[-1] = False
     goes = np.isin(flow, _GOES)
@@ -115,8 +115,8 @@ class Walk:
         step, 0 for that of `first`; or why the stacks are not known: at the end they must be those of the begin."""
         import numpy as np
 
-        of, steps = self.trace.instructions, self.trace.steps
-        flow, address, size = of["flow"][steps], of["address"][steps], of["size"][steps]
+        instructions, steps = self.trace.instructions, self.trace.steps
+        flow, address, size = instructions["flow"][steps], instructions["address"][steps], instructions["size"][steps]
         turns = np.isin(flow, (Flow.CALL, Flow.RETURN, Flow.ENTER, Flow.LEAVE, Flow.IRET))
         turns[:-1] |= (np.diff(self.function) != 0) | (np.diff(self.space) != 0)
         turns[[at for at in self.taken if at < len(turns)]] = True

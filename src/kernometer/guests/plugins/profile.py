@@ -41,35 +41,35 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     """
     import numpy as np
 
-    of = trace.instructions
+    code = trace.instructions
     index: dict[str, int] = {}
-    found = np.zeros(len(of), dtype=np.int64)
-    executed = np.flatnonzero(of["count"])
+    found = np.zeros(len(code), dtype=np.int64)
+    executed = np.flatnonzero(code["count"])
     pages: dict[tuple[int, int], list[int]] = {}
     for at in map(int, executed):
-        pages.setdefault((int(of["page"][at]), int(of["address"][at]) >> 12), []).append(at)
+        pages.setdefault((int(code["page"][at]), int(code["address"][at]) >> 12), []).append(at)
     for (_, page), places in pages.items():
-        naming = _naming(of, places, page, symbols)
+        naming = _naming(code, places, page, symbols)
         for at in places:
-            found[at] = index.setdefault(naming(int(of["address"][at])), len(index))
+            found[at] = index.setdefault(naming(int(code["address"][at])), len(index))
     return Named(tuple(index), found)
 
 
-def _naming(of: NDArray[np.void], places: list[int], page: int, symbols: Symbols) -> Callable[[int], str]:
+def _naming(code: NDArray[np.void], places: list[int], page: int, symbols: Symbols) -> Callable[[int], str]:
     """How the functions of one page of code are named, by address."""
-    if of["kernel"][places[0]]:
+    if code["kernel"][places[0]]:
         table = symbols.kernel
         return lambda address: (table.name(address) if table else "") or f"[kernel code at {page << 12:#x}]"
-    program = _program(of, places, symbols.programs)
+    program = _program(code, places, symbols.programs)
     if program is None:
         return lambda _: f"[user code at {page << 12:#x}]"
     return lambda address: f"{program.table.name(address) or f'[code at {page << 12:#x}]'} ({program.name})"
 
 
-def _program(of: NDArray[np.void], places: list[int], programs: tuple[Program, ...]) -> Program | None:
+def _program(code: NDArray[np.void], places: list[int], programs: tuple[Program, ...]) -> Program | None:
     """The program that has all these instructions at their addresses."""
     for program in programs:
-        if all(program.has(int(of["address"][at]), of["bytes"][at][: of["size"][at]].tobytes()) for at in places):
+        if all(program.has(int(code["address"][at]), code["bytes"][at][: code["size"][at]].tobytes()) for at in places):
             return program
     return None
 
@@ -96,7 +96,7 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     function, space = names.of[trace.steps], _spaces(trace, first)
     found = exceptions(trace, space, first, last, counted.again)
     window = slice(first + 1, last + 1)
-    direct, others = (frozenset(at for at, name in enumerate(names.names) if name in of) for of in SWITCHES)
+    direct, others = (frozenset(at for at, name in enumerate(names.names) if name in names_of) for names_of in SWITCHES)
     stacks, task, without = Walk(trace, function, space, direct | others, direct, found.taken).stacks(first, last)
     kernel, interrupt = trace.instructions["kernel"][trace.steps], _interrupts(found, len(trace.steps))
     keys = np.stack([each[window] for each in (function, kernel, space, task, interrupt)])
@@ -164,10 +164,10 @@ def _sums(trace: Trace, names: Named, row: str) -> tuple[ProfileLine, ...]:
     """The lines of a trace without order."""
     import numpy as np
 
-    of = trace.instructions
+    code = trace.instructions
     sums: Counter[tuple[int, bool]] = Counter()
-    for at in map(int, np.flatnonzero(of["count"])):
-        sums[int(names.of[at]), bool(of["kernel"][at])] += int(of["count"][at])
+    for at in map(int, np.flatnonzero(code["count"])):
+        sums[int(names.of[at]), bool(code["kernel"][at])] += int(code["count"][at])
     if not sums:
         raise TargetError(f"{row}: the plugin saw no such region.", "Run it again.")
     return tuple(ProfileLine(function=f, kernel=k, count=n) for (f, k), n in sorted(sums.items()))
@@ -177,8 +177,8 @@ def _bounds(trace: Trace) -> tuple[int, int]:
     """The steps that read the clock first and last; without two readings the first and last step."""
     import numpy as np
 
-    of = trace.instructions
-    reads = np.flatnonzero((of["flow"][trace.steps] == Flow.CLOCK) & (of["kernel"][trace.steps] == 0))
+    code = trace.instructions
+    reads = np.flatnonzero((code["flow"][trace.steps] == Flow.CLOCK) & (code["kernel"][trace.steps] == 0))
     return (int(reads[0]), int(reads[-1])) if len(reads) > 1 else (0, len(trace.steps) - 1)
 
 
