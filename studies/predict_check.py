@@ -2,7 +2,7 @@
 
     python -m studies.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
 
-The prices are those of the stored counts of the label (a matrix by path). Each program is counted whole in each
+The prices are those of the stored sessions of the label (a matrix by path). Each program is counted whole in each
 guest; its calls are recorded once, in the first one. The output is the tables of docs/predict.md, and the two
 errors for src/kernometer/explain/prices.toml. `--kept` names a file for what was counted, which is not counted again.
 """
