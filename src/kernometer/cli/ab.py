@@ -108,7 +108,7 @@ def command(
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
         if not different_machines:
-            check_targets({f"{side} ({one.name})": one for side, one in zip("AB", targets, strict=True)}, by)
+            check_targets({f"{side} ({target.name})": target for side, target in zip("AB", targets, strict=True)}, by)
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
@@ -127,13 +127,13 @@ def command(
         floors = known_layouts(env.store()) if by == "path" else ()
         comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
         systems = {name: [result] for name, result in zip(names, results, strict=True)}
-        found = gates.judged(gate, systems, (comparison,), Again(env, plan, targets, label, rounds))
+        judged = gates.judged(gate, systems, (comparison,), Again(env, plan, targets, label, rounds))
     show_comparisons(
-        env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters, gates=found
+        env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters, gates=judged
     )
     if gate is not None:
-        raise click.exceptions.Exit(gates.tell(env, gate, found))
-    raise click.exceptions.Exit(Status.ROWS_FAILED if any(one.failures for one in results) else Status.DONE)
+        raise click.exceptions.Exit(gates.tell(env, gate, judged))
+    raise click.exceptions.Exit(Status.ROWS_FAILED if any(result.failures for result in results) else Status.DONE)
 
 
 def check_many(by: By) -> None:

@@ -78,7 +78,7 @@ def repeated(context: click.Context, _parameter: click.Parameter, name: str) -> 
     """Runs before the other options are read, so that options on the command line override the session's."""
     result = context.ensure_object(Env).store().load(name)
     session, rows = result.session, [row.row for one in result.workloads.values() for row in one.rows]
-    efforts = {key: session.effort[key] for key in (one.name for one in fields(Effort)) if session.effort.get(key)}
+    efforts = {key: session.effort[key] for key in (field.name for field in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
     given["unit_costs"] = any(Row(row).is_unit_cost for row in rows)
     context.default_map = {**(context.default_map or {}), **given}

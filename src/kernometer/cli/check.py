@@ -34,12 +34,12 @@ def lines(report: HostReport, width: int) -> Iterator[str]:
     """The report as text of at most `width` columns. A command is never broken, so that it can be copied."""
     yield from _wrapped(", ".join(_head(report)) or "This host reports nothing about itself.", width)
     for severity, title in TITLES.items():
-        found = report.of(severity)
-        if not found:
+        findings = report.of(severity)
+        if not findings:
             continue
         yield ""
         yield f"{title}:"
-        for finding in found:
+        for finding in findings:
             yield from _finding(finding, width)
     fine = [f"{finding.name} ({finding.value})" for finding in report.of("ok")]
     if fine:

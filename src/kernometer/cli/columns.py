@@ -35,14 +35,14 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
     `aside` as for `measured`. Raises ResultError if a name has no result, UsageError if `aside` names no column.
     """
     groups: dict[str, dict[str, Result]] = {}
-    for result in (one for name in dict.fromkeys(names) for one in store.load_set(name)):
+    for result in (member for name in dict.fromkeys(names) for member in store.load_set(name)):
         groups.setdefault(result.session.label or result.session.id, {})[result.session.id] = result
     columns: dict[tuple[str, str], list[Result]] = {}
     for label, results in groups.items():
         hosts: dict[str, set[str]] = {}
         for result in results.values():
             hosts.setdefault(result.session.target, set()).add(result.session.host_id)
-        for result in sorted(results.values(), key=lambda one: one.session.started):
+        for result in sorted(results.values(), key=lambda each: each.session.started):
             target = result.session.target
             name = f"{target} on host {result.session.host_id[:8]}" if len(hosts[target]) > 1 else target
             columns.setdefault((label, name), []).append(result)
@@ -71,10 +71,10 @@ def _named(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 def _without_again(results: Sequence[Result]) -> list[Result]:
     def again(cut: Result) -> bool:
-        later = (one for one in results if one.session.started > cut.session.started and _complete(one))
-        return not _complete(cut) and any({*cut.rows} <= {*one.rows} for one in later)
+        later = (other for other in results if other.session.started > cut.session.started and _complete(other))
+        return not _complete(cut) and any({*cut.rows} <= {*other.rows} for other in later)
 
-    return [one for one in results if not again(one)]
+    return [result for result in results if not again(result)]
 
 
 def _complete(result: Result) -> bool:

@@ -43,27 +43,27 @@ def command(
         return
     sets = {name: store.load_set(name) for name in (first, *others)}
     comparisons, history = judged(store, sets, delta, different_machines=different_machines)
-    found = gates.judged(gate, sets, comparisons)
-    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points, gates=found)
+    judgements = gates.judged(gate, sets, comparisons)
+    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points, gates=judgements)
     if gate is not None:
-        if any(one.again for one in found):
+        if any(gated.again for gated in judgements):
             env.say("Not measured again, since these sessions are stored: kernometer ab --gate does that.")
-        raise click.exceptions.Exit(gates.tell(env, gate, found))
+        raise click.exceptions.Exit(gates.tell(env, gate, judgements))
 
 
 def judged(
     store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
 ) -> tuple[Sequence[Comparison], History]:
     """The other sets against the first; and the history that was used."""
-    results = [one for side in sets.values() for one in side]
-    ways = {one.session.by for one in results}
+    results = [result for side in sets.values() for result in side]
+    ways = {result.session.by for result in results}
     if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
-        check_machines({name: {one.session.machine for one in side} for name, side in sets.items()})
+        check_machines({name: {result.session.machine for result in side} for name, side in sets.items()})
     history = history_of_hosts(store, results)
     (first, baseline), *others = sets.items()
     floors = known_layouts(store) if ways == {"path"} else ()
-    found = compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
-    return found, history
+    comparisons = compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
+    return comparisons, history
 
 
 def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str, ...]]:

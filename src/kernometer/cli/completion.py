@@ -44,7 +44,7 @@ class Bash(BashComplete):
         return words, self.word
 
     def format_completion(self, item: CompletionItem) -> str:
-        kept = max((self.word.rfind(one) + 1 for one in os.environ.get("BREAKS", "")), default=0)
+        kept = max((self.word.rfind(mark) + 1 for mark in os.environ.get("BREAKS", "")), default=0)
         return str(item.value)[kept:] if item.type == "plain" else ""
 
 
@@ -78,10 +78,10 @@ def _results(context: click.Context, _word: str) -> Iterator[str]:
 
     root = context.find_root()
     given = root.params.get("folder") or config.options(root.command, config.read()).get("folder")
-    found = Store(given or default_folder()).summaries()
+    sessions = Store(given or default_folder()).summaries()
     yield from ("@last", "@1")
-    yield from (name for one in found if one.label for name in (one.label, f"label:{one.label}"))
-    yield from (one.id for one in found[:NEWEST] if one.id)
+    yield from (name for session in sessions if session.label for name in (session.label, f"label:{session.label}"))
+    yield from (session.id for session in sessions[:NEWEST] if session.id)
     yield from (PREFIX + name for name in names())
 
 
@@ -89,9 +89,9 @@ def _rows(_context: click.Context, word: str) -> Iterator[str]:
     from kernometer.campaign.plan import definitions
     from kernometer.results.rows import Row
 
-    for one in definitions("time", "full"):
-        yield one.name
-        yield from (row.row for row in one.rows if Row(word).name != Row(word).workload)
+    for workload in definitions("time", "full"):
+        yield workload.name
+        yield from (row.row for row in workload.rows if Row(word).name != Row(word).workload)
 
 
 def _guests(_context: click.Context, _word: str) -> Iterator[str]:

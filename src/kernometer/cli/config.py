@@ -42,18 +42,18 @@ def options(command: click.Command, given: Mapping[str, Any], section: str = "")
     Raises UsageError, naming file, section and option, for an unknown option or a wrong value.
     """
     context = click.Context(command)
-    known = {flag: one for one in command.params if isinstance(one, click.Option) for flag in one.opts}
-    found: dict[str, Any] = {}
+    known = {flag: option for option in command.params if isinstance(option, click.Option) for flag in option.opts}
+    named: dict[str, Any] = {}
     for key, value in given.items():
         below = command.get_command(context, key) if isinstance(command, click.Group) else None
         option = known.get(f"--{key}")
         if below is not None and isinstance(value, dict):
-            found[key] = options(below, value, f"{section}.{key}".strip("."))
+            named[key] = options(below, value, f"{section}.{key}".strip("."))
         elif option is None or option.is_eager or option.name is None:
             raise _wrong(section, f"there is no {'command' if isinstance(value, dict) else 'option'} {key!r}")
         else:
-            found[option.name] = _checked(option, context, value, section, key)
-    return found
+            named[option.name] = _checked(option, context, value, section, key)
+    return named
 
 
 def _checked(option: click.Option, context: click.Context, value: Any, section: str, key: str) -> Any:

@@ -19,10 +19,10 @@ class Lines(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         super().print(*map(self._wrapped, objects), **options)
 
-    def _wrapped(self, one: object) -> object:
-        if not isinstance(one, Text) or one.spans or one.cell_len <= self.width:
-            return one
-        return Text(wrapped(one.plain, self.width), one.style)
+    def _wrapped(self, shown: object) -> object:
+        if not isinstance(shown, Text) or shown.spans or shown.cell_len <= self.width:
+            return shown
+        return Text(wrapped(shown.plain, self.width), shown.style)
 
 
 class Trimmed:

@@ -100,14 +100,14 @@ def _merge(env: Env, source: Path) -> int:
     kept: Counter[Kept] = Counter()
     lost = 0
     with counted(env, len(files), "results") as tick:
-        for one in merge(store.writable(), files):
+        for copied in merge(store.writable(), files):
             tick()
-            if one.kept is None:
+            if copied.kept is None:
                 lost += 1
-                env.say(printable(f"{one.source}: not taken: {one.problem}", 400))
+                env.say(printable(f"{copied.source}: not taken: {copied.problem}", 400))
             else:
-                kept[one.kept] += 1
-    parts = [f"{kept[one]:,} {one.value}" for one in Kept] + ([f"{lost:,} not taken"] if lost else [])
+                kept[copied.kept] += 1
+    parts = [f"{kept[kind]:,} {kind.value}" for kind in Kept] + ([f"{lost:,} not taken"] if lost else [])
     click.echo(printable(f"{source}: {', '.join(parts)}"), file=env.out)
     return lost
 
@@ -119,10 +119,10 @@ def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Give a file that a suite wrote.") from error
     runs = publications(data, str(path), label, command)
-    for found in runs:
-        kept, paper = store.keep(found), found.paper
-        ours = sum(bool(one.ours) for one in found.figures)
-        what = f"{paper.title}, {len(found.figures)} figures, {ours} with the definition of a row of ours"
+    for run in runs:
+        kept, paper = store.keep(run), run.paper
+        ours = sum(bool(figure.ours) for figure in run.figures)
+        what = f"{paper.title}, {len(run.figures)} figures, {ours} with the definition of a row of ours"
         which = f"; {paper.label or 'one run of the file'}: {paper.systems[0].name}" if len(runs) > 1 else ""
         click.echo(f"{kept.stem}: {what}{which}", file=env.out)
         for note in paper.notes:

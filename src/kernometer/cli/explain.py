@@ -68,7 +68,7 @@ def command(
     columns = {name: store.column(name) for name in names}
     sets = {name: () if columns[name] else store.load_set(name) for name in names}
     comparison = None
-    if len({one.session.by for side in sets.values() for one in side}) == 1 and name_b and all(sets.values()):
+    if len({result.session.by for side in sets.values() for result in side}) == 1 and name_b and all(sets.values()):
         [comparison], _ = judged(store, sets, delta, different_machines=different_machines)
     rows = {row.row: row for row in comparison.rows} if comparison else {}
     systems = []
@@ -85,15 +85,17 @@ def command(
         raise _no_report()
     topics = of_results(*sets.values()) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
-    found = diagnose(diagnosis_report.rules(), systems[0], systems[1] if name_b else None, rows)
+    diagnosis = diagnose(diagnosis_report.rules(), systems[0], systems[1] if name_b else None, rows)
     if env.json:
-        told = diagnosis_report.document(found, remarks) | ({"costs": costs_report.document(costs)} if costs else {})
+        told = diagnosis_report.document(diagnosis, remarks) | (
+            {"costs": costs_report.document(costs)} if costs else {}
+        )
         told |= {"topics": topics_document(topics)} if topics else {}
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         if topics:
             tell_topics(env, topics, [side[0].session.target for side in sets.values()])
-        env.show(diagnosis_report.blocks(found, remarks))
+        env.show(diagnosis_report.blocks(diagnosis, remarks))
 
 
 def _no_report() -> UsageError:
@@ -127,21 +129,21 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:
     """What limits the findings, before they are read."""
-    found: list[str] = []
+    remarks: list[str] = []
     if comparison is not None:
-        found += comparison.conditions
-        differ = list(dict.fromkeys(one.what for one in comparison.differs if not one.asked))
+        remarks += comparison.conditions
+        differ = list(dict.fromkeys(fact.what for fact in comparison.differs if not fact.asked))
         if differ:
             more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
-            found.append(f"The sides differ in {', '.join(differ[:NAMED])}{more}.")
+            remarks.append(f"The sides differ in {', '.join(differ[:NAMED])}{more}.")
         if comparison.undecidable:
-            found.append("One session a side shows no spread between sessions: ratios are taken as they are.")
+            remarks.append("One session a side shows no spread between sessions: ratios are taken as they are.")
     elif len(systems) == 2 and systems[0].by != systems[1].by:
-        found.append("One side counts instructions, the other took times: only rules about one side can speak.")
+        remarks.append("One side counts instructions, the other took times: only rules about one side can speak.")
     elif len(systems) == 2:
-        found.append("Printed figures have no interval: a ratio below 1.5 counts as no difference.")
-        found += [different(papers[0])] if len(papers) == 1 else []
-    return found
+        remarks.append("Printed figures have no interval: a ratio below 1.5 counts as no difference.")
+        remarks += [different(papers[0])] if len(papers) == 1 else []
+    return remarks
 
 
 def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
@@ -151,12 +153,12 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
     if by_path is None:
         raise UsageError("--time needs A by time and B by path.", "For example: explain --time label:host label:linux")
     timed, counted = store.load_set(by_time), store.load(by_path)
-    if {one.session.by for one in timed} != {"time"} or counted.session.by != "path" or not counted.events:
+    if {result.session.by for result in timed} != {"time"} or counted.session.by != "path" or not counted.events:
         raise UsageError(
             "--time needs A by time, and B by path with counts of events.", "'kernometer list' shows both."
         )
-    found = timing.judge(timing.operations(counted, timed))
-    if found is None:
+    judged_model = timing.judge(timing.operations(counted, timed))
+    if judged_model is None:
         raise UsageError(
             "A and B have operations of fewer than three families in common, which cannot judge each other.",
             "Measure the quick profile both ways: kernometer run; kernometer run --by path --on qemu:linux-6.18",
@@ -171,7 +173,7 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         for name, result in results.items()
     }
     one, other = timing_report.Side.of(by_time, timed), timing_report.Side.of(by_path, [counted])
-    view = timing_report.View(one, other, found, hardware, rows)
+    view = timing_report.View(one, other, judged_model, hardware, rows)
     if env.json:
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:
@@ -184,14 +186,14 @@ LOOKED_AT = 50
 
 def are_of_trio(specs: Sequence[str]) -> bool:
     """Whether both are. Raises UsageError if they are, and not exactly one has its services in the kernel."""
-    found = [each[0] for spec in specs if (each := structure_of(spec))]
-    within = [each for each in found if switches_of(each)[0] == MONO]
-    if len(found) == len(specs) and len(within) != 1:
+    structures = [each[0] for spec in specs if (each := structure_of(spec))]
+    within = [each for each in structures if switches_of(each)[0] == MONO]
+    if len(structures) == len(specs) and len(within) != 1:
         raise UsageError(
             "One of two structures is to have its services in the kernel, the other servers.",
             "For example: qemu:trio-mono qemu:trio-micro",
         )
-    return len(found) == len(specs)
+    return len(structures) == len(specs)
 
 
 def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
@@ -199,14 +201,14 @@ def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, 
     profiles. Raises UsageError if one is no guest, or has no profile; and as are_of_trio does."""
     of_trio = are_of_trio(specs)
     how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
-    found: dict[str, list[Result]] = {spec: [] for spec in specs}
+    sessions: dict[str, list[Result]] = {spec: [] for spec in specs}
     for units, rows in ((True, ()), (False, words)):
         if units and not of_trio:
             continue
         plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
         for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
-            found[column.name] += column.results
-    return found
+            sessions[column.name] += column.results
+    return sessions
 
 
 def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
@@ -226,9 +228,9 @@ def _units_of(env: Env, like: Result) -> Iterator[Result]:
     for summary in store.summaries(target=like.session.target, by="path", newest=LOOKED_AT):
         if summary.image != like.session.image:
             continue
-        found = store.read(summary.path)
-        if any(Row(run.row).is_unit_cost for run in found.runs):
-            yield found
+        result = store.read(summary.path)
+        if any(Row(run.row).is_unit_cost for run in result.runs):
+            yield result
             return
 
 

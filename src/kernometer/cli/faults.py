@@ -50,7 +50,7 @@ def command(
     seed: int,
     report_file: Path | None,
 ) -> None:
-    found = list(paths)
+    files = list(paths)
     with ExitStack() as stack:
         targets = _targets(stack, split_targets(specs), checked=checked)
         if targets:
@@ -66,12 +66,12 @@ def command(
                 checked=checked,
                 jobs=jobs or len(os.sched_getaffinity(0)),
             )
-            found.append(_kept(env, wanted))
+            files.append(_kept(env, wanted))
         elif not paths:
             raise UsageError("The structures are missing.", "Name them: --on qemu:trio-micro,qemu:trio-mono.")
-    campaigns = read(found)
+    campaigns = read(files)
     if not campaigns:
-        raise ResultError(f"{found[0]} has no fault.", "Name a campaign's file.")
+        raise ResultError(f"{files[0]} has no fault.", "Name a campaign's file.")
     if env.json:
         click.echo(json.dumps(report.document(campaigns), ensure_ascii=False, indent=1), file=env.out)
     else:
@@ -81,15 +81,15 @@ def command(
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], *, checked: bool) -> list[QemuTarget]:
-    found = []
+    targets = []
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
         if not isinstance(target, QemuTarget) or not (is_trio(target.guest) or target.guest.manifest.release):
             raise UsageError(f"{spec} is neither Trio nor Linux.", "For example --on qemu:trio-micro.")
         if checked and not is_trio(target.guest):
             raise UsageError(f"{spec} has no /dev/checked.", "Leave out --checked.")
-        found.append(target)
-    return found
+        targets.append(target)
+    return targets
 
 
 def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
@@ -97,15 +97,15 @@ def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
     words = {word for word in given.split(",") if word}
     if unknown := words - {*there}:
         raise UsageError(f"There is no {what} {sorted(unknown)[0]!r}.", f"There are {', '.join(there)}.")
-    return [one for one in there if not words or one in words]
+    return [name for name in there if not words or name in words]
 
 
 def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
     """Trio's structures together, as they have the same faults; then each Linux."""
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
-        targets = [one for one in wanted.targets if is_trio(one.guest) is ours]
+        targets = [target for target in wanted.targets if is_trio(target.guest) is ours]
         if targets:
-            services = [one for one in wanted.services if one in there]
+            services = [name for name in wanted.services if name in there]
             yield from run(replace(wanted, targets=targets, services=services), say)
 
 
@@ -119,13 +119,13 @@ def _kept(env: Env, wanted: Wanted) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             name = ""
-            for one in chain([first], runs):
-                file.write(line(one))
+            for record in chain([first], runs):
+                file.write(line(record))
                 file.flush()
-                if not isinstance(one, Record):
-                    name = one.target
-                elif (one.number + 1) % TOLD == 0:
-                    env.say(f"{name}: {one.number + 1} of {wanted.count} faults")
+                if not isinstance(record, Record):
+                    name = record.target
+                elif (record.number + 1) % TOLD == 0:
+                    env.say(f"{name}: {record.number + 1} of {wanted.count} faults")
     except OSError as error:
         raise ResultError(
             f"{path} cannot be written: {error.strerror}.", "Name a directory with --store DIR."

@@ -60,17 +60,20 @@ def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
     """Argument to its session, under a name that differs from the others'."""
 
     results = {word: _one(env, word) for word in words}
-    systems = name_systems([(one,) for one in results.values()])
+    systems = name_systems([(result,) for result in results.values()])
     names = {members[0].session.id: name for name, members in systems.items()}
-    return {word: source_of(names[one.session.id], one, figures(one)) for word, one in results.items()}
+    return {word: source_of(names[result.session.id], result, figures(result)) for word, result in results.items()}
 
 
 def _published(figure: PaperFigure, column: Column) -> list[Source]:
     """The named system; of a whole table every system that has the figure's rows, its reference first."""
-    chosen = [one for one in column.publication.paper.systems if column.system in ("", one.system)]
-    chosen.sort(key=lambda one: one.system != figure.reference)
+    chosen = [system for system in column.publication.paper.systems if column.system in ("", system.system)]
+    chosen.sort(key=lambda system: system.system != figure.reference)
     suite = column.publication.paper.suite  # one machine's results of several years have the same name
-    made = [source_of_published(column.name if suite else one.name, column.publication, one.system) for one in chosen]
+    made = [
+        source_of_published(column.name if suite else system.name, column.publication, system.system)
+        for system in chosen
+    ]
     if not any(source.values for source in made):
         raise UsageError(f"{column.name} has no figures of Kernometer's rows.", "Give a measured result.")
     return [source for source in made if column.system or (source.values and _whole(figure, source))]
@@ -83,10 +86,10 @@ def _whole(figure: PaperFigure, source: Source) -> bool:
 
 def _one(env: Env, word: str) -> Result:
     """One session. Several sessions cannot be one source: they have no common interval here."""
-    found = env.store().load_set(word)
-    if len(found) > 1:
+    sessions = env.store().load_set(word)
+    if len(sessions) > 1:
         raise UsageError(
-            f"{word} is a set of {len(found)} sessions; a figure shows single sessions.",
+            f"{word} is a set of {len(sessions)} sessions; a figure shows single sessions.",
             "Give each by its id, or the newest by the label without 'label:'.",
         )
-    return found[0]
+    return sessions[0]

@@ -45,29 +45,29 @@ def command(
         guests = _guests(stack, split_targets(specs))
         if guests:
             plan = plan_for(guests[0], "path", profile, words, None, program_for(*guests, unit_costs=False))
-            rotated = [one for guest in guests for one in guest.rotated(rotations)]
+            rotated = [target for guest in guests for target in guest.rotated(rotations)]
             images = {guest.guest.image for guest in guests}
             if dry_run:
                 print_commands(env, plan, rotated)
                 return
             tell_notes(env, "path", *guests)
             outcomes = measured(env, plan, rotated, label, jobs)
-            failed = any(one.error is not None or _rows_failed(one) for one in outcomes)
+            failed = any(outcome.error is not None or _rows_failed(outcome) for outcome in outcomes)
         elif words or dry_run:
             raise UsageError("The guest to measure is missing.", "Name it: --on qemu:linux-6.1.")
-    found = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
-    _show(env, found, most=sys.maxsize if every else SHOWN)
+    layouts = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
+    _show(env, layouts, most=sys.maxsize if every else SHOWN)
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
 
 
 def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
-    found = []
+    guests = []
     for spec in specs:
         target = stack.enter_context(closing(target_of(spec)))
         if not isinstance(target, QemuTarget):
             raise UsageError(f"Only guests have layout floors, not {spec}.", "For example --on qemu:linux-6.1.")
-        found.append(target)
-    return found
+        guests.append(target)
+    return guests
 
 
 def measured(
@@ -85,11 +85,11 @@ def _rows_failed(outcome: Outcome) -> bool:
     return any(read_file(path).failures for path in outcome.paths)
 
 
-def _show(env: Env, found: Sequence[Layout], *, most: int) -> None:
+def _show(env: Env, layouts: Sequence[Layout], *, most: int) -> None:
     if env.json:
-        click.echo(json.dumps([document(layout) for layout in found], ensure_ascii=False, indent=1), file=env.out)
+        click.echo(json.dumps([document(layout) for layout in layouts], ensure_ascii=False, indent=1), file=env.out)
         return
-    if not found:
+    if not layouts:
         env.say("The store has no kernel counted on three or more machines: kernometer floors --on qemu:GUEST.")
-    for number, layout in enumerate(found):
+    for number, layout in enumerate(layouts):
         env.show([*([BLANK] if number else ()), *blocks(layout, most)])

@@ -87,16 +87,16 @@ def judged(
     """
     if wanted is None:
         return []
-    found = []
-    for one in comparisons:
-        sides = systems[one.a], systems[one.b]
-        changed = differences(*sides, (row.row for row in one.rows if row.ratio not in (None, 1)))
+    gates = []
+    for comparison in comparisons:
+        sides = systems[comparison.a], systems[comparison.b]
+        changed = differences(*sides, (row.row for row in comparison.rows if row.ratio not in (None, 1)))
         lines_of = {row: (sentence_of(each),) for row, each in changed.items()}
-        first = gate(one, *sides, wanted.allowed, lines_of, strict=wanted.strict)
+        first = gate(comparison, *sides, wanted.allowed, lines_of, strict=wanted.strict)
         seconds = again.look(first) if again is not None else {}
-        found.append(looked_again(first, seconds, wanted.allowed))
-    wanted.check_allowed(dict.fromkeys(row.of.row for each in found for row in each.rows))
-    return found
+        gates.append(looked_again(first, seconds, wanted.allowed))
+    wanted.check_allowed(dict.fromkeys(row.of.row for each in gates for row in each.rows))
+    return gates
 
 
 def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
@@ -104,7 +104,7 @@ def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
 
     Raises ResultError if a summary cannot be written.
     """
-    for line in (line for one in gates for line in report.lines(one)):
+    for line in (line for each in gates for line in report.lines(each)):
         if env.json:
             env.say(line)
         else:
@@ -113,4 +113,4 @@ def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
         if path is not None:
             with complete_file(path, "summary") as file:
                 file.write(form(gates))
-    return Status.DONE if all(one.passed for one in gates) else Status.GATE
+    return Status.DONE if all(each.passed for each in gates) else Status.GATE

@@ -25,15 +25,15 @@ from kernometer.text import printable
 
 
 def list_(env: Env) -> None:
-    found = store.listed()
+    guests = store.listed()
     if env.json:
-        click.echo(json.dumps([_document(guest) for guest in found], indent=1), file=env.out)
+        click.echo(json.dumps([_document(guest) for guest in guests], indent=1), file=env.out)
         return
-    if not found:
+    if not guests:
         env.say(f"There are no guests in {store.guests_folder()}.")
         env.say("'kernometer guest add linux' fetches one.")
         return
-    _print(env, found)
+    _print(env, guests)
 
 
 def rm(env: Env, names: tuple[str, ...]) -> None:
@@ -49,12 +49,12 @@ def _document(guest: Guest) -> dict[str, Any]:
     return {**msgspec.to_builtins(guest.manifest), "kernel": str(guest.kernel)}
 
 
-def _print(env: Env, found: tuple[Guest, ...]) -> None:
+def _print(env: Env, guests: tuple[Guest, ...]) -> None:
     """One line per guest; below it, indented, its options that differ from the defaults, and its variants."""
-    rows = [("guest", "kernel", "MB", "from"), *(_row(guest) for guest in found)]
+    rows = [("guest", "kernel", "MB", "from"), *(_row(guest) for guest in guests)]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     _line(env, rows[0], widths)
-    for guest, row in zip(found, rows[1:], strict=True):
+    for guest, row in zip(guests, rows[1:], strict=True):
         _line(env, row, widths)
         made = guest.manifest
         variants = (name.removeprefix(made.name) for name in made.variants)

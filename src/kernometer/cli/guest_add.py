@@ -170,9 +170,9 @@ def _gnumach(env: Env, wanted: Wanted) -> None:
 
 def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
     if wanted.words:
-        found = wanted.variant(guest)
-        linux.record(found)
-        click.echo(f"{found.name}: a variant of {guest}", file=env.out)
+        named = wanted.variant(guest)
+        linux.record(named)
+        click.echo(f"{named.name}: a variant of {guest}", file=env.out)
 
 
 def _say_added(env: Env, guest: Guest) -> None:

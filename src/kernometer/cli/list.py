@@ -38,29 +38,31 @@ def command(
         show_all(env)
         return
     store = env.store()
-    callable_ = [one.path for one in store.summaries() if not one.problem and not one.growing]
+    callable_ = [session.path for session in store.summaries() if not session.problem and not session.growing]
     places = {path: place for place, path in enumerate(callable_)}
-    found = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
+    sessions = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
     if history:
-        _history(env, found, rows)
+        _history(env, sessions, rows)
         return
     if env.json:
-        click.echo(json.dumps([_document(one) for one in found], indent=1), file=env.out)
+        click.echo(json.dumps([_document(session) for session in sessions], indent=1), file=env.out)
         return
-    if found:
-        _print(env.console(), [(_call(places.get(one.path)), one) for one in found])
+    if sessions:
+        _print(env.console(), [(_call(places.get(session.path)), session) for session in sessions])
     else:
         env.say(f"No results in {store.folder}" + (" of that kind." if label or target or by else "."))
         env.say("'kernometer run' measures this machine.")
 
 
-def _history(env: Env, found: list[Summary], rows: tuple[str, ...]) -> None:
+def _history(env: Env, stored: list[Summary], rows: tuple[str, ...]) -> None:
     from kernometer.report.store.changes import blocks, document
     from kernometer.stats.changes import courses
 
     store = env.store()
-    sessions = (store.read(one.path) for one in found if one.runs and not (one.problem or one.growing))
-    shown = [one for one in courses(sessions) if not rows or any(Row(one.row).is_named(word) for word in rows)]
+    sessions = (
+        store.read(session.path) for session in stored if session.runs and not (session.problem or session.growing)
+    )
+    shown = [course for course in courses(sessions) if not rows or any(Row(course.row).is_named(word) for word in rows)]
     if not shown:
         raise UsageError("No stored session has such a row.", "'kernometer list' and 'kernometer show' tell what is.")
     if env.json:
@@ -79,18 +81,24 @@ def _call(place: int | None) -> str:
     return "" if place is None else "@last" if place == 0 else f"@{place}"
 
 
-def _document(one: Summary) -> dict[str, Any]:
-    return asdict(one) | {"path": str(one.path)}
+def _document(session: Summary) -> dict[str, Any]:
+    return asdict(session) | {"path": str(session.path)}
 
 
 def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
     wide = console.width >= WIDE
     heads = ("", "id", "label", "target", *(["kernel"] if wide else []), "by", "rows", "")
     rows = []
-    for name, one in named:
-        cells = (one.id or one.path.name, one.label, one.target, *([one.kernel] if wide else []), one.by)
-        count = "" if one.problem else str(one.rows)
-        rows.append((name, *(printable(cell, 200) for cell in (*cells, count, state(one)))))
+    for name, session in named:
+        cells = (
+            session.id or session.path.name,
+            session.label,
+            session.target,
+            *([session.kernel] if wide else []),
+            session.by,
+        )
+        count = "" if session.problem else str(session.rows)
+        rows.append((name, *(printable(cell, 200) for cell in (*cells, count, state(session)))))
     every = range(len(heads))
     table = grid(Grid(heads, rows, left=[number for number in every if heads[number] != "rows"], whole=every))
     whole = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
@@ -100,16 +108,16 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
     console.print(table)
 
 
-def state(one: Summary) -> str:
+def state(session: Summary) -> str:
     """What is wrong with a session; "" if nothing is."""
-    if one.problem:
+    if session.problem:
         return "unreadable"
-    if one.growing:
+    if session.growing:
         return "measuring"
-    parts = [f"{one.failures} failed"] if one.failures else []
-    if not one.complete:
+    parts = [f"{session.failures} failed"] if session.failures else []
+    if not session.complete:
         parts.append("not complete")
-    elif one.damage:
+    elif session.damage:
         parts.append("damaged")
     return ", ".join(parts)
 

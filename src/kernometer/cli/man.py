@@ -47,7 +47,7 @@ def escaped(text: str) -> str:
     """Text for roff: ASCII, no accidental requests, hyphens that can be copied into a shell."""
     text = text.replace("\\", "\\[rs]").replace("-", "\\-").replace("'", "\\[aq]").replace("`", "\\[ga]")
     text = text.replace("^", "\\[ha]").replace("~", "\\[ti]")
-    text = re.sub(r"[^\x00-\x7f]", lambda found: f"\\[u{ord(found.group()):04X}]", text)
+    text = re.sub(r"[^\x00-\x7f]", lambda match: f"\\[u{ord(match.group()):04X}]", text)
     return f"\\&{text}" if text.startswith(".") else text
 
 
@@ -76,13 +76,13 @@ def page(group: click.Group, root: click.Context) -> Iterator[str]:
 def commands(group: click.Group, parent: click.Context) -> Iterator[click.Context]:
     """Every command, each group followed by its own commands."""
     for name in group.list_commands(parent):
-        found = group.get_command(parent, name)
-        if found is None or found.hidden:
+        command = group.get_command(parent, name)
+        if command is None or command.hidden:
             continue
-        context = click.Context(found, info_name=name, parent=parent)
+        context = click.Context(command, info_name=name, parent=parent)
         yield context
-        if isinstance(found, click.Group):
-            yield from commands(found, context)
+        if isinstance(command, click.Group):
+            yield from commands(command, context)
 
 
 def synopsis(context: click.Context) -> Iterator[str]:
@@ -93,11 +93,11 @@ def synopsis(context: click.Context) -> Iterator[str]:
 
 def section(context: click.Context) -> Iterator[str]:
     """One command: how it is called, what it does, its options."""
-    found = context.command
+    command = context.command
     yield f".SS {escaped(context.command_path.partition(' ')[2])}"
     yield from synopsis(context)
     yield ".PP"
-    yield from prose(found.help or found.short_help or "")
+    yield from prose(command.help or command.short_help or "")
     yield from options(context)
 
 

@@ -87,7 +87,7 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
         words = "" if machine == STANDARD_WORD else variant.parse(f"guest+{machine}").command_line("")
         if words:
             raise UsageError(f"{words!r} is no word of a machine.", "For example cpu=Nehalem, machine=q35, standard.")
-    return [spec if one == STANDARD_WORD else f"{spec}+{one}" for spec in specs for one in machines]
+    return [spec if machine == STANDARD_WORD else f"{spec}+{machine}" for spec in specs for machine in machines]
 
 
 def fresh_label(kind: str) -> str:
@@ -110,7 +110,7 @@ def measure(
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
         if not rounds.different_machines:
-            check_targets({one.name: one for one in targets}, by)
+            check_targets({target.name: target for target in targets}, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
         if rounds.dry_run:
@@ -159,11 +159,11 @@ def _left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) ->
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
     """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
-    found = [stack.enter_context(closing(target_of(spec))) for spec in specs]
-    if len(found) < 2:
+    targets = [stack.enter_context(closing(target_of(spec))) for spec in specs]
+    if len(targets) < 2:
         raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
-    check_by(by, *found)
-    return found
+    check_by(by, *targets)
+    return targets
 
 
 def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], rounds: Rounds) -> list[Column]:
@@ -187,8 +187,8 @@ def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: s
 def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     """Judges all against one, prints that, and writes the report. Raises UsageError if there is no boundary to show."""
     store: Store = env.store()
-    results = [one for column in columns for one in column.results]
-    counted = bool(results) and all(one.session.by == "path" for one in results)
+    results = [result for column in columns for result in column.results]
+    counted = bool(results) and all(result.session.by == "path" for result in results)
     judged = series(
         columns,
         baseline=shown.baseline,
@@ -205,7 +205,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
         write(shown.report_file, render(judged))
         env.say(f"The report is in {shown.report_file}.")
-    failed = any(column.failure or any(one.failures for one in column.results) for column in columns)
+    failed = any(column.failure or any(result.failures for result in column.results) for column in columns)
     return Status.ROWS_FAILED if failed else Status.DONE
 
 

@@ -74,8 +74,8 @@ def command(
             return
         columns = measured
     if names and not different_machines:
-        measured_on = {column.name: {one.session.machine for one in column.results} for column in columns}
-        check_machines({name: found for name, found in measured_on.items() if found})
+        measured_on = {column.name: {result.session.machine for result in column.results} for column in columns}
+        check_machines({name: machines_of for name, machines_of in measured_on.items() if machines_of})
     shown = many.Shown(
         baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries, factorial=factorial
     )

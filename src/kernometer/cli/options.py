@@ -24,10 +24,10 @@ class Real(click.FloatRange):
     """A range that refuses not-a-number, which click's comparisons with the bounds would accept."""
 
     def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        found = float(super().convert(value, param, ctx))
-        if math.isnan(found):
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
             self.fail(f"{value!r} is not a number.", param, ctx)
-        return found
+        return number
 
 
 class TrioOption(click.Option):
@@ -38,13 +38,13 @@ class BriefHelp(click.Command):
     """Its help only names the options of Trio's experiments, which the manual page explains."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        every = [one for one in self.get_params(ctx) if isinstance(one, click.Option)]
-        of_trio = [one for one in every if isinstance(one, TrioOption)]
-        records = [one.get_help_record(ctx) for one in every if one not in of_trio]
+        every = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
+        of_trio = [option for option in every if isinstance(option, TrioOption)]
+        records = [option.get_help_record(ctx) for option in every if option not in of_trio]
         with formatter.section("Options"):
-            formatter.write_dl([one for one in records if one is not None])
+            formatter.write_dl([record for record in records if record is not None])
         if of_trio:
-            names = ", ".join(one.opts[0] for one in of_trio)
+            names = ", ".join(option.opts[0] for option in of_trio)
             formatter.write_paragraph()
             with formatter.indentation():
                 formatter.write_text(f"For experiments with Trio: {names} (docs/trio.md, 'kernometer man').")

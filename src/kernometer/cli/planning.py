@@ -92,7 +92,7 @@ def tell_notes(env: Env, by: By, *targets: Target) -> None:
 
 def check_machines(sides: Mapping[str, Collection[str]]) -> None:
     """Raises UsageError, naming the difference, if the sides (name to machines) ran on different virtual machines."""
-    machines = {machine for found in sides.values() for machine in found}
+    machines = {machine for side in sides.values() for machine in side}
     if len(machines) > 1:
         words = machine_differences(machines)
         shown = "; ".join(
@@ -105,8 +105,8 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
 
 def check_targets(sides: Mapping[str, Target], by: By) -> None:
     """The same of targets before anything is measured, and as far as that is known before anything boots."""
-    check_machines({name: {one.machine(by)} for name, one in sides.items()})
-    check_machines({name: {one.place(by).machine} for name, one in sides.items()})
+    check_machines({name: {target.machine(by)} for name, target in sides.items()})
+    check_machines({name: {target.place(by).machine} for name, target in sides.items()})
 
 
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:

@@ -51,7 +51,7 @@ def command(
             "predict needs A, B and a command.", "For example: kernometer predict --on local --on label:b -- true"
         )
     held = {name: env.store().load(name) for name in names if not is_target(name)}
-    ways = {one.session.by for one in held.values()} or {by}
+    ways = {result.session.by for result in held.values()} or {by}
     if len(ways) > 1 or (len(held) == 1 and ways != {by}):
         raise UsageError(
             "A and B are not measured the same way.", "Both by time, or both by path: 'kernometer list' shows how."
@@ -68,14 +68,14 @@ def command(
     of_a = results[a].session
     scaled = asked.place == (of_a.image if by == "path" else of_a.host_id)
     scaled &= by == "path" or of_a.target.partition(":")[0] in ("local", "probe")  # a wrapper may be a kernel
-    found = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
+    predicted = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
     missing = sorted(rows - (sheets[0].keys() & sheets[1]))
     by_name = Path(recorder.recorder("")[0]).name
     view = View(a, b, by, words, asked.status, by_name, asked.witness, tuple(missing))
     if env.json:
-        click.echo(document(found, view), file=env.out)
+        click.echo(document(predicted, view), file=env.out)
     else:
-        env.show(blocks(found, view))
+        env.show(blocks(predicted, view))
 
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
@@ -84,7 +84,7 @@ def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, differen
         targets = {name: stack.enter_context(closing(target_of(name))) for name in names if name not in held}
         check_by(by, *targets.values())
         if by == "path" and not different_machines:
-            machines = {name: one.machine(by) for name, one in targets.items()}
+            machines = {name: target.machine(by) for name, target in targets.items()}
             check_machines({name: {machines.get(name) or held[name].session.machine} for name in names})
         for name in names if by == "time" else ():
             machine = held[name].session.machine if name in held else targets[name].place(by).machine
@@ -137,15 +137,15 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         brought = execution.program_files(words[0], *bring)
         words = (f"/{next(iter(brought))}", *words[1:])
         brought |= execution.folder_files(folder) if folder else {}
-        one = execution.count(target, words, brought, Deadline.after(limit))
+        counted = execution.count(target, words, brought, Deadline.after(limit))
         by = recorder.recorder(execution.TRACE)
         brought |= execution.program_files(by[0])
         traced = execution.count(target, (*by, *words), brought, Deadline.after(limit), execution.TRACE)
         calls = recorder.parse(traced.trace).calls
         if not calls:
             raise TargetError(f"{by[0]} recorded no system call in {spec}.", "It needs ptrace there.")
-        asked = Asked(calls, one.faults, one.switches, one.user, one.kernel, one.resident)
-        return _Ran(asked, one.status, target.place("path").image, f"{one.syscalls:,} counted by the emulator")
+        asked = Asked(calls, counted.faults, counted.switches, counted.user, counted.kernel, counted.resident)
+        return _Ran(asked, counted.status, target.place("path").image, f"{counted.syscalls:,} counted by the emulator")
 
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:

@@ -48,10 +48,10 @@ def command(
         if measured is None:
             return
         result = measured
-    found = _chosen(breakdowns(result), words if name is not None else ())
+    chosen = _chosen(breakdowns(result), words if name is not None else ())
     if model := processor(result):
         env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
-    _show(env, [*found.values()], whole=whole, form=form, output=output)
+    _show(env, [*chosen.values()], whole=whole, form=form, output=output)
     if report_file is not None:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
@@ -80,23 +80,25 @@ def _measured(
     return result
 
 
-def _chosen(found: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
+def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
     """The rows that a word names. Raises UsageError without a profile."""
 
-    chosen = {row: one for row, one in found.items() if not words or any(Row(row).is_named(word) for word in words)}
+    chosen = {
+        row: profile for row, profile in profiles.items() if not words or any(Row(row).is_named(word) for word in words)
+    }
     if not chosen:
         raise UsageError(
-            "There is no profile of such a row." if found else "The session has no profiles.",
+            "There is no profile of such a row." if profiles else "The session has no profiles.",
             "kernometer profile --on qemu:GUEST ROW measures one.",
         )
     return chosen
 
 
-def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
+def _show(env: Env, profiles: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
     if form == "pprof" and output is None:
         raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")
     if form != "table":
-        data = FORMS[form](found)
+        data = FORMS[form](profiles)
         if output is None:
             env.out.write(data.decode())
             return
@@ -106,8 +108,8 @@ def _show(env: Env, found: list[Breakdown], *, whole: bool, form: str, output: P
     if output is not None:
         raise UsageError("-o takes a form for other programs.", "For example: --format folded -o out.folded")
     if env.json:
-        click.echo(json.dumps([functions.document(one) for one in found], indent=1), file=env.out)
+        click.echo(json.dumps([functions.document(profile) for profile in profiles], indent=1), file=env.out)
         return
-    for one in found:
-        env.show(functions.blocks(one, whole=whole))
-    env.show(functions.notes_of(found))
+    for profile in profiles:
+        env.show(functions.blocks(profile, whole=whole))
+    env.show(functions.notes_of(profiles))

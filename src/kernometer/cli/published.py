@@ -22,16 +22,16 @@ from kernometer.text import printable
 
 def show_all(env: Env) -> None:
     """`show published` and `list --published`: every table."""
-    papers = [load(PREFIX + one).publication for one in names()]
+    papers = [load(PREFIX + name).publication for name in names()]
     if env.json:
-        _print_json(env, [report.document(one, one.figures)["paper"] for one in papers])
+        _print_json(env, [report.document(paper, paper.figures)["paper"] for paper in papers])
     else:
         env.show(report.papers_blocks(papers))
 
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
     """`show published/NAME[:SYSTEM] [ROW]…`, and the same for an imported result."""
-    figures = [one for one in column.publication.figures if column.system in ("", one.system)]
+    figures = [figure for figure in column.publication.figures if column.system in ("", figure.system)]
     chosen = _choose(figures, rows)
     if env.json:
         _print_json(env, report.document(column.publication, chosen))
@@ -42,13 +42,15 @@ def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
 def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Published]:
     """Those whose printed row, table, or row of Kernometer matches one of the words."""
     for word in rows:
-        if not any(_means(word, one) for one in figures):
+        if not any(_means(word, figure) for figure in figures):
             raise UsageError(f"The table has no row {printable(word, 80)!r}.", "Leave ROW out to see all of them.")
-    return [one for one in figures if not rows or any(_means(word, one) for word in rows)]
+    return [figure for figure in figures if not rows or any(_means(word, figure) for word in rows)]
 
 
-def _means(word: str, one: Published) -> bool:
-    return any(Row(name).is_like(word) or Row(name).workload == word for name in (one.row, one.table, *one.ours))
+def _means(word: str, figure: Published) -> bool:
+    return any(
+        Row(name).is_like(word) or Row(name).workload == word for name in (figure.row, figure.table, *figure.ours)
+    )
 
 
 def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | None) -> None:
@@ -72,7 +74,7 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
 
 def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
     """Prints one comparison, except with --json; returns it as a document."""
-    columns = [of_one_system(one) for one in sides if one is not None]
+    columns = [of_one_system(side) for side in sides if side is not None]
     first = sides[0] is not None
     pairs = _two_columns(*columns) if len(columns) == 2 else _beside(env, columns[0], names[first], first=first)
     if not env.json:
@@ -108,23 +110,23 @@ def _beside(env: Env, column: Column, measured: str, *, first: bool) -> Sequence
         did = {"path": "counts instructions", "time": "measured times"}
         what = f"{measured} {did[result.session.by]}, and {column.name} {did[by]}."
         raise UsageError(what, f"Compare with a result by {by}.")
-    found = beside(column.publication, column.system, figures(result), first=first)
-    if not found:
+    pairs = beside(column.publication, column.system, figures(result), first=first)
+    if not pairs:
         rows = dict.fromkeys(
-            row for one in column.publication.figures if one.system == column.system for row in one.ours
+            row for figure in column.publication.figures if figure.system == column.system for row in figure.ours
         )
         some = " ".join(dict.fromkeys(Row(row).workload for row in rows))
         raise UsageError(
             f"{measured} and {column.name} have no row in common.",
             f"Measure some: kernometer run --profile full {some}." if some else "Kernometer has none of its rows.",
         )
-    return found
+    return pairs
 
 
 def of_one_system(column: Column) -> Column:
     """Raises UsageError for a whole paper."""
     if not column.system:
-        systems = [f"{column.name}:{one.system}" for one in column.publication.paper.systems]
+        systems = [f"{column.name}:{system.system}" for system in column.publication.paper.systems]
         raise UsageError(f"{column.name} has several systems.", f"Name one: {', '.join(systems)}.")
     return column
 

@@ -23,9 +23,9 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     systems = name_systems([each for name in dict.fromkeys(names) for each in by_target(store.load_set(name))])
     results = [result for members in systems.values() for result in members]
     earlier = history_of(store.history(*results))
-    floors = known_layouts(store) if all(one.session.by == "path" for one in results) else ()
+    floors = known_layouts(store) if all(result.session.by == "path" for result in results) else ()
     comparisons = _compare(systems, earlier, delta, floors)
-    named = history_of({one.session.id: one for one in results}.values())
+    named = history_of({result.session.id: result for result in results}.values())
     sessions = History((*earlier.entries, *named.entries))
     write(output, render(results, comparisons, sessions, systems=systems, floors=floors))
     for comparison in comparisons:
@@ -38,18 +38,18 @@ def by_target(members: Sequence[Result]) -> list[Sequence[Result]]:
 
     A matrix and an `ab` store the sessions of several targets under one label, and these are different systems.
     """
-    found: dict[tuple[str, str], list[Result]] = {}
-    for one in sorted(members, key=lambda one: (one.session.started, one.session.side)):
-        found.setdefault((one.session.target, one.session.side), []).append(one)
-    return [*found.values()]
+    systems: dict[tuple[str, str], list[Result]] = {}
+    for member in sorted(members, key=lambda member: (member.session.started, member.session.side)):
+        systems.setdefault((member.session.target, member.session.side), []).append(member)
+    return [*systems.values()]
 
 
 def name_systems(sets: Sequence[Sequence[Result]]) -> dict[str, Sequence[Result]]:
     """Each set of sessions under a name that stays valid, unlike `@last`: the first of label, target, time and id by
     which all sets differ."""
     candidates = [
-        [_common(one.session.label for one in members) for members in sets],
-        [_common(one.session.target for one in members) for members in sets] if len(sets) > 1 else [],
+        [_common(member.session.label for member in members) for members in sets],
+        [_common(member.session.target for member in members) for members in sets] if len(sets) > 1 else [],
         [f"{datetime.fromtimestamp(members[0].session.started, UTC):%Y-%m-%d %H:%M UTC}" for members in sets],
     ]
     for names in candidates:

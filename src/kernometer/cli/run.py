@@ -75,16 +75,16 @@ def _show(
 
     `named`: rows given by name, all of which are shown.
     """
-    found = figures_of(store, result)
+    rows = figures_of(store, result)
     if env.json:
-        click.echo(json.dumps(document(result, found), ensure_ascii=False, indent=1), file=env.out)
+        click.echo(json.dumps(document(result, rows), ensure_ascii=False, indent=1), file=env.out)
     else:
-        print_result(env.console(), result, found, whole=whole, points=points, named=named)
+        print_result(env.console(), result, rows, whole=whole, points=points, named=named)
     shown = compared_with_last(store, result) if beside_last else alone(result)
     if shown.history is not None and not env.json:
         env.console().print()
         show_comparisons(env, shown.systems, shown.comparisons, None, whole=whole, points=points)
-        _print_spread(env, [found, *(one.figures for one in shown.history.entries)])
+        _print_spread(env, [rows, *(entry.figures for entry in shown.history.entries)])
     write_report(env, shown.systems, shown.comparisons, shown.history, report_file)
 
 

@@ -62,12 +62,14 @@ class Again:
         store = self.env.store()
         outcomes = measured(self.env, self._plan_of(rows), rotated)
         a, b = (
-            [store.read(path) for one in side for path in one.paths]
+            [store.read(path) for outcome in side for path in outcome.paths]
             for side in (outcomes[:MACHINES], outcomes[MACHINES:])
         )
         judged = {row.row: row for row in first.comparison.rows if row.row in rows}
-        found = {row: on_other_machines(one, a, b, first.comparison.delta) for row, one in judged.items()}
-        return {row: second for row, second in found.items() if second is not None}
+        seconds = {
+            row: on_other_machines(first_look, a, b, first.comparison.delta) for row, first_look in judged.items()
+        }
+        return {row: second for row, second in seconds.items() if second is not None}
 
 
 def _rows(rows: list[str]) -> str:

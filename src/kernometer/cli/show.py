@@ -40,14 +40,14 @@ def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, 
     """
     if not wanted:
         return dict(figures)
-    found: dict[str, RowFigure] = {}
+    chosen: dict[str, RowFigure] = {}
     for word in wanted:
         matching = {row: figure for row, figure in figures.items() if Row(row).is_named(word)}
         if not matching:
-            without = [(one.row, f"It failed: {one.text}") for one in result.failures]
-            without += [(one.row, f"It is unsupported: {one.reason}.") for one in result.unsupported]
+            without = [(failure.row, f"It failed: {failure.text}") for failure in result.failures]
+            without += [(lack.row, f"It is unsupported: {lack.reason}.") for lack in result.unsupported]
             became = [why for row, why in without if Row(row).is_named(word)]
             said = " ".join(dict.fromkeys((f"The result has no figure of {word!r}.", *became[:3], *result.damage[:3])))
             raise UsageError(said, "Leave ROW out to see all of its rows.")
-        found |= matching
-    return found
+        chosen |= matching
+    return chosen

@@ -81,11 +81,11 @@ def show_comparisons(
 
     `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
-    workloads = definitions(result for one in systems.values() for result in one)
+    workloads = definitions(result for system in systems.values() for result in system)
 
     by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
     if env.json:
-        gate_of = {id(one.comparison): document(one) for one in gates}
+        gate_of = {id(gate.comparison): document(gate) for gate in gates}
         made = [
             msgspec.to_builtins(one)
             | {"curves": comparison_document(one, workloads)}
@@ -118,8 +118,8 @@ def write_report(
         return
     from kernometer.report.page import render
 
-    results = [result for one in systems.values() for result in one]
-    floors = known_layouts(env.store()) if all(one.session.by == "path" for one in results) else ()
+    results = [result for results_of in systems.values() for result in results_of]
+    floors = known_layouts(env.store()) if all(result.session.by == "path" for result in results) else ()
     page = render(results, comparisons, history, systems=systems, floors=floors, structures=structures)
     write(report_file, page)
     env.say(f"The report is in {report_file}.")
@@ -127,8 +127,8 @@ def write_report(
 
 def figures_of(store: Store, result: Result) -> dict[str, RowFigure]:
     """The figures of a result; by path with the floors from the store."""
-    found = figures(result)
-    return with_floors(found, result, known_layouts(store)) if result.session.by == "path" else found
+    rows = figures(result)
+    return with_floors(rows, result, known_layouts(store)) if result.session.by == "path" else rows
 
 
 def known_layouts(store: Store) -> tuple[Layout, ...]:

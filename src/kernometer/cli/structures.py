@@ -35,10 +35,10 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
             _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
 
-    found = answer(systems)
-    shown = view(found, left_out)
+    answered = answer(systems)
+    shown = view(answered, left_out)
     if env.json:
-        click.echo(json.dumps(document(found, left_out), indent=1), file=env.out)
+        click.echo(json.dumps(document(answered, left_out), indent=1), file=env.out)
     else:
         env.show(blocks(shown))
     _report(env, report_file, beside, systems, shown)
@@ -68,20 +68,20 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
     """The guest of each system, made if it is not there. Raises MissingError or BuildError if Trio's cannot be."""
-    found: dict[str, str] = {}
+    guests: dict[str, str] = {}
     built = trio.current()
     for name in SYSTEMS:
         if name == LINUX:
             try:
-                found[name] = _linux(env)
+                guests[name] = _linux(env)
             except StoppedError:
                 raise
             except KernometerError as error:
                 left_out[name] = error
                 env.say(f"{name} is left out: {error.text}")
         else:
-            found[name] = f"trio-{name}" if name in built else trio.add(name, env.say).name
-    return found
+            guests[name] = f"trio-{name}" if name in built else trio.add(name, env.say).name
+    return guests
 
 
 def _linux(env: Env) -> str:

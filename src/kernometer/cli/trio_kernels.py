@@ -97,10 +97,10 @@ def settings(env: Env, words: Sequence[str], by: By, *, dry_run: bool) -> tuple[
     given = tuple(takewhile(is_target, words))
     if by != "path":
         raise UsageError("What a switch costs is a count of instructions.", SETTINGS)
-    found = structure_of(given[0]) if given else (MICRO, "")
-    if len(given) > 1 or found is None:
+    named_structure = structure_of(given[0]) if given else (MICRO, "")
+    if len(given) > 1 or named_structure is None:
         raise UsageError("--factorial turns the switches of one structure of Trio: name that alone.", SETTINGS)
-    (structure, named), machine = switches_of(found[0]), found[1]
+    (structure, named), machine = switches_of(named_structure[0]), named_structure[1]
     switches = tuple(each for each in trio.switches(structure) if each in named or not named)
     if unknown := named - {*switches}:
         raise UsageError(f"{structure} has no switch {', '.join(sorted(unknown))}.", f"It has {', '.join(switches)}.")

@@ -21,46 +21,46 @@ if TYPE_CHECKING:
 
 
 def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: bool) -> None:
-    found = definitions(by, profile, names, program="probe-trio" if unit_costs else "probe")
+    workloads = definitions(by, profile, names, program="probe-trio" if unit_costs else "probe")
     if env.json:
-        click.echo(msgspec.json.format(msgspec.json.encode(found), indent=1).decode(), file=env.out)
+        click.echo(msgspec.json.format(msgspec.json.encode(workloads), indent=1).decode(), file=env.out)
     elif names:
-        for one in found:
-            _print_definition(env.console(), one)
+        for workload in workloads:
+            _print_definition(env.console(), workload)
     else:
-        rows = ((one.name, one.unit, str(len(one.rows)), one.what) for one in found)
+        rows = ((workload.name, workload.unit, str(len(workload.rows)), workload.what) for workload in workloads)
         env.show([Grid(("workload", "unit", "rows", "what"), rows, left=(0, 1, 3), whole=(0, 1))])
         env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' prints a definition and its rows.")
 
 
-def _print_definition(console: Console, one: Workload) -> None:
+def _print_definition(console: Console, workload: Workload) -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for head, text in _facts(one):
+    for head, text in _facts(workload):
         table.add_row(head, text)
-    for curve in curves({row.row: row for row in one.rows}, {one.name: one}):
+    for curve in curves({row.row: row for row in workload.rows}, {workload.name: workload}):
         table.add_row("curve", f"{curve.name}: {spread_of(curve)}")
-    for row in one.rows:
+    for row in workload.rows:
         quick = ", quick" if "quick" in row.profiles else ""
         plan = f", by path {row.path_n} times" if row.path_n else ""
         missing = f", unsupported here: {row.unsupported}" if row.unsupported else ""
         table.add_row("row", f"{row.row}{quick}{plan}{missing}")
-    console.print(one.name, style="bold")
+    console.print(workload.name, style="bold")
     console.print(table)
     console.print()
 
 
-def _facts(one: Workload) -> Iterator[tuple[str, str]]:
-    yield "what", one.what
-    yield "inside", one.inside
-    beside = "subtracted: " if one.figure_less_baseline else "shown beside it: "
-    counts = one.unit == "count"
+def _facts(workload: Workload) -> Iterator[tuple[str, str]]:
+    yield "what", workload.what
+    yield "inside", workload.inside
+    beside = "subtracted: " if workload.figure_less_baseline else "shown beside it: "
+    counts = workload.unit == "count"
     overhead = "none: a count" if counts else "clock and empty loop"
-    yield "overhead", overhead + (f"; {beside}{one.subtracts}" if one.subtracts else "")
-    unit = f"{one.unit} {'of' if counts else 'per'} {one.per}"
-    yield "unit", f"{unit}, {one.better} is better; by {' and '.join(one.by)}"
-    if one.settings:
-        yield "depends on", f"{', '.join(one.settings)}: settings of the system; a result's header lists them"
-    yield "source", one.source
-    yield "revision", str(one.revision)
+    yield "overhead", overhead + (f"; {beside}{workload.subtracts}" if workload.subtracts else "")
+    unit = f"{workload.unit} {'of' if counts else 'per'} {workload.per}"
+    yield "unit", f"{unit}, {workload.better} is better; by {' and '.join(workload.by)}"
+    if workload.settings:
+        yield "depends on", f"{', '.join(workload.settings)}: settings of the system; a result's header lists them"
+    yield "source", workload.source
+    yield "revision", str(workload.revision)
