@@ -18,7 +18,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,6 +29,7 @@ from kernometer.explain.prediction import Asked, Sheet
 from kernometer.host.recorder import parse, recorder
 from kernometer.results.rows import Row
 from kernometer.results.store import Store
+from kernometer.tables import packaged
 from kernometer.targets import execution
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
@@ -37,7 +37,7 @@ from kernometer.targets.qemu import QemuTarget
 #: What was counted, by program: its "calls" (name, kind, bytes, count), and by guest user and kernel instructions,
 #: calls, faults, switches, resident pages.
 Kept = dict[str, dict[str, list[Any]]]
-PRICES = prediction.prices(files("kernometer.explain").joinpath("prices.toml").read_text())
+PRICES = msgspec.convert(packaged("kernometer.explain", "prices.toml"), prediction.Prices)
 SECONDS = 600.0
 MUSL = "/usr/include/x86_64-linux-musl"
 GUESTS = "/tmp"  # noqa: S108  # in the guest, which belongs to us

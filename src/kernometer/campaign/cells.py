@@ -91,8 +91,8 @@ def measure_cells(
     for target in targets:
         for machine in machines:
             host = places.host(target, machine) if plan.by == "time" else ""
-            one = Outcome(target, machine, (finished or {}).get((target, host), ()))
-            outcomes[one.name] = one
+            begun = Outcome(target, machine, (finished or {}).get((target, host), ()))
+            outcomes[begun.name] = begun
     rounds = rounds if plan.by == "time" else 1  # counts do not vary
     planned = ((number, cell) for number in range(rounds) for cell in _round(plan, targets, machines, number))
     waiting = deque(cell for number, cell in planned if len(outcomes[cell.name].paths) <= number)
@@ -103,7 +103,7 @@ def measure_cells(
                 error = before.error or outcome.error
                 outcomes[cell.name] = replace(before, paths=(*before.paths, *outcome.paths), error=error)
                 if error is not None:
-                    for later in [one for one in waiting if one.name == cell.name]:
+                    for later in [cell_waiting for cell_waiting in waiting if cell_waiting.name == cell.name]:
                         waiting.remove(later)
     except KeyboardInterrupt as interrupt:
         raise StoppedError(
@@ -126,7 +126,7 @@ def _round(plan: Plan, targets: Sequence[str], machines: Sequence[str], number: 
 
 def finished(store: Store, label: str, plan: Plan) -> Finished:
     """The complete sessions of that label. Raises UsageError if one of them is not of this plan."""
-    found: dict[tuple[str, str], tuple[Path, ...]] = {}
+    paths: dict[tuple[str, str], tuple[Path, ...]] = {}
     for summary in reversed(store.summaries(label=label)):
         if summary.complete and not summary.problem:
             result = store.read(summary.path)
@@ -137,8 +137,8 @@ def finished(store: Store, label: str, plan: Plan) -> Finished:
                     "Give the same words as then, or another --label.",
                 )
             key = (result.session.target, result.session.host_id if plan.by == "time" else "")
-            found[key] = (*found.get(key, ()), summary.path)
-    return found
+            paths[key] = (*paths.get(key, ()), summary.path)
+    return paths
 
 
 def _other_plan(result: Result, plan: Plan) -> str:

@@ -98,14 +98,14 @@ class Here:
                     threads[-1].start()
                     busy += 1
                 if busy:
-                    cell, one = said.get()
-                    if isinstance(one, Outcome):
+                    cell, told = said.get()
+                    if isinstance(told, Outcome):
                         busy -= 1
-                        yield cell, one
-                    elif isinstance(one, BaseException):
-                        raise one
+                        yield cell, told
+                    elif isinstance(told, BaseException):
+                        raise told
                     else:
-                        self.listen(one)
+                        self.listen(told)
         finally:
             stop.set()
             for thread in threads:

@@ -168,10 +168,10 @@ def plan_of(
     **changes: float | str | None,
 ) -> Plan:
     """The plan of a session; `changes` (fields of Effort) override the profile's effort."""
-    found = definitions(by, profile, words, target, program)
-    rows = tuple(row.row for one in found for row in one.rows if not row.unsupported)
-    unsupported = tuple(row.row for one in found for row in one.rows if row.unsupported)
-    needs = {row.row: frozenset(row.needs) for one in found for row in one.rows if row.needs and not row.unsupported}
+    infos = [info for workload in definitions(by, profile, words, target, program) for info in workload.rows]
+    rows = tuple(info.row for info in infos if not info.unsupported)
+    unsupported = tuple(info.row for info in infos if info.unsupported)
+    needs = {info.row: frozenset(info.needs) for info in infos if info.needs and not info.unsupported}
     given = {key: value for key, value in changes.items() if value is not None}
     effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
     if by == "time" and "budget" not in given and "runs" not in given:

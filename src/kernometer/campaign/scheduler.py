@@ -67,8 +67,8 @@ class Workers:
         for address, future in self._asked.items():
             if future.status == "finished":
                 self.workers[address] = future.result(timeout=CONNECT_SECONDS)
-        self._asked = {one: future for one, future in self._asked.items() if one in known and one not in self.workers}
-        self.workers = {address: one for address, one in self.workers.items() if address in known}
+        self._asked = {key: future for key, future in self._asked.items() if key in known and key not in self.workers}
+        self.workers = {address: who for address, who in self.workers.items() if address in known}
 
     def wait(self) -> None:
         """Until every worker that the scheduler has now has answered, or CONNECT_SECONDS."""
@@ -122,17 +122,17 @@ class Workers:
                     waiting.remove(cell)
                     on = f" on {cell.machine}" if cell.machine else ""
                     yield cell, Outcome(cell.target, cell.machine, error=TargetError(f"no worker is left{on}"))
-            for one in [*running]:
-                if one.future.status == "finished":
-                    running.remove(one)
-                    yield one.cell, self._kept(one.cell, one.future.result(timeout=CONNECT_SECONDS))
-                elif one.future.status != "pending" or one.worker not in self.workers or now > one.until:
-                    running.remove(one)
-                    why = self._lost(one, late=now > one.until)
+            for run in [*running]:
+                if run.future.status == "finished":
+                    running.remove(run)
+                    yield run.cell, self._kept(run.cell, run.future.result(timeout=CONNECT_SECONDS))
+                elif run.future.status != "pending" or run.worker not in self.workers or now > run.until:
+                    running.remove(run)
+                    why = self._lost(run, late=now > run.until)
                     if why:
-                        yield one.cell, Outcome(one.cell.target, one.cell.machine, error=TargetError(why))
+                        yield run.cell, Outcome(run.cell.target, run.cell.machine, error=TargetError(why))
                     else:
-                        waiting.appendleft(one.cell)
+                        waiting.appendleft(run.cell)
             time.sleep(POLL_SECONDS)
 
     def _lost(self, lost: _Running, *, late: bool) -> str:
@@ -174,8 +174,8 @@ class Workers:
         `busy`: the workers of all running cells."""
         free = [
             (busy.count(address), address)
-            for address, one in self.workers.items()
-            if machine in ("", one.machine) and busy.count(address) < one.threads and self._room(one, busy)
+            for address, who in self.workers.items()
+            if machine in ("", who.machine) and busy.count(address) < who.threads and self._room(who, busy)
         ]
         return min(free)[1] if free else ""
 

@@ -49,7 +49,7 @@ _OF_PLACE = ("machine", "board", "image", "layout", "command_line", "state", "bo
 def new_session(plan: Plan, target: Target, label: str, experiment: str = "", arm: ArmLetter = "") -> Session:
     """The first record of a result, with `check` of the host that affects the figures."""
     place = target.place(plan.by)
-    found = check() if place.here else examine(Told(files=place.told)) if place.told else None
+    checked = check() if place.here else examine(Told(files=place.told)) if place.told else None
     return Session(
         format=FORMAT,
         id=new_session_id(),
@@ -66,7 +66,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         side=arm,
         seed=plan.seed,
         effort=msgspec.to_builtins(plan.effort) if plan.by == "time" else {},
-        host=found.as_record() if found is not None else {},
+        host=checked.as_record() if checked is not None else {},
     )
 
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 
 import click
+import msgspec
 
 from kernometer.cli import many
 from kernometer.cli.arguments import is_target
@@ -37,6 +37,7 @@ from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison
 from kernometer.stats.path import conditions
 from kernometer.stats.sides import side
+from kernometer.tables import packaged
 
 #: Differences that are named in one line.
 NAMED = 6
@@ -167,12 +168,12 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
     for name, result in results.items():
         if result.session.by != "path" or not result.events:
             raise UsageError(f"{name} has no counts of events.", "Measure it by path.")
-    hardware = timing.hardware(files(timing.__package__).joinpath("hardware.toml").read_text())
+    hardware = msgspec.convert(packaged("kernometer.explain", "hardware.toml"), timing.Hardware)
     rows = {
         name: tuple(row for row in timing.operations(result) if row.family in timing.FAMILIES)
         for name, result in results.items()
     }
-    one, other = timing_report.Side.of(by_time, timed), timing_report.Side.of(by_path, [counted])
+    one, other = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
     view = timing_report.View(one, other, judged_model, hardware, rows)
     if env.json:
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)

@@ -95,7 +95,7 @@ def judged(
         first = gate(comparison, *sides, wanted.allowed, lines_of, strict=wanted.strict)
         seconds = again.look(first) if again is not None else {}
         gates.append(looked_again(first, seconds, wanted.allowed))
-    wanted.check_allowed(dict.fromkeys(row.of.row for each in gates for row in each.rows))
+    wanted.check_allowed(dict.fromkeys(row.judged.row for each in gates for row in each.rows))
     return gates
 
 

@@ -6,11 +6,11 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+import msgspec
 
 from kernometer.campaign.plan import plan_of
 from kernometer.cli.arguments import command_of, is_target
@@ -25,6 +25,7 @@ from kernometer.host import recorder
 from kernometer.report.explanation.prediction import View, blocks, document
 from kernometer.results.model import By, Result
 from kernometer.results.rows import Row
+from kernometer.tables import packaged
 from kernometer.targets import execution
 from kernometer.targets.base import Deadline
 from kernometer.targets.local import host_id
@@ -59,7 +60,7 @@ def command(
     (by,) = ways
     a, b = names
     _check(names, held, by, different_machines=different_machines)
-    priced = prediction.prices(files(prediction.__package__).joinpath("prices.toml").read_text())
+    priced = msgspec.convert(packaged("kernometer.explain", "prices.toml"), prediction.Prices)
     ran = _in_guest if by == "path" else _here
     asked = ran(held[a].session.target if a in held else a, words, folder, bring, limit)
     rows = priced.rows(asked.asked.calls)

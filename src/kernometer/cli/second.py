@@ -29,7 +29,7 @@ class Again:
 
     def look(self, first: Gate) -> Mapping[str, Second]:
         """What a second look at the rows that fail finds, by row; without rows that cannot be measured again."""
-        rows = [row.of.row for row in first.again]
+        rows = [row.judged.row for row in first.again]
         if not rows or first.empty or self.plan.command:
             return {}
         return self._by_path(first, rows) if self.plan.by == "path" else self._by_time(first, rows)

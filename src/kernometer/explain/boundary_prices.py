@@ -105,7 +105,7 @@ def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None
     services = tuple(dict.fromkeys(chain(*(cut_out for cut_out in cuts if len(cut_out) == 1), *pairs, *merges)))
     wanted = (MONO, *map(cut, services), *(cut(*each) for each in (*pairs, *merges)), MICRO, *map(merged, merges))
     needed = tuple(dict.fromkeys((*wanted, *systems)))
-    named = dict.fromkeys(row for of in systems.values() for row in of) if rows is None else rows
+    named = dict.fromkeys(row for figures in systems.values() for row in figures) if rows is None else rows
     priced = tuple(_priced(row, systems, services, pairs, merges, needed) for row in named)
     missing = tuple(structure for structure in needed if not systems.get(structure))
     return Boundaries(services, pairs, merges, priced, missing)
@@ -118,15 +118,15 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     on other machines than the first of mono, are left out.
     """
     counted = (result for result in results if result.session.by == "path")
-    known = [(found, result) for result in counted if (found := structure_of(result.session.target))]
+    known = [(of_trio, result) for result in counted if (of_trio := structure_of(result.session.target))]
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
-    same = [(structure, one) for (structure, words), one in known if words == machine]
-    named = (structure_of(name) for name in (*tried, *(one.session.target for _, one in same)))
-    systems: dict[str, Figures] = {found[0]: {} for found in named if found and found[1] == machine}
-    for structure, one in sorted(same, key=lambda each: each[1].session.started):
-        systems[structure] = instructions(one)
-    rows = dict.fromkeys(row for of in systems.values() for row in of)
-    return boundaries(systems, in_registry_order([one for _, one in same], rows))
+    same = [(structure, result) for (structure, words), result in known if words == machine]
+    named = (structure_of(name) for name in (*tried, *(result.session.target for _, result in same)))
+    systems: dict[str, Figures] = {of_trio[0]: {} for of_trio in named if of_trio and of_trio[1] == machine}
+    for structure, result in sorted(same, key=lambda each: each[1].session.started):
+        systems[structure] = instructions(result)
+    rows = dict.fromkeys(row for figures in systems.values() for row in figures)
+    return boundaries(systems, in_registry_order([result for _, result in same], rows))
 
 
 def _pair(services: tuple[str, ...]) -> Pair:
@@ -142,14 +142,14 @@ def _priced(
     merges: tuple[Pair, ...],
     needed: tuple[str, ...],
 ) -> Priced:
-    of = {structure: figures[row] for structure, figures in systems.items() if row in figures}
-    cuts = {service: of[cut(service)] - of[MONO] for service in services if {MONO, cut(service)} <= of.keys()}
-    both = {pair: of[cut(*pair)] for pair in pairs if cut(*pair) in of and {*pair} <= cuts.keys()}
+    known = {structure: figures[row] for structure, figures in systems.items() if row in figures}
+    cuts = {service: known[cut(service)] - known[MONO] for service in services if {MONO, cut(service)} <= known.keys()}
+    both = {pair: known[cut(*pair)] for pair in pairs if cut(*pair) in known and {*pair} <= cuts.keys()}
     return Priced(
         row=row,
-        figures=of,
+        figures=known,
         cuts=cuts,
-        pairs={(a, b): figure - of[MONO] - cuts[a] - cuts[b] for (a, b), figure in both.items()},
-        merges={pair: of[MICRO] - of[merged(pair)] for pair in merges if {MICRO, merged(pair)} <= of.keys()},
-        missing=tuple(structure for structure in needed if structure not in of),
+        pairs={(a, b): figure - known[MONO] - cuts[a] - cuts[b] for (a, b), figure in both.items()},
+        merges={pair: known[MICRO] - known[merged(pair)] for pair in merges if {MICRO, merged(pair)} <= known.keys()},
+        missing=tuple(structure for structure in needed if structure not in known),
     )

@@ -165,17 +165,17 @@ def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
     if NULL_CALL not in a.figures or NULL_CALL not in b.figures or a.has_servers == b.has_servers:
         return None
     kernel, servers = (b, a) if a.has_servers else (a, b)
-    found: dict[str, float] = {}
+    prices: dict[str, float] = {}
     for kind in KINDS:
-        price = _price(kind, kernel, servers, found)
+        price = _price(kind, kernel, servers, prices)
         if price is not None:
-            found[kind.name] = price
+            prices[kind.name] = price
     both = [row for row in kernel.figures if row in servers.figures]
-    costs = [_costs(row, kernel, servers, found) for row in in_registry_order(list(results), both)]
+    costs = [_costs(row, kernel, servers, prices) for row in in_registry_order(list(results), both)]
     return Explained(
         kernel.name,
         servers.name,
-        found,
+        prices,
         tuple(cost for cost in costs if not Row(cost.row).is_unit_cost),
         tuple(cost for cost in costs if Row(cost.row).is_unit_cost),
     )
@@ -184,7 +184,7 @@ def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
 def _price(kind: Kind, kernel: Side, servers: Side, known: Mapping[str, float]) -> float | None:
     """The price of one event of that kind; None if its row is missing, or has no such event."""
     rows = [row for row in (kind.row, kind.less) if row]
-    if any(row not in one.figures for row in rows for one in (kernel, servers)):
+    if any(row not in each_side.figures for row in rows for each_side in (kernel, servers)):
         return None
     rests, counts = [], []
     for row in rows:

@@ -18,6 +18,7 @@ from kernometer.explain.expression import Holds, condition, expression, figures,
 from kernometer.explain.systems import Interval, Pair, System, differing
 from kernometer.results.rows import Row
 from kernometer.stats.model import RowComparison
+from kernometer.tables import grouped
 
 Kind = Literal["cause", "flaw", "claim refuted", "claim confirmed", "trait"]
 
@@ -133,7 +134,7 @@ def diagnose(
     rest = _unexplained(differing(a, b, given), findings, a.stated) if b is not None else {}
     undecided = []
     for family, rows in rest.items():
-        could = [one.name for one in rules.rule if any(Row(row).is_like(*one.explains) for row, _ in rows)]
+        could = [rule.name for rule in rules.rule if any(Row(row).is_like(*rule.explains) for row, _ in rows)]
         measurable = [name for name in could if name in unsure and all("/" in row for row in unsure[name])]
         excluded = tuple(name for name in could if name in said_no)
         undecided.append(Undecided(family, tuple(rows), tuple((name, unsure[name]) for name in measurable), excluded))
@@ -145,11 +146,11 @@ def diagnose(
 def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     """A finding; the rows that are missing to tell; or None if the rows say no."""
     conditions = [(condition(text), words) for text, words in rule.when]
-    used = [figure for one, _ in conditions for side in (one.left, *one.comparators) for figure in figures(side)]
+    used = [figure for test, _ in conditions for side in (test.left, *test.comparators) for figure in figures(side)]
     of_two = any(figure.side == "Y" for figure in used)
     if rule.by not in ("", pair.x.by) or (of_two and pair.y is None):
         return ()
-    held = {holds(one, pair) for one, _ in conditions}
+    held = {holds(test, pair) for test, _ in conditions}
     if Holds.NO in held:
         return None
     if Holds.UNKNOWN in held:
@@ -157,7 +158,7 @@ def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     stated = Confidence[rule.confidence.upper()]
     confidence = max(Confidence(stated - (Holds.BARELY in held)), Confidence.HYPOTHESIS)
     said: list[tuple[ast.expr, str]] = [*conditions, *((expression(text), words) for text, words in rule.show)]
-    evidence = tuple(found for node, words in said if words and (found := _evidence(node, words, pair)))
+    evidence = tuple(shown for node, words in said if words and (shown := _evidence(node, words, pair)))
     other = pair.y.name if of_two and pair.y else ""
     finding = Finding(rule, rule.kind, pair.x.name, other, confidence, evidence)
     for test, proves in ((rule.refuted_if, Confidence.REFUTED), (rule.confirmed_if, Confidence.SHOWN)):
@@ -177,12 +178,12 @@ def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
         if holds(node, pair) not in (Holds.YES, Holds.BARELY):
             return None
         node = node.left
-    found = value(node, pair)
-    if found is None:
+    interval = value(node, pair)
+    if interval is None:
         return None
     used = [*figures(node)]
     rows = dict.fromkeys(row for figure in used for row in pair.costs(*figure))
-    return Evidence(words, found, tuple(rows), {figure.side for figure in used} == {"Y"})
+    return Evidence(words, interval, tuple(rows), {figure.side for figure in used} == {"Y"})
 
 
 def _unexplained(
@@ -191,10 +192,9 @@ def _unexplained(
     """The rows that no cause accounts for, by workload's family or by table."""
     real = [finding for finding in findings if finding.confidence > Confidence.UNDECIDED and finding.kind != "trait"]
     told = [form for finding in real for form in finding.rule.explains]
-    families: dict[str, list[tuple[str, float]]] = {}
-    for row, ratio in rows.items():
-        if not Row(row).is_like(*told):
-            table, colon, _ = row.partition(": ")
-            family = STATED if row in stated else table if colon else Row(row).family
-            families.setdefault(family, []).append((row, ratio))
-    return families
+
+    def family(row: str) -> str:
+        table, colon, _ = row.partition(": ")
+        return STATED if row in stated else table if colon else Row(row).family
+
+    return grouped((family(row), (row, ratio)) for row, ratio in rows.items() if not Row(row).is_like(*told))

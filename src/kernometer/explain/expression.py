@@ -54,12 +54,12 @@ class Figure(NamedTuple):
 
 def figures(node: ast.expr) -> Iterator[Figure]:
     """Every figure that it mentions. Raises LanguageError."""
-    for one in ast.walk(node):
-        match one:
+    for part in ast.walk(node):
+        match part:
             case ast.Subscript(value=ast.Name(id="X" | "Y" as side), slice=ast.Constant(value=str(rows))):
                 yield Figure(side, tuple(row.strip() for row in rows.split("|")))
             case ast.Subscript():
-                raise LanguageError(f"no figure: {ast.unparse(one)}")
+                raise LanguageError(f"no figure: {ast.unparse(part)}")
 
 
 def expression(text: str) -> ast.expr:
@@ -95,7 +95,7 @@ def holds(node: ast.Compare, pair: Pair) -> Holds:
         return Holds.YES
     if over.high < under.low:
         return Holds.NO
-    if any(_judged(one, pair) for one in ast.walk(node)):
+    if any(_judged(part, pair) for part in ast.walk(node)):
         return Holds.UNKNOWN  # noise between two systems is no cause
     return Holds.BARELY if over.value >= under.value else Holds.NO
 
@@ -111,8 +111,8 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
             a, b = value(left, pair), value(right, pair)
             return _judged(node, pair) or (None if a is None or b is None else _arithmetic(op, a, b))
         case ast.Call(func=ast.Name(id="spread" as name), args=[_, _, *_] as parts, keywords=[]):
-            found = [value(part, pair) for part in parts]
-            return None if None in found else _of_rows(name, found)
+            values = [value(part, pair) for part in parts]
+            return None if None in values else _of_rows(name, values)
         case ast.Call(func=ast.Name(id=name), args=[ast.Subscript() as part], keywords=[]) if name in _OF_ROWS:
             side, patterns = next(figures(part))
             rows = pair.costs(side, patterns)
@@ -159,10 +159,10 @@ def _arithmetic(op: ast.operator, a: Interval, b: Interval) -> Interval | None:
     return Interval(min(ends), a.value * b.value, max(ends), unit)
 
 
-def _of_rows(name: str, found: Sequence[Interval | None]) -> Interval | None:
-    known = sorted((each for each in found if each is not None), key=lambda each: each.value)
+def _of_rows(name: str, costs: Sequence[Interval | None]) -> Interval | None:
+    known = sorted((each for each in costs if each is not None), key=lambda each: each.value)
     if name == "missing":
-        return Interval(*3 * (float(len(found) - len(known)),)) if found else None
+        return Interval(*3 * (float(len(costs) - len(known)),)) if costs else None
     if len(known) < (2 if name == "spread" else 1):
         return None
     return {"most": known[-1], "least": known[0]}.get(name) or _arithmetic(ast.Div(), known[-1], known[0])

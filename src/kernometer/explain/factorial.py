@@ -58,26 +58,26 @@ def cells(switches: Sequence[str]) -> tuple[Cell, ...]:
     )
 
 
-def effects(row: str, of: Mapping[Cell, float], switches: Sequence[str]) -> Effects | None:
+def effects(row: str, cost: Mapping[Cell, float], switches: Sequence[str]) -> Effects | None:
     """From the figures of all settings; None if one is missing."""
     settings = cells(switches)
-    if any(cell not in of for cell in settings):
+    if any(cell not in cost for cell in settings):
         return None
 
     def contrast(names: tuple[str, ...], cell: Cell) -> int:
         return prod(1 if name in cell else -1 for name in names)
 
     terms = [cell for n in range(3) for cell in combinations(switches, n)]
-    half = {names: sum(of[cell] * contrast(names, cell) for cell in settings) / len(settings) for names in terms}
+    half = {names: sum(cost[cell] * contrast(names, cell) for cell in settings) / len(settings) for names in terms}
     given = {cell: sum(half[names] * contrast(names, cell) for names in terms) for cell in settings}
-    single = {name: [of[cell | {name}] - of[cell] for cell in settings if name not in cell] for name in switches}
+    single = {name: [cost[cell | {name}] - cost[cell] for cell in settings if name not in cell] for name in switches}
     return Effects(
         row,
-        of[frozenset()],
-        of[frozenset(switches)],
-        {name: Effect(2 * half[name,], min(found), max(found)) for name, found in single.items()},
+        cost[frozenset()],
+        cost[frozenset(switches)],
+        {name: Effect(2 * half[name,], min(differences), max(differences)) for name, differences in single.items()},
         {(a, b): 4 * half[a, b] for a, b in combinations(switches, 2)},
-        max(abs(of[cell] - given[cell]) for cell in settings),
+        max(abs(cost[cell] - given[cell]) for cell in settings),
     )
 
 
@@ -90,22 +90,22 @@ def of_results(results: Iterable[Result]) -> Factorial | None:
     """From sessions by path of one structure, on the machine of the first session without switches. The newest session
     of each setting counts. None without two settings."""
     known = [
-        (*switches_of(found[0]), found[1], result)
+        (*switches_of(of_trio[0]), of_trio[1], result)
         for result in sorted(results, key=lambda result: result.session.started)
-        if result.session.by == "path" and (found := structure_of(result.session.target))
+        if result.session.by == "path" and (of_trio := structure_of(result.session.target))
     ]
     first = next(((structure, machine) for structure, on, machine, _ in known if not on), None)
-    same = [(on, one) for structure, on, machine, one in known if (structure, machine) == first]
+    same = [(on, result) for structure, on, machine, result in known if (structure, machine) == first]
     switches = tuple(
         dict.fromkeys(name for on, _ in sorted(same, key=lambda each: len(each[0])) for name in sorted(on))
     )
     if first is None or not switches:
         return None
     by_row: dict[str, dict[Cell, float]] = {}
-    for on, one in same:
-        for row, count in instructions(one).items():
+    for on, result in same:
+        for row, count in instructions(result).items():
             by_row.setdefault(row, {})[on] = count
-    ordered = in_registry_order([one for _, one in same], by_row)
+    ordered = in_registry_order([result for _, result in same], by_row)
     rows = tuple(each for row in ordered if (each := effects(row, by_row[row], switches)))
     have = {on for on, _ in same}
     return Factorial(first[0], switches, rows, tuple(cell for cell in cells(switches) if cell not in have))

@@ -5,17 +5,15 @@ The lines of a profile and a few named ones sum to the figure exactly: docs/prof
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from kernometer.results.iteration import baseline_of, bracket_of
 from kernometer.results.model import Profile, Result
 from kernometer.stats.model import DECIDED, Comparison
+from kernometer.tables import packaged
 
 #: The named lines, in their order.
 INTERRUPTS = "interrupts in between"
@@ -37,13 +35,12 @@ class Function:
     @property
     def lacks(self) -> str:
         """The feature of the processor for want of which the kernel runs it; "": none that is known."""
-        return next((one for one, of in features().items() if self.kernel and self.name in of["names"]), "")
+        return next((lack for lack, known in features().items() if self.kernel and self.name in known["names"]), "")
 
 
-@cache
 def features() -> dict[str, dict[str, Any]]:
     """What is known of functions for want of a feature: features.toml."""
-    return tomllib.loads(files(__package__).joinpath("features.toml").read_text(encoding="utf-8"))
+    return packaged(__package__, "features.toml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class Breakdown:
     @property
     def paths(self) -> Mapping[tuple[str, ...], int]:
         """Its stacks; where they are not known, each function as one of its own."""
-        return self.stacks or {(one.name,): count for one, count in self.functions.items()}
+        return self.stacks or {(function.name,): count for function, count in self.functions.items()}
 
     @property
     def total(self) -> int:
@@ -79,12 +76,12 @@ class Breakdown:
 
 def breakdowns(result: Result) -> dict[str, Breakdown]:
     """By row; of the median iteration where there is one."""
-    found: dict[str, Breakdown] = {}
+    by_row: dict[str, Breakdown] = {}
     for profile in sorted(result.profiles, key=lambda profile: profile.view == "median"):
         made = breakdown(result, profile)
         if made is not None:
-            found[profile.row] = made
-    return found
+            by_row[profile.row] = made
+    return by_row
 
 
 def breakdown(result: Result, profile: Profile) -> Breakdown | None:
@@ -186,17 +183,17 @@ def decided(comparison: Comparison) -> tuple[str, ...]:
 
 def differences(a: Sequence[Result], b: Sequence[Result], rows: Iterable[str]) -> dict[str, Difference]:
     """By row, from the newest session of each side that has its profile."""
-    found = {}
+    by_row = {}
     of_a, of_b = newest(a), newest(b)
     for row in rows:
-        if (one := difference(of_a.get(row), of_b.get(row))) is not None:
-            found[row] = one
-    return found
+        if (changed := difference(of_a.get(row), of_b.get(row))) is not None:
+            by_row[row] = changed
+    return by_row
 
 
 def newest(results: Sequence[Result]) -> dict[str, Breakdown]:
     """By row, from the newest session that has its profile."""
-    found: dict[str, Breakdown] = {}
+    by_row: dict[str, Breakdown] = {}
     for result in sorted(results, key=lambda result: result.session.started):
-        found |= breakdowns(result)
-    return found
+        by_row |= breakdowns(result)
+    return by_row

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import Floats
 from kernometer.results.model import Result
 from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.figures import figures
 from kernometer.stats.variance import Split, parts, split
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from kernometer.tables import grouped
 
 #: How the words of a guest's variant begin that change its machine; all others are the kernel's.
 MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", "history=")
@@ -39,13 +36,13 @@ class Study:
     left_out: tuple[str, ...]  #: rows without a figure in some cell
 
 
-def factors(of: Result) -> tuple[str, str]:
+def factors(result: Result) -> tuple[str, str]:
     """Its kernel and its machine, in words.
 
     A guest's target names both. Elsewhere the kernel is what it calls itself, and the machine the host, by its target
     if that names one, else by its id.
     """
-    session = of.session
+    session = result.session
     if session.target.startswith(_GUEST):
         first, *words = session.target.removeprefix(_GUEST).split("+")
         architecture = first.rpartition("-")[2] if first.endswith(tuple(f"-{name}" for name in ARCHITECTURES)) else ""
@@ -53,7 +50,7 @@ def factors(of: Result) -> tuple[str, str]:
         machine = [word for word in words if word.startswith(MACHINE_WORDS)]
         named = "+".join(filter(None, (architecture, *machine)))
         return "+".join((kernel, *(word for word in words if word not in machine))), named or STANDARD
-    uname = of.header.uname if of.header is not None else {}
+    uname = result.header.uname if result.header is not None else {}
     kernel = " ".join(filter(None, (uname.get("sysname", ""), uname.get("release", ""))))
     host = session.target if session.target.startswith("ssh:") else f"host {session.host_id[:8]}"
     return kernel, session.machine if session.target.startswith("console:") else host
@@ -74,36 +71,30 @@ def study(results: Iterable[Result]) -> Study | None:
         cells.setdefault((kernel, machine), []).append(result)
     kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
     by = {result.session.by for result in ordered}
-    repeated = by == {"time"} and any(len(of) > 1 for of in cells.values())
+    repeated = by == {"time"} and any(len(sessions) > 1 for sessions in cells.values())
     if len(kernels) < 2 or len(by) > 1 or not (len(machines) > 1 or repeated):
         return None
-    costs = {cell: _costs(of) for cell, of in cells.items()}
-    rows = in_registry_order(ordered, dict.fromkeys(row for of in costs.values() for row in of))
+    costs = {cell: _costs(sessions) for cell, sessions in cells.items()}
+    rows = in_registry_order(ordered, dict.fromkeys(row for by_row in costs.values() for row in by_row))
     every = [(kernel, machine) for kernel in kernels for machine in machines]
     complete = [row for row in rows if all(row in costs.get(cell, {}) for cell in every)]
-    workloads: dict[str, list[NDArray[np.float64]]] = {}
+    workloads: dict[str, list[Floats]] = {}
     for row in complete:
-        found = parts([[costs[kernel, machine][row] for machine in machines] for kernel in kernels])
-        workloads.setdefault(Row(row).workload, []).append(found)
-    families: dict[str, list[list[NDArray[np.float64]]]] = {}
-    for workload, points in workloads.items():
-        families.setdefault(Row(workload).family, []).append(points)
+        variance = parts([[costs[kernel, machine][row] for machine in machines] for kernel in kernels])
+        workloads.setdefault(Row(row).workload, []).append(variance)
+    families = grouped((Row(workload).family, points) for workload, points in workloads.items())
     return Study(
         kernels,
         machines,
         by == {"path"},
-        {family: split(of) for family, of in families.items()},
+        {family: split(operations) for family, operations in families.items()},
         split([*workloads.values()]) if workloads else None,
         tuple(cell for cell in every if cell not in cells),
         tuple(row for row in rows if row not in complete),
     )
 
 
-def _costs(of: Sequence[Result]) -> dict[str, list[float]]:
+def _costs(sessions: Sequence[Result]) -> dict[str, list[float]]:
     """The costs of each row, one a session that has one. A cost of 0 is left out, since it has no logarithm."""
-    found: dict[str, list[float]] = {}
-    for result in of:
-        for row, figure in figures(result).items():
-            if figure.cost is not None and figure.cost > 0:
-                found.setdefault(row, []).append(figure.cost)
-    return found
+    rows = (pair for result in sessions for pair in figures(result).items())
+    return grouped((row, figure.cost) for row, figure in rows if figure.cost is not None and figure.cost > 0)

@@ -52,7 +52,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def rows(self) -> frozenset[str]:
         return frozenset(row for _, rows in self.points for row in rows)
 
-    def of(self, sheet: Sheet, size: int) -> Cost | None:
+    def cost_on(self, sheet: Sheet, size: int) -> Cost | None:
         """Linear between points and beyond the last two, constant below the first; None if a row is missing."""
         if not self.rows <= sheet.keys():
             return None
@@ -145,26 +145,21 @@ class Prediction:
         return kernel / (kernel + self.user) if kernel + self.user > 0 else 0.0
 
 
-def prices(text: str) -> Prices:
-    """From the text of prices.toml."""
-    return msgspec.toml.decode(text, type=Prices)
-
-
 def sheet(result: Result) -> dict[str, Cost]:
     """The costs of a session's rows, with the faults and switches that were counted in one operation."""
     counted = result.counted()
-    found = {}
+    made = {}
     for row, figure in figures(result).items():
-        one = counted.get(row, (None,))[0]
-        ops = one.iterations * next((run.ops for run in result.runs_of(row)), 1.0) if one is not None else 0.0
-        happened = one.happened if one is not None and ops else {}
+        counting = counted.get(row, (None,))[0]
+        ops = counting.iterations * next((run.ops for run in result.runs_of(row)), 1.0) if counting is not None else 0.0
+        happened = counting.happened if counting is not None and ops else {}
         each = (happened.get("faults", 0.0), happened.get("any_switches", happened.get("switches", 0.0)))
         if figure.cost is not None:
-            found[row] = Cost(figure.cost, *(number / (ops or 1.0) for number in each))
-    return found
+            made[row] = Cost(figure.cost, *(number / (ops or 1.0) for number in each))
+    return made
 
 
-def predict(asked: Asked, of: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Prediction:
+def predict(asked: Asked, prices_known: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Prediction:
     """The prediction for B. `scaled`: `asked.kernel` was measured on A, and is scaled by the ratio of the prices.
 
     A call is priced where both sides have its rows. Faults and switches that the rows contain are not charged again.
@@ -174,8 +169,8 @@ def predict(asked: Asked, of: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Pr
     unpriced: Counter[str] = Counter()
 
     def charge(call: Call, of_a: float, of_b: float) -> bool:
-        price = of.find(*call[:2])
-        costs = (price.of(a, call[2]), price.of(b, call[2])) if price else (None, None)
+        price = prices_known.find(*call[:2])
+        costs = (price.cost_on(a, call[2]), price.cost_on(b, call[2])) if price else (None, None)
         if price is None or costs[0] is None or costs[1] is None:
             return False
         line = sums.setdefault(price.what, Line(price.what))
@@ -201,7 +196,7 @@ def predict(asked: Asked, of: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Pr
     ratio = priced_b / priced_a if priced_a > 0 else math.nan
     kernel = asked.kernel if scaled else priced_a
     likely = [line.b / line.a for line in lines if line.a > 0] or [ratio]
-    error = of.error["scaled" if scaled else "plain"]
+    error = prices_known.error["scaled" if scaled else "plain"]
     unknown = [(1 - share) * ratio + share * bound for bound in (min(likely), max(likely))]
     return Prediction(
         lines=lines,

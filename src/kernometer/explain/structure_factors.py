@@ -6,10 +6,8 @@ Linux beside mono is the way of writing alone, with all that Linux does besides.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from statistics import fmean, geometric_mean
 
 from kernometer.explain.costs import REST, Explained, explained, side
@@ -17,14 +15,13 @@ from kernometer.explain.partitions import HYBRID, MICRO, MONO
 from kernometer.results.model import Result
 from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.figures import instructions
+from kernometer.tables import packaged
 
 LINUX = "linux"
 #: The systems, each beside the one before it.
 SYSTEMS = (LINUX, MONO, HYBRID, MICRO)
 #: The operations by default.
-ROWS: tuple[str, ...] = tuple(
-    tomllib.loads(files("kernometer.explain").joinpath("structure_factors.toml").read_text(encoding="utf-8"))["rows"]
-)
+ROWS: tuple[str, ...] = tuple(packaged(__package__, "structure_factors.toml")["rows"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +31,9 @@ class Operation:
     row: str
     counts: Mapping[str, float]
 
-    def ratio(self, of: str, to: str) -> float | None:
+    def ratio(self, above: str, below: str) -> float | None:
         """None without both figures, or if one of them is not above 0."""
-        a, b = self.counts.get(of, 0.0), self.counts.get(to, 0.0)
+        a, b = self.counts.get(above, 0.0), self.counts.get(below, 0.0)
         return a / b if a > 0 and b > 0 else None
 
 
@@ -67,11 +64,11 @@ class Answer:
 
 def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
     """From sessions by path of SYSTEMS, those of Trio with its unit costs among them. A system may be missing."""
-    results = [one for of in systems.values() for one in of]
-    figures = {name: _counts(of) for name, of in systems.items()}
-    rows = in_registry_order(results, dict.fromkeys(row for of in figures.values() for row in of))
+    results = [result for sessions in systems.values() for result in sessions]
+    figures = {name: _counts(sessions) for name, sessions in systems.items()}
+    rows = in_registry_order(results, dict.fromkeys(row for by_row in figures.values() for row in by_row))
     operations = tuple(
-        Operation(row, {name: of[row] for name, of in figures.items() if row in of})
+        Operation(row, {name: by_row[row] for name, by_row in figures.items() if row in by_row})
         for row in rows
         if not Row(row).is_unit_cost
     )
@@ -99,14 +96,14 @@ def of_operations(operations: tuple[Operation, ...], costs: Explained | None) ->
 
 
 def _counts(results: Iterable[Result]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for result in sorted(results, key=lambda result: result.session.started):
-        found |= instructions(result)
-    return found
+        counts |= instructions(result)
+    return counts
 
 
-def _factor(operations: Iterable[Operation], of: str, to: str) -> Factor | None:
-    ratios = [ratio for operation in operations if (ratio := operation.ratio(of, to)) is not None]
+def _factor(operations: Iterable[Operation], above: str, below: str) -> Factor | None:
+    ratios = [ratio for operation in operations if (ratio := operation.ratio(above, below)) is not None]
     return Factor(geometric_mean(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
 
 

@@ -54,29 +54,29 @@ class System:
 
 def of_session(name: str, result: Result, own: Mapping[str, RowFigure], comparison: Comparison | None = None) -> System:
     """The figures of the comparison where it has them; else `own`, those of the session."""
-    found = dict(own)
+    known = dict(own)
     if comparison is not None:
         pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
-        found |= {row: figure for row, figure in pooled if figure is not None}
-    found = {row: figure for row, figure in found.items() if figure.unit != "count"}
+        known |= {row: figure for row, figure in pooled if figure is not None}
+    known = {row: figure for row, figure in known.items() if figure.unit != "count"}
     by_path = result.session.by == "path"
     unit = _UNIT[result.session.by]
     costs: dict[str, Interval | None] = {}
     seen: dict[str, Shown] = {}
-    for row, figure in found.items():
+    for row, figure in known.items():
         seen[row], costs[row] = Shown(figure.value, figure.unit), _interval(figure, unit)
         if figure.baseline is not None and figure.baseline > 0:
             inner = f"{row}, its overhead"
             seen[inner], costs[inner] = Shown(figure.baseline, unit), Interval(*3 * (figure.baseline,), unit)
     model = result.header.cpu.get("model", "") if result.header else ""
-    return System(name, result.session.by, costs, seen, None if by_path else _rate(str(model)), frozenset(found))
+    return System(name, result.session.by, costs, seen, None if by_path else _rate(str(model)), frozenset(known))
 
 
 def _interval(figure: RowFigure, unit: str) -> Interval | None:
     """Bandwidth counts as the time of a byte, as where it is printed."""
     cost, low, high = figure.cost, figure.low, figure.high
     if figure.unit == "B/s":
-        cost, low, high = (1e9 / one if one else None for one in (figure.value, figure.value_high, figure.value_low))
+        cost, low, high = (1e9 / rate if rate else None for rate in (figure.value, figure.value_high, figure.value_low))
     if cost is None or cost <= 0:
         return None
     return Interval(low or cost, cost, high or cost, unit)
@@ -102,34 +102,34 @@ def printed(name: str, publication: Publication, system: str) -> System:
     return System(name, publication.paper.by, costs, seen, rate, frozenset(primary), _stated(publication))
 
 
-def _printed_cost(paper: Paper, one: Published) -> Interval | None:
-    value = one.value if one.value is not None else one.high
-    unit = one.meant or one.unit
+def _printed_cost(paper: Paper, figure: Published) -> Interval | None:
+    value = figure.value if figure.value is not None else figure.high
+    unit = figure.meant or figure.unit
     scale = paper.units.get(unit)
     if value is None or value <= 0 or (scale is None and unit not in _NS):
         return None
     cost = value * _NS[unit] if scale is None else value * scale.factor
     if scale is not None and scale.unit in ("B/s", "1/s"):
         cost = 1e9 / cost
-    low = cost if one.low is None or scale is not None else one.low * _NS[unit]
+    low = cost if figure.low is None or scale is not None else figure.low * _NS[unit]
     return Interval(min(low, cost), cost, cost, _UNIT[paper.by])
 
 
 def _stated_rate(publication: Publication, system: str) -> float | None:
     """From a fact named CPU of this column, of the machine, or of what this is a part of; else the machine's."""
     columns = (system, system.partition("-")[0], MACHINE)
-    found = (
+    rates = (
         _rate(shown(figure))
         for name in columns
         for figure in publication.figures
         if (figure.system, figure.row) == (name, "CPU")
     )
-    return next(filter(None, found), None) or _rate(publication.paper.machine)
+    return next(filter(None, rates), None) or _rate(publication.paper.machine)
 
 
 def _rate(text: str) -> float | None:
-    found = _RATE.search(text)
-    return float(found[1]) * {"M": 1e6, "G": 1e9}[found[2]] if found else None
+    match = _RATE.search(text)
+    return float(match[1]) * {"M": 1e6, "G": 1e9}[match[2]] if match else None
 
 
 def _stated(publication: Publication) -> dict[str, float]:
@@ -157,19 +157,19 @@ class Pair:
         costs = self.x.costs if side == "X" else self.y.costs if self.y else {}
         for pattern in patterns:
             rows = [row for row in costs if Row(row).values(pattern) is not None] if "*" in pattern else [pattern]
-            if found := {row: costs[row] for row in rows if row in costs}:
-                return found
+            if chosen := {row: costs[row] for row in rows if row in costs}:
+                return chosen
         return {}
 
     def ratio(self, row: str, over: str) -> Interval | None:
         """The judged ratio of that row's costs, `over` ("X" or "Y") above; None if nobody judged it."""
-        one = self.judged.get(row)
-        if one is None or one.ratio is None:
+        known = self.judged.get(row)
+        if known is None or known.ratio is None:
             return None
-        low, high = one.low or one.ratio, one.high or one.ratio
-        if one.floor is not None and one.verdict not in (Verdict.SLOWER, Verdict.FASTER):
-            low, high = min(1.0, one.ratio), max(1.0, one.ratio)  # within what layout alone moves
-        return Interval(low, one.ratio, high) if over == self.b else Interval(1 / high, 1 / one.ratio, 1 / low)
+        low, high = known.low or known.ratio, known.high or known.ratio
+        if known.floor is not None and known.verdict not in (Verdict.SLOWER, Verdict.FASTER):
+            low, high = min(1.0, known.ratio), max(1.0, known.ratio)  # within what layout alone moves
+        return Interval(low, known.ratio, high) if over == self.b else Interval(1 / high, 1 / known.ratio, 1 / low)
 
     def hertz(self, side: str) -> float | None:
         """The clock rate of a side's processor."""
@@ -178,17 +178,17 @@ class Pair:
 
 def differing(a: System, b: System, judged: Mapping[str, RowComparison]) -> dict[str, float]:
     """Rows that differ, with the ratio of costs of B to A: decided ones, and undecided ones that lie far apart."""
-    found = dict(b.stated) if a.stated == b.stated else {}
+    ratios = dict(b.stated) if a.stated == b.stated else {}
     if a.by != b.by:
-        return found
+        return ratios
     for row in (row for row in a.costs if row in a.primary and row in b.primary):
         of_a, of_b = a.costs[row], b.costs[row]
-        if (one := judged.get(row)) is not None and (one.low is not None or one.floor is not None or one.exact):
-            if one.verdict in (Verdict.SLOWER, Verdict.FASTER) and one.ratio:
-                found[row] = one.ratio
+        if (known := judged.get(row)) is not None and (known.low is not None or known.floor is not None or known.exact):
+            if known.verdict in (Verdict.SLOWER, Verdict.FASTER) and known.ratio:
+                ratios[row] = known.ratio
         elif of_a and of_b:
             if not 1 / APART <= of_b.value / of_a.value <= APART:
-                found[row] = of_b.value / of_a.value
+                ratios[row] = of_b.value / of_a.value
         elif of_a or of_b:
-            found[row] = inf if of_b else 0.0
-    return found
+            ratios[row] = inf if of_b else 0.0
+    return ratios

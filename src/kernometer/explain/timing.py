@@ -13,20 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from kernometer.arrays import Floats, np, optimize
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.counters import by_emulator
 from kernometer.stats.figures import figures
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 #: What costs time, by the emulator's names. Instructions are the row's figure, a median; events are means, with ticks.
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -150,12 +144,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The least and the most that the row's events cost, in cycles of a processor."""
         counts = dict(zip(KINDS, row.counts, strict=True))
         each = [(counts[priced.event], priced) for priced in self.price]
-        return sum(n * one.low.cycles for n, one in each), sum(n * one.high.cycles for n, one in each)
-
-
-def hardware(text: str) -> Hardware:
-    """From the text of hardware.toml."""
-    return msgspec.toml.decode(text, type=Hardware)
+        return sum(n * priced.low.cycles for n, priced in each), sum(n * priced.high.cycles for n, priced in each)
 
 
 def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operation, ...]:
@@ -163,7 +152,7 @@ def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operati
     time have too. Events are of all that a region does, so where a baseline is taken off, the gross figure counts."""
     net = {workload.name for workload in by_path.workloads.values() if workload.figure_less_baseline}
     timed = [figures(result) for result in by_time]
-    found = []
+    made = []
     for row, figure in figures(by_path).items():
         events = by_emulator(row, (by_path,))
         gross = Row(row).workload in net
@@ -174,8 +163,8 @@ def operations(by_path: Result, by_time: Sequence[Result] = ()) -> tuple[Operati
         times = [time for each in same if (time := each.gross if gross else each.cost)]
         if times or not by_time:
             counts = [sum(max(0.0, events.get(name, 0.0)) for name in names) for names in KINDS.values()]
-            found.append(Operation(row, (count, *counts[1:]), median(times) if times else math.nan))
-    return tuple(found)
+            made.append(Operation(row, (count, *counts[1:]), median(times) if times else math.nan))
+    return tuple(made)
 
 
 def judge(rows: Iterable[Operation]) -> Judgement | None:
@@ -205,28 +194,23 @@ def _chosen(rows: Sequence[Operation]) -> tuple[float, ...]:
 
 
 def _fitted(rows: Sequence[Operation], strength: float) -> tuple[float, ...]:
-    import numpy as np
-
     counts, times = np.array([row.counts for row in rows]), np.array([row.time for row in rows])
     columns = counts[:, :1] if math.isinf(strength) else counts
-    weights, found = 1 / times, np.zeros(columns.shape[1])
+    weights, fitted = 1 / times, np.zeros(columns.shape[1])
     for _ in range(ROUNDS):
-        found, before = _least(columns * weights[:, None], times * weights, strength), found
-        weights = 1 / np.sqrt(times * np.maximum(columns @ found, 1e-9))
-        if np.allclose(found, before, rtol=1e-6):
+        fitted, before = _least(columns * weights[:, None], times * weights, strength), fitted
+        weights = 1 / np.sqrt(times * np.maximum(columns @ fitted, 1e-9))
+        if np.allclose(fitted, before, rtol=1e-6):
             break
-    return (*map(float, found), *(len(KINDS) - len(found)) * (0.0,))
+    return (*map(float, fitted), *(len(KINDS) - len(fitted)) * (0.0,))
 
 
-def _least(columns: Array, target: Array, strength: float) -> Array:
+def _least(columns: Floats, target: Floats, strength: float) -> Floats:
     """Least squares with no cost below 0; the costs of events are held towards 0, in units of what they explain."""
-    import numpy as np
-    from scipy.optimize import nnls  # type: ignore[import-untyped]  # scipy carries no types
-
     if 0 < strength < math.inf:
         scale = np.sqrt((columns**2).mean(axis=0) * strength * len(target))
         scale[0] = 0.0
         columns = np.vstack([columns, np.diag(scale)])
         target = np.append(target, np.zeros(len(scale)))
-    found: Array = nnls(columns, target)[0]
-    return found
+    solution: Floats = optimize.nnls(columns, target)[0]
+    return solution

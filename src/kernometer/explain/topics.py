@@ -5,15 +5,14 @@ The topics are data, topics.toml: a function's name says which it belongs to.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 from kernometer.explain.functions import Difference, difference, newest
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
+from kernometer.tables import packaged
 
 #: The topics of instructions in user mode, of lines that a profile names beside functions, and of all other functions.
 PROGRAM, NAMED, OTHERS = "the program", "named lines", "other functions"
@@ -59,23 +58,21 @@ class Topical:
 def of_results(a: Sequence[Result], b: Sequence[Result]) -> tuple[Topical, ...]:
     """The operations of which both sides have the profile of an iteration, in the registry's order."""
     of_a, of_b = newest(a), newest(b)
-    found = []
+    made = []
     for row in in_registry_order([*a, *b], [row for row in of_a if row in of_b]):
-        one, other = of_a[row], of_b[row]
-        differs = difference(one, other)
+        breakdown_a, breakdown_b = of_a[row], of_b[row]
+        differs = difference(breakdown_a, breakdown_b)
         if differs is not None:
-            shares = by_topic(differs, {**one.named, **other.named})
-            found.append(Topical(row, one.total / one.ops, other.total / other.ops, shares))
-    return tuple(found)
+            shares = by_topic(differs, {**breakdown_a.named, **breakdown_b.named})
+            made.append(Topical(row, breakdown_a.total / breakdown_a.ops, breakdown_b.total / breakdown_b.ops, shares))
+    return tuple(made)
 
 
 @cache
 def topics() -> tuple[Topic, ...]:
     """In the order in which they are tried."""
-    text = files("kernometer.explain").joinpath("topics.toml").read_text(encoding="utf-8")
-    return tuple(
-        Topic(each["what"], each.get("trio", True), tuple(each["names"])) for each in tomllib.loads(text).values()
-    )
+    known = packaged(__package__, "topics.toml").values()
+    return tuple(Topic(each["what"], each.get("trio", True), tuple(each["names"])) for each in known)
 
 
 def topic_of(function: str) -> Topic | None:
@@ -83,13 +80,13 @@ def topic_of(function: str) -> Topic | None:
     return next((topic for topic in topics() if function.startswith(topic.names)), None)
 
 
-def by_topic(of: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:
+def by_topic(differs: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:
     """Their differences sum to `of.more`; the largest first. `named`: the lines of the profiles that are no functions.
 
     A function of which both kernels have as much is left out, as it is of the difference.
     """
     sums: dict[tuple[str, bool], tuple[float, float]] = {}
-    for change in of.changes:
+    for change in differs.changes:
         topic = topic_of(change.name) if change.kernel else None
         if topic is not None:
             key = (topic.what, topic.trio)
@@ -97,5 +94,5 @@ def by_topic(of: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:
             key = (NAMED if change.name in named else OTHERS if change.kernel else PROGRAM, True)
         a, b = sums.get(key, (0.0, 0.0))
         sums[key] = (a + change.a, b + change.b)
-    found = (Share(what, trio, a, b) for (what, trio), (a, b) in sums.items())
-    return tuple(sorted(found, key=lambda each: -abs(each.more)))
+    shares = (Share(what, trio, a, b) for (what, trio), (a, b) in sums.items())
+    return tuple(sorted(shares, key=lambda each: -abs(each.more)))

@@ -32,16 +32,16 @@ class Share:
 
     outcome: Outcome
     count: int
-    of: int
+    total: int
 
     @property
     def percent(self) -> float:
-        return 100 * self.count / self.of if self.of else 0.0
+        return 100 * self.count / self.total if self.total else 0.0
 
     @property
     def interval(self) -> str:
         """ "2.1–9.4 %", Wilson's, 95 %."""
-        low, high = wilson(self.count, self.of)
+        low, high = wilson(self.count, self.total)
         return f"{100 * low:.1f}–{100 * high:.1f} %"
 
 
@@ -53,8 +53,8 @@ class Group:
     shares: tuple[Share, ...]
 
     @property
-    def of(self) -> int:
-        return self.shares[0].of
+    def total(self) -> int:
+        return self.shares[0].total
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,13 @@ def structures(campaigns: Sequence[Campaign]) -> tuple[Structure, ...]:
 
 def blocks(campaigns: Sequence[Campaign]) -> Iterator[Block]:
     """For the terminal: of each structure a sentence and the groups."""
-    for number, one in enumerate(structures(campaigns)):
+    for number, structure in enumerate(structures(campaigns)):
         if number:
             yield BLANK
-        yield Line(one.name, "bold")
-        yield Line(one.sentence)
-        yield from (Line(_words(group), indent=2, lead=f"{group.name}, {group.of}: ") for group in one.every_group)
+        yield Line(structure.name, "bold")
+        yield Line(structure.sentence)
+        groups = structure.every_group
+        yield from (Line(_words(group), indent=2, lead=f"{group.name}, {group.total}: ") for group in groups)
     yield Line(f"Counts, and 95 % intervals of the shares (Wilson). {NOT_STRUCK}", "dim")
 
 
@@ -91,23 +92,23 @@ def document(campaigns: Sequence[Campaign]) -> list[dict[str, Any]]:
     """For --json: docs/format.md, "Faults"."""
     return [
         {
-            "header": plain(of.header),
-            "not_struck": len(of.records) - len(of.struck),
-            "wrong_answers": _wrong_answers(of),
+            "header": plain(campaign.header),
+            "not_struck": len(campaign.records) - len(campaign.struck),
+            "wrong_answers": _wrong_answers(campaign),
             "groups": [
                 {
                     "group": group.name,
-                    "faults": group.of,
+                    "faults": group.total,
                     "outcomes": {
-                        share.outcome: {"count": share.count, "interval": wilson(share.count, share.of)}
+                        share.outcome: {"count": share.count, "interval": wilson(share.count, share.total)}
                         for share in group.shares
                     },
                 }
-                for group in one.every_group
+                for group in structure.every_group
             ],
-            "faults": plain(of.records),
+            "faults": plain(campaign.records),
         }
-        for of, one in zip(campaigns, structures(campaigns), strict=True)
+        for campaign, structure in zip(campaigns, structures(campaigns), strict=True)
     ]
 
 
@@ -115,7 +116,7 @@ def page(campaigns: Sequence[Campaign]) -> str:
     """As HTML."""
     shown = structures(campaigns)
     values = {
-        "title": f"Faults in {', '.join(one.name for one in shown)}",
+        "title": f"Faults in {', '.join(structure.name for structure in shown)}",
         "made": f"Kernometer {__version__}",
         "words": [(outcome, WORDS[outcome]) for outcome in OUTCOMES],
         "structures": shown,
@@ -124,19 +125,20 @@ def page(campaigns: Sequence[Campaign]) -> str:
     return fill("faults.html.j2", values, "report.css", "faults.css")
 
 
-def _structure(of: Campaign) -> Structure:
-    drivers = set(of.header.drivers)
+def _structure(campaign: Campaign) -> Structure:
+    drivers = set(campaign.header.drivers)
+    services = (*campaign.header.drivers, *campaign.header.services)
 
     def sort(record: Record) -> str:
         place = "drivers" if record.fault.service in drivers else "others"
         return f"{'fail-stop' if record.fault.kind in FAIL_STOP else 'wrong'}, {place}"
 
     return Structure(
-        printable(of.header.target),
-        _sentence(of),
-        tuple(_groups(of.struck, sort, SORTS)),
-        tuple(_groups(of.struck, lambda one: one.fault.kind, KINDS)),
-        tuple(_groups(of.struck, lambda one: one.fault.service, (*of.header.drivers, *of.header.services))),
+        printable(campaign.header.target),
+        _sentence(campaign),
+        tuple(_groups(campaign.struck, sort, SORTS)),
+        tuple(_groups(campaign.struck, lambda record: record.fault.kind, KINDS)),
+        tuple(_groups(campaign.struck, lambda record: record.fault.service, services)),
     )
 
 
@@ -148,16 +150,16 @@ def _groups(records: Sequence[Record], name_of: Callable[[Record], str], names: 
             yield Group(printable(name), tuple(shares))
 
 
-def _sentence(of: Campaign) -> str:
-    struck = of.struck
-    went_on = sum(one.outcome in SURVIVED for one in struck)
+def _sentence(campaign: Campaign) -> str:
+    struck = campaign.struck
+    went_on = sum(record.outcome in SURVIVED for record in struck)
     low, high = wilson(went_on, len(struck))
     went = [record.found for record in struck if record.found.services and record.found.ended == "finished"]
-    pauses = sorted(pause for one in went for pause in one.pauses_ns)
-    again = sorted(one.slowest_ns for one in went if one.slowest_ns < BACK_NS)
-    synced = sum(one.found.lost > 0 for one in struck if one.found.ended != "finished")
+    pauses = sorted(pause for observed in went for pause in observed.pauses_ns)
+    again = sorted(observed.slowest_ns for observed in went if observed.slowest_ns < BACK_NS)
+    synced = sum(record.found.lost > 0 for record in struck if record.found.ended != "finished")
     sentences = [
-        f"{len(struck)} of {len(of.records)} faults struck.",
+        f"{len(struck)} of {len(campaign.records)} faults struck.",
         f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
         f"Of the machines that hung or died {synced} had lost synced data on a disk that could still be read.",
     ]
@@ -165,7 +167,7 @@ def _sentence(of: Campaign) -> str:
         if times:
             middle, last = (f"{each / 1e6:,.2f} ms" for each in (times[len(times) // 2], times[-1]))
             sentences.append(f"{what} {middle} (median of {len(times)}), at most {last}.")
-    answers = _wrong_answers(of)
+    answers = _wrong_answers(campaign)
     if total := answers["faults"]:
         low, high = wilson(answers["told"], total)
         sentences.append(
@@ -175,19 +177,20 @@ def _sentence(of: Campaign) -> str:
     return " ".join(sentences)
 
 
-def _wrong_answers(of: Campaign) -> dict[str, int]:
+def _wrong_answers(campaign: Campaign) -> dict[str, int]:
     """Faults of the kinds that make a driver's answers wrong, after which the system went on and data were wrong, or
     an answer was refused; and how many of them the system told of."""
-    found = [
+    answered = [
         record.found
-        for record in of.struck
-        if record.fault.service in of.header.drivers
+        for record in campaign.struck
+        if record.fault.service in campaign.header.drivers
         and record.fault.kind not in FAIL_STOP
         and record.found.ended == "finished"
     ]
-    found = [one for one in found if one.refused or wrong(one, of.header.usual)]
-    return {"faults": len(found), "told": sum(map(told, found))}
+    answered = [observed for observed in answered if observed.refused or wrong(observed, campaign.header.usual)]
+    return {"faults": len(answered), "told": sum(map(told, answered))}
 
 
 def _words(group: Group) -> str:
-    return ", ".join(f"{WORDS[one.outcome]} {one.count} ({one.interval})" for one in group.shares if one.count)
+    shown = [share for share in group.shares if share.count]
+    return ", ".join(f"{WORDS[share.outcome]} {share.count} ({share.interval})" for share in shown)

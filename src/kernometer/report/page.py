@@ -31,6 +31,7 @@ from kernometer.results.model import Result, Workload
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
+from kernometer.tables import grouped
 
 #: Results by the name of their system, the baseline first.
 Systems = Mapping[str, Sequence[Result]]
@@ -144,9 +145,7 @@ def groups(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list
     each result under its own name, or else all in the order in which names and results were given.
     """
     named = list(dict.fromkeys(side for comparison in comparisons for side in (comparison.a, comparison.b)))
-    own: dict[str, list[Result]] = {}
-    for result in results:
-        own.setdefault(_own_name(result), []).append(result)
+    own = grouped((_own_name(result), result) for result in results)
     if not named:
         return list(own.items())
     matched = {title: [result for result in results if title in _names(result)] for title in named}
@@ -193,21 +192,21 @@ def _compared(
 
 
 def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:
-    of = {subject.key: subject for subject in subjects}
+    by_name = {subject.key: subject for subject in subjects}
     changed = []
     told: dict[str, Difference] = {}
     for comparison in comparisons:
-        a, b = of[comparison.a], of[comparison.b]
-        found = differences(a.results, b.results, decided(comparison))
-        told |= {f"{comparison.b} {row}": each for row, each in found.items()}
+        a, b = by_name[comparison.a], by_name[comparison.b]
+        by_row = differences(a.results, b.results, decided(comparison))
+        told |= {f"{comparison.b} {row}": each for row, each in by_row.items()}
         title = f"{b.system.name} against {a.system.name}"
-        changed.append((title, tuple(changed_view(each) for each in found.values())))
+        changed.append((title, tuple(changed_view(each) for each in by_row.values())))
     profiles = [
-        (subject.system.name, tuple(profile_view(one) for one in newest(subject.results).values()))
+        (subject.system.name, tuple(profile_view(profile) for profile in newest(subject.results).values()))
         for subject in subjects
     ]
     return Functions(
         tuple(profile for profile in profiles if profile[1]),
-        tuple(one for one in changed if one[1]),
+        tuple(comparison for comparison in changed if comparison[1]),
         common(told.values()) if len(comparisons) == 1 else "",
     )

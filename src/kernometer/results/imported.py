@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import re
 import time
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import msgspec
 
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.model import FORMAT, LARGEST, NAME_CHARACTERS, Paper, Publication, Published, Scale, System
-from kernometer.results.papers import FOLDER, told_apart
+from kernometer.results.papers import told_apart
 from kernometer.results.suites import documents, lmbench, perf_bench, unixbench
 from kernometer.results.suites.output import Figure, Output, number
 from kernometer.results.writer import new_session_id
+from kernometer.tables import packaged
 from kernometer.text import printable
 
 MAX_BYTES = 16 << 20
@@ -44,7 +43,7 @@ def publications(data: bytes, name: str, label: str = "", command: str = "") -> 
     """
     if len(data) > MAX_BYTES:
         raise ResultError(f"{name} is over {MAX_BYTES >> 20} MiB.", "Give a suite's results file.")
-    suites = _suites()
+    suites = packaged("kernometer.published", "suites.toml")
     runs = _read(data, name, command, suites["perf bench"]["loops"])
     with_figures = [run for run in runs if run.figures]
     figures = sum(len(run.figures) for run in with_figures)
@@ -62,11 +61,6 @@ def publications(data: bytes, name: str, label: str = "", command: str = "") -> 
         _publication(run, name, f"{label}-{place}" if several else label, suites[run.suite])
         for place, run in enumerate(with_figures, 1)
     )
-
-
-@cache
-def _suites() -> dict[str, Any]:
-    return tomllib.loads((FOLDER / "suites.toml").read_text("utf-8"))
 
 
 def _publication(run: Output, name: str, label: str, rules: Mapping[str, Any]) -> Publication:
@@ -102,28 +96,28 @@ def _named(lines: Sequence[str]) -> tuple[str, ...]:
     return (*(printable(" ".join(line.split()), 200) for line in lines[:MAX_NAMED]), *more)
 
 
-def _figure(one: Figure, rules: Mapping[str, Any], units: Mapping[str, Scale]) -> Published:
-    scale, row = units.get(one.unit), _name(one.row)
+def _figure(figure: Figure, rules: Mapping[str, Any], units: Mapping[str, Scale]) -> Published:
+    scale, row = units.get(figure.unit), _name(figure.row)
     return Published(
         table=rules["table"],
         row=row,
         system=SYSTEM,
-        printed=one.printed,
-        value=number(one.printed),
-        unit=_name(one.unit),
+        printed=figure.printed,
+        value=number(figure.printed),
+        unit=_name(figure.unit),
         better="" if scale is None else "lower" if scale.unit == "ns" else "higher",
         ours=tuple(_meant(row, rules.get("same", {}))),
         differs=next(_meant(row, rules.get("differs", {})), ""),
-        note=printable(one.note, 1000),
-        samples=one.samples,
+        note=printable(figure.note, 1000),
+        samples=figure.samples,
     )
 
 
 def _meant(row: str, rules: Mapping[str, str]) -> Iterator[str]:
     """The table's entries for that row."""
     for pattern, text in rules.items():
-        if found := re.fullmatch(pattern, row):
-            yield text.format(**{key: value.lower() for key, value in found.groupdict().items()})
+        if match := re.fullmatch(pattern, row):
+            yield text.format(**{key: value.lower() for key, value in match.groupdict().items()})
 
 
 def _name(text: str) -> str:

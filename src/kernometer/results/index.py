@@ -100,10 +100,10 @@ def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) 
             raise sqlite3.DatabaseError("an index of another version")
         if version == 0:
             database.executescript(_SCHEMA)
-        found = {name: (size, mtime_ns) for name, size, mtime_ns in _files(folder)}
+        there = {name: (size, mtime_ns) for name, size, mtime_ns in _files(folder)}
         known = {row[0]: row[1:] for row in database.execute("SELECT name, size, mtime_ns FROM files")}
-        changed = [(name, *found[name]) for name in found if known.get(name) != found[name]]
-        gone = [(name,) for name in known if name not in found]
+        changed = [(name, *there[name]) for name in there if known.get(name) != there[name]]
+        gone = [(name,) for name in known if name not in there]
         fresh = [(*key, *_values(read(folder / key[0]))) for key in changed]  # outside the transaction: reading is slow
         if fresh or gone:
             database.execute("BEGIN IMMEDIATE")
@@ -111,7 +111,7 @@ def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) 
             database.executemany(_INSERT, fresh)
             database.execute("COMMIT")
         rows = database.execute(_SELECT).fetchall()
-    return [_summary(folder, row) for row in rows if row[0] in found]
+    return [_summary(folder, row) for row in rows if row[0] in there]
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:

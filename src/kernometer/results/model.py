@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from kernometer.tables import grouped
+
 FORMAT = 1
 
 #: Limits: a larger number is damage. Decoding and the schema check them.
@@ -431,14 +433,11 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
 
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:
         """The records with counts of each row: its counting runs, or without them its runs."""
-        countings: dict[str, list[Counting]] = {}
-        for counting in self.countings:
-            countings.setdefault(counting.row, []).append(counting)
-        runs: dict[str, list[Run]] = {}
-        for run in self.runs:
-            if run.row not in countings:
-                runs.setdefault(run.row, []).append(run)
-        return {row: tuple(of) for row, of in countings.items()} | {row: tuple(of) for row, of in runs.items()}
+        countings = grouped((counting.row, counting) for counting in self.countings)
+        runs = grouped((run.row, run) for run in self.runs if run.row not in countings)
+        return {row: tuple(of_row) for row, of_row in countings.items()} | {
+            row: tuple(of_row) for row, of_row in runs.items()
+        }
 
     def runs_of(self, row: str) -> tuple[Run, ...]:
         """The runs of one row, in the order they were made."""

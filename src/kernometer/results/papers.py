@@ -120,7 +120,7 @@ def told_apart(figures: Sequence[Published]) -> tuple[Published, ...]:
     if len(known) == len(figures):
         return tuple(figures)
     numbers: Counter[tuple[str, str, str]] = Counter()
-    found = []
+    renamed = []
     for figure in figures:
         key = table, row, system = figure.table, figure.row, figure.system
         begin = row[: NAME_CHARACTERS - 8]
@@ -128,5 +128,5 @@ def told_apart(figures: Sequence[Published]) -> tuple[Published, ...]:
             numbers[table, begin, system] += 1
             row = f"{begin} #{numbers[table, begin, system]}"
             key = table, row, system
-        found.append(replace(figure, row=row))
-    return tuple(found)
+        renamed.append(replace(figure, row=row))
+    return tuple(renamed)

@@ -84,8 +84,8 @@ class Row:
     def values(self, pattern: str) -> tuple[str, ...] | None:
         """What its name has at each `*` of the pattern, if it is one value: `bytes=*` does not match `bytes=4,ext4`.
         None if the name does not match."""
-        found = _pattern(pattern, "([^@,]*)").fullmatch(self.name)
-        return found.groups() if found else None
+        match = _pattern(pattern, "([^@,]*)").fullmatch(self.name)
+        return match.groups() if match else None
 
 
 @lru_cache(maxsize=1024)

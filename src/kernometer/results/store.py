@@ -127,7 +127,7 @@ class Store:
     def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
         """Newest first; each filter that is not empty must match. A store that does not exist is empty."""
         try:
-            found = index.summaries(self.folder, _summary_of)
+            every = index.summaries(self.folder, _summary_of)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -135,7 +135,7 @@ class Store:
         wanted = {"label": label, "target": target, "by": by}
         kept = [
             summary
-            for summary in found
+            for summary in every
             if all(getattr(summary, key) == value for key, value in wanted.items() if value)
         ]
         return kept[:newest] if newest else kept
@@ -154,16 +154,16 @@ class Store:
             )
         if "/" in name or is_result(name):
             return self._existing(Path(name))
-        found = [summary for summary in self.summaries() if not summary.problem]
+        summaries = [summary for summary in self.summaries() if not summary.problem]
         if name.startswith("@"):
-            return _at(name, [summary for summary in found if not summary.growing]).path
-        same_id = [summary for summary in found if summary.id == name]
+            return _at(name, [summary for summary in summaries if not summary.growing]).path
+        same_id = [summary for summary in summaries if summary.id == name]
         if same_id:  # a copy of a file has the same id: prefer the file that is named after it
             return next((summary.path for summary in same_id if summary.path.name == name + SUFFIX), same_id[0].path)
-        for summary in found:
+        for summary in summaries:
             if name and summary.label == name:
                 return summary.path
-        return self._by_beginning(name, found)
+        return self._by_beginning(name, summaries)
 
     def resolve_set(self, name: str) -> tuple[Path, ...]:
         """All files of RESULT, newest first: for `label:NAME` a set of sessions, else one.
@@ -174,18 +174,18 @@ class Store:
             return (self.resolve(name),)
         label, target = name.removeprefix(LABEL), ""
         ended = [summary for summary in self.summaries() if not summary.problem and not summary.growing]
-        found = tuple(summary.path for summary in ended if label and summary.label == label)
-        if not found:  # a label may contain an @ itself
+        paths = tuple(summary.path for summary in ended if label and summary.label == label)
+        if not paths:  # a label may contain an @ itself
             label, _, target = label.partition("@")
-            found = tuple(
+            paths = tuple(
                 summary.path for summary in ended if label and (summary.label, summary.target) == (label, target)
             )
-        if not found:
+        if not paths:
             on = f" on the target {printable(target, 80)!r}" if target else ""
             raise ResultError(
                 f"No stored session has the label {printable(label, 80)!r}{on}.", "'kernometer list' shows the labels."
             )
-        return found
+        return paths
 
     def read(self, path: Path) -> Result:
         """As `read_file`, and `raw` if the store is."""
@@ -259,29 +259,29 @@ class Store:
         Raises UsageError for a file outside the store, and without `sets` for a name that means several sessions.
         """
         self.writable()
-        found = {path: name for name in names for path in self.resolve_set(name)}
-        for path, name in found.items():
+        paths = {path: name for name in names for path in self.resolve_set(name)}
+        for path, name in paths.items():
             shown = printable(name, 80)
             if path.parent.resolve() != self.folder.resolve():
                 raise UsageError(f"{shown} is not in the store {self.folder}.", "Remove the file with rm.")
             if is_growing(path):
                 raise UsageError(f"{shown} is being measured.", "Stop it first with Ctrl-C.")
-            if not sets and [*found.values()].count(name) > 1:
-                raise UsageError(f"{shown} is {[*found.values()].count(name)} sessions.", "To remove them all: --yes.")
+            if not sets and [*paths.values()].count(name) > 1:
+                raise UsageError(f"{shown} is {[*paths.values()].count(name)} sessions.", "To remove them all: --yes.")
         try:
-            for path in found:
+            for path in paths:
                 path.unlink()
         except OSError as error:
             raise store_error(self.folder, error) from error
-        return [*found]
+        return [*paths]
 
     def _existing(self, path: Path) -> Path:
         if path.exists() or (self.folder / path).exists():
             return path if path.exists() else self.folder / path
         raise ResultError(f"There is no file {printable(str(path))}.", "'kernometer list' shows what is stored.")
 
-    def _by_beginning(self, name: str, found: list[Summary]) -> Path:
-        matching = [summary for summary in found if name and summary.id.startswith(name)]
+    def _by_beginning(self, name: str, summaries: list[Summary]) -> Path:
+        matching = [summary for summary in summaries if name and summary.id.startswith(name)]
         if len(matching) == 1:
             return matching[0].path
         shown = printable(name, 80)
@@ -329,17 +329,17 @@ def _summary_of(path: Path) -> Summary:
         return Summary(path=path, problem=error.text)
 
 
-def _at(name: str, found: list[Summary]) -> Summary:
+def _at(name: str, summaries: list[Summary]) -> Summary:
     match = _AT.fullmatch(name)
     if match is None:
         raise ResultError(f"{printable(name, 40)} is not a place in the list.", "Give @last, @1, @2, …")
     place = 0 if match[1] == "last" else int(match[1])
-    if place >= len(found):
+    if place >= len(summaries):
         raise ResultError(
-            f"There is no {name}: {len(found)} results are stored.",
+            f"There is no {name}: {len(summaries)} results are stored.",
             "'kernometer run' measures this machine; 'kernometer list' shows what is stored.",
         )
-    return found[place]
+    return summaries[place]
 
 
 @dataclass(frozen=True, slots=True)

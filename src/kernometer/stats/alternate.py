@@ -17,6 +17,7 @@ from kernometer.stats.intervals import Contrast, paired
 from kernometer.stats.model import Comparison, FlagCode, RowFigure
 from kernometer.stats.sides import Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
+from kernometer.tables import grouped
 
 THE_BLOCK = "the unit is the block: A and B next to each other in random order; only ratios within blocks count"
 
@@ -58,13 +59,10 @@ def ab(
 
 def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
     """A remark if the empty loop itself takes longer on one side, over all rows: then it cannot correct figures."""
-    apart: dict[int, list[float]] = {}
-    for row in names:
-        for block, difference in _beside(a.figures_of(row), b.figures_of(row)).items():
-            apart.setdefault(block, []).append(difference)
+    apart = grouped(pair for row in names for pair in _beside(a.figures_of(row), b.figures_of(row)).items())
     if len(apart) < 2:
         return ()
-    contrast = paired([fmean(of) for of in apart.values()])
+    contrast = paired([fmean(differences) for differences in apart.values()])
     if not _moved(contrast):
         return ()
     return (
@@ -121,16 +119,15 @@ def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
 
 def block_logs(figure: RowFigure) -> dict[int, float]:
     """Mean log cost of the runs in each block."""
-    blocks: dict[int, list[float]] = {}
-    for run in figure.runs:
-        blocks.setdefault(run.block, []).append(math.log(run.cost))
+    blocks = grouped((run.block, math.log(run.cost)) for run in figure.runs)
     return {block: fmean(logs) for block, logs in blocks.items()}
 
 
 def _beside(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> dict[int, float]:
     """By block: the difference of the logs of the empty loop's times next to the samples that count."""
     of_a, of_b = (
-        {run.block: math.log(run.reference) for figure in of for run in figure.runs if run.reference} for of in (a, b)
+        {run.block: math.log(run.reference) for figure in side for run in figure.runs if run.reference}
+        for side in (a, b)
     )
     return {block: of_b[block] - log for block, log in of_a.items() if block in of_b}
 

@@ -15,11 +15,13 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from kernometer.arrays import np, stats
 from kernometer.errors import LibraryError
 from kernometer.results.model import Result
 from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key
 from kernometer.stats.model import RowFigure
+from kernometer.tables import grouped
 
 #: The share of rows without a change in which one is found, at most: one of the 100 rows of a profile.
 LEVEL = 0.01
@@ -87,28 +89,26 @@ def courses(results: Iterable[Result]) -> tuple[Course, ...]:
     for result in results:
         path = result.session.by == "path"
         if path or not result.session.experiment:
-            one = entry(result)
-            key = one.kind[2:] if path else one.kind  # counts know no host
-            groups.setdefault(key, []).append((replace(result, runs=(), countings=(), calibrations=(), events=()), one))
-    found = []
+            own = entry(result)
+            key = own.kind[2:] if path else own.kind  # counts know no host
+            groups.setdefault(key, []).append((replace(result, runs=(), countings=(), calibrations=(), events=()), own))
+    made = []
     for group in groups.values():
         group.sort(key=lambda pair: pair[1].start)
-        rows = dict.fromkeys((row, one.revision(row)) for _, one in group for row in one.figures)
-        found += [_course(row, [pair for pair in group if pair[1].revision(row) == number]) for row, number in rows]
-    return tuple(one for one in found if one.points)
+        rows = dict.fromkeys((row, own.revision(row)) for _, own in group for row in own.figures)
+        made += [_course(row, [pair for pair in group if pair[1].revision(row) == number]) for row, number in rows]
+    return tuple(course for course in made if course.points)
 
 
 def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
-    having = [(result, one) for result, one in group if one.log(row) is not None]
+    having = [(result, own) for result, own in group if own.log(row) is not None]
     session = group[0][0].session
     if session.by == "path":
         points = [_point(row, [pair]) for pair in having]
         cuts = [at for at, (a, b) in enumerate(pairwise(points), 1) if a.figure.cost != b.figure.cost]
     else:
-        key = unit_key(Grain.OCCASION, [one for _, one in having])
-        units: dict[tuple[str, str], list[tuple[Result, Entry]]] = {}
-        for result, one in having:
-            units.setdefault((key(one), one.kernel), []).append((result, one))
+        key = unit_key(Grain.OCCASION, [own for _, own in having])
+        units = grouped(((key(pair[1]), pair[1].kernel), pair) for pair in having)
         points = [_point(row, unit) for unit in units.values()]
         cuts = change_points([_log(point) for point in points])
     bounds = [0, *cuts, len(points)]
@@ -122,7 +122,7 @@ def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
 
 
 def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:
-    figures = [one.figures[row] for _, one in unit]
+    figures = [own.figures[row] for _, own in unit]
     session = unit[0][0].session
     facts = {
         "image": session.image,
@@ -132,7 +132,7 @@ def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:
         "seed": str(session.seed) if session.by == "path" else "",
     }
     costs = [figure.cost for figure in figures if figure.cost]
-    return Point(unit[0][1].start, tuple(one.session for _, one in unit), pooled(figures, costs), facts)
+    return Point(unit[0][1].start, tuple(own.session for _, own in unit), pooled(figures, costs), facts)
 
 
 def _log(point: Point) -> float:
@@ -148,9 +148,6 @@ def change_points(values: Sequence[float]) -> list[int]:
     """
     if len(values) < FEWEST or len(set(values)) == 1:
         return []
-    import numpy as np
-    from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
-
     try:
         import ruptures  # type: ignore[import-untyped]  # ruptures carries no types
     except ImportError as error:
@@ -169,8 +166,8 @@ def change_points(values: Sequence[float]) -> list[int]:
             best, most = bounds, above
     for number in range(1, len(best) - 1):
         best[number] = _placed(values, best[number - 1], best[number + 1])
-    found = [at for a, b in pairwise(best) for at in (a, *(a + inner for inner in change_points(values[a:b])))]
-    return found[1:]
+    places = [at for a, b in pairwise(best) for at in (a, *(a + inner for inner in change_points(values[a:b])))]
+    return places[1:]
 
 
 def _placed(values: Sequence[float], begin: int, end: int) -> int:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import Floats, Truths, np
 from kernometer.results.model import Result, Run
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: Readings so many times as slow as the fastest were interrupted, and form no level.
 INTERRUPTED = 4.0
@@ -42,8 +38,6 @@ class Core:
 
 def core_of(runs: Iterable[Run]) -> Core | None:
     """The state from the readings of all these runs; None if there are no or too few readings."""
-    import numpy as np
-
     beside = [run for run in runs if run.loop_every and run.loop_batch]
     if sum(len(run.loop_cost) for run in beside) < LEAST_READINGS:
         return None
@@ -68,29 +62,23 @@ def core_of_both(a: Result, b: Result) -> Core | None:
 
 def _quiet_level(runs: Sequence[Run]) -> float:
     """Median ns of one iteration in the fastest level."""
-    import numpy as np
-
-    found = core_of(runs)
+    core = core_of(runs)
     times = np.concatenate([readings(run) for run in runs if run.loop_every and run.loop_batch])
-    return float(np.median(times[times <= found.edge] if found and found.edge else times))
+    return float(np.median(times[times <= core.edge] if core and core.edge else times))
 
 
-def readings(run: Run) -> NDArray[np.float64]:
+def readings(run: Run) -> Floats:
     """Readings of the empty loop, ns per iteration with the clock, shape (readings,); none in cold rows and by path."""
-    import numpy as np
-
     return np.asarray(run.loop_cost if run.loop_batch else (), dtype=np.float64) / max(run.loop_batch, 1)
 
 
-def levels(times: NDArray[np.float64]) -> float | None:
+def levels(times: Floats) -> float | None:
     """The edge between the fastest level of these readings and slower ones; None if there is only one level.
 
     Shape (n,), any unit. It splits the logarithms into two classes whose means are the furthest apart for their spread
     (Otsu, IEEE Trans. SMC 9, 1979). The split counts if the classes are levels (`APART`, `LEAST_SHARE`, `VALLEY`), and
     the edge is where the readings between them are the least dense.
     """
-    import numpy as np
-
     logs = np.log(times[times > 0])
     if len(logs) == 0:
         return None
@@ -115,39 +103,35 @@ def levels(times: NDArray[np.float64]) -> float | None:
     return math.exp(float(middles[fast + _middle_of(valley == valley.min())]))
 
 
-def _middle_of(chosen: NDArray[np.bool_]) -> int:
+def _middle_of(chosen: Truths) -> int:
     """The middle one of equally good splits: between two narrow levels there are many."""
-    import numpy as np
-
     places = np.flatnonzero(chosen)
     return int(places[len(places) // 2])
 
 
-def enough(quiet: NDArray[np.bool_]) -> bool:
+def enough(quiet: Truths) -> bool:
     """Whether these samples give a figure of the quiet core."""
     return int(quiet.sum()) >= max(ENOUGH, ENOUGH_SHARE * len(quiet))
 
 
-def quiet_samples(run: Run, edge: float | None) -> NDArray[np.bool_]:
+def quiet_samples(run: Run, edge: float | None) -> Truths:
     """Which samples lie between two readings of the fastest level, shape (samples,). Without an edge: all of them."""
     return _quiet(run, edge, len(run.samples), 0)
 
 
-def quiet_baseline(run: Run, edge: float | None) -> NDArray[np.bool_]:
+def quiet_baseline(run: Run, edge: float | None) -> Truths:
     """The same for its baseline's samples, whose readings follow those of the samples."""
     of_samples = -(-len(run.samples) // run.loop_every) if run.loop_every else 0
     return _quiet(run, edge, len(run.baseline.samples) if run.baseline else 0, of_samples)
 
 
-def _quiet(run: Run, edge: float | None, samples: int, first: int) -> NDArray[np.bool_]:
+def _quiet(run: Run, edge: float | None, samples: int, first: int) -> Truths:
     """Which of `samples` samples are quiet; the first comes after reading `first`."""
-    import numpy as np
-
-    of = np.arange(samples)
+    places = np.arange(samples)
     if edge is None or not run.loop_every:
-        return of >= 0
+        return places >= 0
     quiet = readings(run) <= edge
-    before = first + of // run.loop_every
+    before = first + places // run.loop_every
     known = before + 1 < len(quiet)  # a record from a file may have fewer
     before = np.where(known, before, 0)
     return np.asarray(known & quiet[before] & quiet[np.minimum(before + 1, len(quiet) - 1)])

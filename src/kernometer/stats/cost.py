@@ -9,20 +9,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median_low
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kernometer.arrays import Floats, Truths, np
 from kernometer.results.iteration import baseline_of, net_cost
 from kernometer.results.model import Baseline, By, Run
 from kernometer.results.rows import Row
 from kernometer.stats.core import enough, quiet_baseline, quiet_samples, readings
 from kernometer.stats.model import RunFigure
 from kernometer.stats.warmup import warmup
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: A sample's net time must span this many steps of the clock: both its ends are rounded to a step, so a shorter one may
 #: read as one step or as none.
@@ -115,8 +111,6 @@ def _counted(run: Run, cost: float, gross: float, baseline: float | None) -> Run
 
 
 def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
-    import numpy as np
-
     clock_samples = np.asarray(run.clock_cost, dtype=np.float64)
     clock = middle_of(clock_samples) if run.clock_cost else 0.0
     samples, beside = np.asarray(run.samples, dtype=np.float64), readings(run)
@@ -169,10 +163,8 @@ def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
     )
 
 
-def _baseline(baseline: Baseline, quiet: NDArray[np.bool_], clock: float, loop: float) -> tuple[float, float]:
+def _baseline(baseline: Baseline, quiet: Truths, clock: float, loop: float) -> tuple[float, float]:
     """The baseline's net cost of one iteration and the standard error of its median, ns, from its quiet samples."""
-    import numpy as np
-
     samples = np.asarray(baseline.samples, dtype=np.float64)
     if enough(quiet):
         samples = samples[quiet]
@@ -180,17 +172,15 @@ def _baseline(baseline: Baseline, quiet: NDArray[np.bool_], clock: float, loop: 
     return (middle_of(kept) - clock) / baseline.batch - loop, median_error(kept) / baseline.batch
 
 
-def robust_sd(x: NDArray[np.float64]) -> float:
+def robust_sd(x: Floats) -> float:
     """Standard deviation from the interquartile range: a quarter of wild samples on a side cannot move it far."""
-    import numpy as np
-
     if len(x) < 2:
         return 0.0
     ordered = np.sort(x)
     return (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / IQR_OF_SD
 
 
-def quantile(ordered: NDArray[np.float64], q: float) -> float:
+def quantile(ordered: Floats, q: float) -> float:
     """Quantile of sorted values, linear between neighbours; numpy's own is slow on few values."""
     at = q * (len(ordered) - 1)
     low = int(at)
@@ -198,13 +188,11 @@ def quantile(ordered: NDArray[np.float64], q: float) -> float:
     return float(ordered[low] + (at - low) * (ordered[high] - ordered[low]))
 
 
-def middle_of(x: NDArray[np.float64]) -> float:
-    import numpy as np
-
+def middle_of(x: Floats) -> float:
     return quantile(np.sort(x), 0.5)
 
 
-def median_error(x: NDArray[np.float64]) -> float:
+def median_error(x: Floats) -> float:
     """Standard error of the median of independent samples, in their unit."""
     return MEDIAN_OF_MEAN * robust_sd(x) / math.sqrt(len(x))
 
@@ -215,10 +203,8 @@ FENCE = 3.0
 FENCE_SHARE = 0.05
 
 
-def far_out(x: NDArray[np.float64], resolution: float) -> int:
+def far_out(x: Floats, resolution: float) -> int:
     """How many samples lie beyond the outer fences. They are not dropped."""
-    import numpy as np
-
     ordered = np.sort(x)
     low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
     reach = max(FENCE * (high - low), FENCE * resolution, FENCE_SHARE * abs(middle))
@@ -240,15 +226,15 @@ def summed(runs: Sequence[Run]) -> tuple[Run, ...]:
     too little system time: an execution that was found in the kernel stands for a whole tick there.
     """
     times = {_key(run, str(run.params.get("time"))): run for run in runs if Row(run.row).command}
-    found = []
+    made = []
     for run in runs:
         user, system = (times.get(_key(run, which)) for which in ("user", "system"))
         if user is not None and system is not None and run in (user, system):
             of_user, of_system = _sums(user, system)
             total = of_user if run is user else of_system
             run = replace(run, samples=(total,), batch=len(run.samples))
-        found.append(run)
-    return tuple(found)
+        made.append(run)
+    return tuple(made)
 
 
 def _key(run: Run, which: str) -> tuple[str, str, int, int]:

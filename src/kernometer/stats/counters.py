@@ -15,7 +15,7 @@ def by_kernel(row: str, results: Iterable[Result]) -> dict[str, float] | None:
         for tally in result.tallies:
             if tally.row == row:
                 moved = {name: median_low(each) for name, each in tally.counts.items() if each}
-                return {name: one / _ops(row, result) for name, one in moved.items() if one}
+                return {name: count / _ops(row, result) for name, count in moved.items() if count}
     return None
 
 
@@ -49,12 +49,12 @@ def user_part(row: str, result: Result) -> float | None:
 
 def counted(row: str, systems: Mapping[str, Iterable[Result]]) -> dict[str, dict[str, dict[str, float]]]:
     """By system both, for other programs; without systems that tell nothing."""
-    found = {}
+    counts_of = {}
     for name, results in systems.items():
         both = {"kernel": by_kernel(row, results), "emulator": by_emulator(row, results) or None}
         if told := {who: counts for who, counts in both.items() if counts is not None}:
-            found[name] = told
-    return found
+            counts_of[name] = told
+    return counts_of
 
 
 def _ops(row: str, result: Result) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from kernometer.results.model import Workload
 from kernometer.results.rows import Row
-from kernometer.stats.model import RowComparison, RowFigure, Verdict
+from kernometer.stats.model import DECIDED, RowComparison, RowFigure, Verdict
 
 #: Fewer points are not a curve but rows.
 LEAST_POINTS = 3
@@ -28,7 +28,7 @@ T = TypeVar("T")
 class Point(Generic[T]):
     x: float  #: the parameter's value
     row: str
-    of: T
+    item: T  #: its figure, its comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def finite(text: str) -> float | None:
 def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Curve[T], ...]:
     """Every curve of `rows` (row to any value), in the order of their first rows."""
     groups: dict[tuple[str, str], list[Point[T]]] = {}
-    for row, of in rows.items():
+    for row, item in rows.items():
         definition = workloads.get(Row(row).workload)
         x = (
             finite(Row(row).parameters.get(definition.curve, ""))
@@ -66,7 +66,7 @@ def curves(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[Cu
             else None
         )
         if definition is not None and x is not None:
-            groups.setdefault((Row(row).along(definition.curve), definition.curve), []).append(Point(x, row, of))
+            groups.setdefault((Row(row).along(definition.curve), definition.curve), []).append(Point(x, row, item))
     return tuple(
         Curve(
             name=name,
@@ -84,34 +84,28 @@ def gathered(rows: Mapping[str, T], workloads: Mapping[str, Workload]) -> tuple[
     """`rows` with every curve at the place of its first row, and the names of the other rows."""
     of_row = {row: curve for curve in curves(rows, workloads) for row in curve.rows}
     seen: set[str] = set()
-    found: list[Curve[T] | str] = []
+    lines: list[Curve[T] | str] = []
     for row in rows:
         curve = of_row.get(row)
         if curve is None:
-            found.append(row)
+            lines.append(row)
         elif curve.name not in seen:
             seen.add(curve.name)
-            found.append(curve)
-    return tuple(found)
+            lines.append(curve)
+    return tuple(lines)
 
 
 def with_points(curve: Curve[Any], things: Sequence[T | None]) -> Curve[T]:
     """The curve with other values, one for each point; points without a value are left out."""
     known = zip(curve.points, things, strict=True)
-    points = tuple(Point(point.x, point.row, of) for point, of in known if of is not None)
+    points = tuple(Point(point.x, point.row, item) for point, item in known if item is not None)
     return Curve(curve.name, curve.workload, curve.parameter, curve.fixed, points)
 
 
 def largest(curve: Curve[RowComparison]) -> RowComparison | None:
     """The decided difference furthest from 1, slower or faster; None without a decided difference."""
-    decided = [
-        point.of
-        for point in curve.points
-        if point.of.verdict in (Verdict.SLOWER, Verdict.FASTER)
-        and point.of.ratio is not None
-        and 0 < point.of.ratio < math.inf
-    ]
-    return max(decided, key=lambda row: abs(math.log(row.ratio or 1)), default=None)
+    decided = [point.item for point in curve.points if point.item.verdict in DECIDED and _finite(point.item.ratio)]
+    return max(decided, key=_away, default=None)
 
 
 def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
@@ -122,20 +116,29 @@ def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
     """
     decided = largest(curve)
     if decided is not None:
-        return next(point for point in curve.points if point.of is decided)
-    known = [point for point in curve.points if point.of.ratio is not None and 0 < point.of.ratio < math.inf]
-    return max(known, key=lambda point: abs(math.log(point.of.ratio or 1)), default=None)
+        return next(point for point in curve.points if point.item is decided)
+    known = [point for point in curve.points if _finite(point.item.ratio)]
+    return max(known, key=lambda point: _away(point.item), default=None)
+
+
+def _finite(ratio: float | None) -> bool:
+    return ratio is not None and 0 < ratio < math.inf
+
+
+def _away(row: RowComparison) -> float:
+    """How far its ratio is from 1, on the logarithm."""
+    return abs(math.log(row.ratio or 1))
 
 
 def tally(curve: Curve[RowComparison]) -> dict[Verdict, int]:
     """How many points have each verdict, in the verdicts' order, without verdicts that no point has."""
-    counts = {verdict: sum(point.of.verdict is verdict for point in curve.points) for verdict in Verdict}
+    counts = {verdict: sum(point.item.verdict is verdict for point in curve.points) for verdict in Verdict}
     return {verdict: count for verdict, count in counts.items() if count}
 
 
 def extremes(curve: Curve[RowFigure]) -> tuple[RowFigure, RowFigure] | None:
     """The points of the lowest and of the highest value; None if no point has a value."""
-    known: Sequence[RowFigure] = [point.of for point in curve.points if point.of.value is not None]
+    known: Sequence[RowFigure] = [point.item for point in curve.points if point.item.value is not None]
     if not known:
         return None
     return min(known, key=lambda figure: figure.value or 0), max(known, key=lambda figure: figure.value or 0)
@@ -167,29 +170,25 @@ def peak(curve: Curve[RowFigure]) -> Peak | None:
 
     Without intervals (published figures) the peak is a single point.
     """
-    known = [index for index, point in enumerate(curve.points) if point.of.value is not None]
-    if not known or curve.points[known[0]].of.better != "higher":
+    known = [index for index, point in enumerate(curve.points) if point.item.value is not None]
+    if not known or curve.points[known[0]].item.better != "higher":
         return None
-    top = max(known, key=lambda index: curve.points[index].of.value or 0.0)
+    top = max(known, key=lambda index: curve.points[index].item.value or 0.0)
     first = last = top
-    while first > 0 and _reach(curve.points[first - 1].of, curve.points[top].of):
+    while first > 0 and _reach(curve.points[first - 1].item, curve.points[top].item):
         first -= 1
-    while last + 1 < len(curve.points) and _reach(curve.points[last + 1].of, curve.points[top].of):
+    while last + 1 < len(curve.points) and _reach(curve.points[last + 1].item, curve.points[top].item):
         last += 1
     return Peak(curve.points[top], curve.points[first].x, curve.points[last].x)
 
 
 def crossings(curve: Curve[RowComparison]) -> tuple[Crossing, ...]:
     """Every crossing, in the parameter's order; none if one side is ahead at all decided points."""
-    decided = [
-        point
-        for point in curve.points
-        if point.of.verdict in (Verdict.SLOWER, Verdict.FASTER) and point.of.ratio is not None and point.of.ratio > 0
-    ]
+    decided = [point for point in curve.points if point.item.verdict in DECIDED and (point.item.ratio or 0.0) > 0]
     return tuple(
         Crossing(before, after, _passes_one(before, after))
         for before, after in pairwise(decided)
-        if before.of.verdict is not after.of.verdict
+        if before.item.verdict is not after.item.verdict
     )
 
 
@@ -201,7 +200,7 @@ def _reach(figure: RowFigure, top: RowFigure) -> bool:
 
 
 def _passes_one(before: Point[RowComparison], after: Point[RowComparison]) -> float:
-    left, right = math.log(before.of.ratio or 1.0), math.log(after.of.ratio or 1.0)
+    left, right = math.log(before.item.ratio or 1.0), math.log(after.item.ratio or 1.0)
     share = left / (left - right) if left != right else 0.5
     if before.x > 0:
         return math.exp(math.log(before.x) + share * (math.log(after.x) - math.log(before.x)))

@@ -71,7 +71,7 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
         of_a, of_b = _values(facts_a, what), _values(facts_b, what)
         if what == "machine" and of_a != of_b:  # long texts that differ in few words
             short = machine_differences({*of_a, *of_b})
-            of_a, of_b = ([short[one] for one in of] for of in (of_a, of_b))
+            of_a, of_b = ([short[machine] for machine in machines] for machines in (of_a, of_b))
         difference = Difference(what, "; ".join(of_a) or NOT_KNOWN, "; ".join(of_b) or NOT_KNOWN, what in asked)
         (same if of_a == of_b and len(of_a) == 1 else differs).append(difference)
     return tuple(same), tuple(differs)
@@ -84,7 +84,7 @@ def machine_differences(machines: Collection[str]) -> dict[str, str]:
     if len({len(part) for part in parts.values()}) > 1:
         return {machine: machine or "this host itself" for machine in machines}
     differing = [len(set(column)) > 1 for column in zip(*parts.values(), strict=True)]
-    return {machine: ", ".join(compress(one, differing)) or "this host itself" for machine, one in parts.items()}
+    return {machine: ", ".join(compress(words, differing)) or "this host itself" for machine, words in parts.items()}
 
 
 def _asked(a: Sequence[Result], b: Sequence[Result]) -> frozenset[str]:
@@ -93,12 +93,12 @@ def _asked(a: Sequence[Result], b: Sequence[Result]) -> frozenset[str]:
     releases = [{result.header.uname.get("release") for result in side if result.header} for side in (a, b)]
     if named[0] == named[1]:
         return RELEASE if releases[0] != releases[1] else frozenset()
-    found = CHOSEN
+    asked = CHOSEN
     if all(target.startswith(("local", "probe:")) for target in named[0] | named[1]):
-        found |= BUILT
+        asked |= BUILT
     if all(not machine or machine.startswith("host ") for machine in (result.session.machine for result in (*a, *b))):
-        found |= {"machine"}  # ssh's, which its target names
-    return found
+        asked |= {"machine"}  # ssh's, which its target names
+    return asked
 
 
 def _values(sides: Sequence[Mapping[str, str]], what: str) -> list[str]:
@@ -128,11 +128,11 @@ def _name(path: tuple[str, ...]) -> str:
 
 def _flat(value: Any, name: str, depth: int = 0) -> dict[str, str]:
     if isinstance(value, Mapping) and depth < DEEPEST:
-        found: dict[str, str] = {}
+        facts: dict[str, str] = {}
         for key, inner in value.items():
             if str(key) not in MOMENTARY:
-                found.update(_flat(inner, f"{name} {key}", depth + 1))
-        return found
+                facts.update(_flat(inner, f"{name} {key}", depth + 1))
+        return facts
     return {} if value is None else {name[:NAME_LIMIT].replace("_", " "): _text(value)}
 
 

@@ -5,48 +5,34 @@ Only scipy.special: scipy.stats has them too, but takes twice as long to import.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+from kernometer.arrays import ArrayLike, Floats, np, special
 
 
-def _special() -> Any:
-    from scipy import special  # type: ignore[import-untyped]  # scipy carries no types
-
-    return special
-
-
-def t_quantile(q: float, df: ArrayLike) -> NDArray[np.float64]:
+def t_quantile(q: float, df: ArrayLike) -> Floats:
     """Student's t at probability q; degrees of freedom need not be whole."""
-    import numpy as np
-
-    return np.asarray(_special().stdtrit(np.asarray(df, dtype=np.float64), q), dtype=np.float64)
+    return np.asarray(special.stdtrit(np.asarray(df, dtype=np.float64), q), dtype=np.float64)
 
 
-def t_below(df: ArrayLike, t: ArrayLike) -> NDArray[np.float64]:
+def t_below(df: ArrayLike, t: ArrayLike) -> Floats:
     """Probability that Student's t is below `t`."""
-    import numpy as np
-
-    return np.asarray(_special().stdtr(df, t), dtype=np.float64)
+    return np.asarray(special.stdtr(df, t), dtype=np.float64)
 
 
 def binomial_below(k: int, n: int) -> float:
     """Probability of at most k heads in n throws of a coin."""
-    return float(_special().bdtr(k, n, 0.5))
+    return float(special.bdtr(k, n, 0.5))
 
 
 def noncentrality(df: float, q: float, t: float) -> float:
     """How many standard errors a t's mean must move so that it is below `t` with probability q."""
-    return float(_special().nctdtrinc(df, q, t))
+    return float(special.nctdtrinc(df, q, t))
 
 
 def chi2_above(df: float, x: float) -> float:
     """Probability that a chi-square exceeds x."""
-    return float(_special().chdtrc(df, x))
+    return float(special.chdtrc(df, x))
 
 
 def chi2_quantile(q: float, df: float) -> float:
     """Chi-square at probability q."""
-    return float(_special().chdtri(df, 1 - q))
+    return float(special.chdtri(df, 1 - q))

@@ -18,6 +18,7 @@ from kernometer.stats.flags import flags
 from kernometer.stats.intervals import mean_interval, median_interval
 from kernometer.stats.levels import levels, middle_mean
 from kernometer.stats.model import Flag, FlagCode, RowFigure
+from kernometer.tables import grouped
 
 #: The setting of the directory for temporary files, and the one condition of a row that is not a setting.
 FOLDER, RELATION = "folder", "relation of its two CPUs"
@@ -34,9 +35,7 @@ def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
 
     `core`: the state of the core over several results that belong together; None: that of this result.
     """
-    runs: dict[str, list[Run]] = {}
-    for run in summed(result.runs):
-        runs.setdefault(run.row, []).append(run)
+    runs = grouped((run.row, run) for run in summed(result.runs))
     counted = result.counted()
     edge = _edge(core or core_of(result.runs))
     return {row: _figure(result, row, of_row, counted.get(row, ()), edge) for row, of_row in runs.items()}
@@ -44,8 +43,8 @@ def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
 
 def instructions(result: Result) -> dict[str, float]:
     """The value of every row whose figure is a count of instructions, in the result's order."""
-    found = figures(result).items()
-    return {row: one.value for row, one in found if one.value is not None and one.unit == "instructions"}
+    known = figures(result).items()
+    return {row: figure.value for row, figure in known if figure.value is not None and figure.unit == "instructions"}
 
 
 def _edge(core: Core | None) -> float | None:
@@ -128,9 +127,9 @@ def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) 
     told = result.header.settings if result.header else {}
     of_disk = "disk" in runs[0].params
     names = [name for name in (workload.settings if workload else ()) if not (of_disk and name == FOLDER)]
-    found = {name: told[name] for name in names if name in told}
+    conditions = {name: told[name] for name in names if name in told}
     relations = "; ".join(sorted({run.relation for run in runs} - {""}))
-    return found | ({RELATION: relations} if relations else {})
+    return conditions | ({RELATION: relations} if relations else {})
 
 
 def _times_as_long(counted: Sequence[Counting] | Sequence[Run], runs: Sequence[Run]) -> float | None:

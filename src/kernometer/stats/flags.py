@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from kernometer.arrays import np
 from kernometer.results.model import By, Counting, Result, Run
 from kernometer.results.rows import Row
 from kernometer.stats.core import core_of
@@ -71,8 +72,8 @@ def flags(
     of_times = (below_resolution, coarse_clock, not_pinned, unstable, few_runs, outliers)
     rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...]
     rules = of_counts if unit == "count" else of_times
-    found = [wrong, *disturbance, *(rule(runs, costs, by) for rule in rules)]
-    ordered = sorted((flag for flag in found if flag is not None), key=lambda flag: list(FlagCode).index(flag.code))
+    made = [wrong, *disturbance, *(rule(runs, costs, by) for rule in rules)]
+    ordered = sorted((flag for flag in made if flag is not None), key=lambda flag: list(FlagCode).index(flag.code))
     return (*ordered, *probe_remarks(runs))
 
 
@@ -182,8 +183,6 @@ def unstable(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | N
         if high <= low * (1 + UNSTABLE_PATH):
             return None
         return Flag(FlagCode.UNSTABLE, f"the counts of the runs differ: {low:.6g} to {high:.6g}")
-    import numpy as np
-
     between = float(np.var([math.log(cost.figure.cost) for cost in costs], ddof=1))
     within = sum(cost.se_log**2 for cost in costs) / len(costs)
     if between <= UNSTABLE_SD**2:
@@ -219,8 +218,6 @@ def outliers(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | N
 
 def lone_runs(costs: Sequence[RunCost]) -> tuple[int, ...]:
     """Numbers of the runs whose log is many median absolute deviations away from the median of all."""
-    import numpy as np
-
     if len(costs) < OUTLIER_RUNS or any(cost.figure.cost <= 0 for cost in costs):
         return ()
     logs = np.log([cost.figure.cost for cost in costs])

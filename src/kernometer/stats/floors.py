@@ -73,8 +73,8 @@ def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
             continue
         which = (session.image, session.command_line, session.board, session.state, result.probe, session.seed)
         groups.setdefault(which, []).append(result)
-    found = (_layout(group) for group in groups.values())
-    return tuple(layout for layout in found if layout is not None)
+    made = (_layout(group) for group in groups.values())
+    return tuple(layout for layout in made if layout is not None)
 
 
 def _layout(group: Sequence[Result]) -> Layout | None:
@@ -83,7 +83,7 @@ def _layout(group: Sequence[Result]) -> Layout | None:
         for row, figure in figures(result).items():
             if figure.cost:
                 counted.setdefault(row, {}).setdefault(result.session.machine, []).append(figure)
-    rows = {row: _spread(of) for row, of in counted.items() if len(of) >= MIN_MACHINES}
+    rows = {row: _spread(by_machine) for row, by_machine in counted.items() if len(by_machine) >= MIN_MACHINES}
     if not rows:
         return None
     session = group[0].session
@@ -98,9 +98,9 @@ def _layout(group: Sequence[Result]) -> Layout | None:
 
 
 def _spread(machines: Mapping[str, Sequence[RowFigure]]) -> RowSpread:
-    every = [figure for of in machines.values() for figure in of]
+    every = [figure for machine in machines.values() for figure in machine]
     levels = any(figure.levels for figure in every)
-    counts = [count for one in every if (count := one.mean if levels else one.cost) is not None]
+    counts = [count for figure in every if (count := figure.mean if levels else figure.cost) is not None]
     return RowSpread(min(counts), max(counts), len(machines), levels)
 
 
@@ -131,9 +131,13 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
     return Floors(rows, means, frozenset(lacking), len(stood_in))
 
 
-def with_floors(found: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
+def with_floors(figures: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
     """The figures of a result, with their rows' floors if those were measured for this kernel by this probe."""
     which = (result.session.image, result.probe, result.session.board)
     own = [layout for layout in known if (layout.image, layout.probe, layout.board) == which]
-    floors = {row: max(one.rows[row].floor for one in own if row in one.rows) for one in own for row in one.rows}
-    return {row: replace(figure, floor=floors.get(row)) for row, figure in found.items()}
+    floors = {
+        row: max(layout.rows[row].floor for layout in own if row in layout.rows)
+        for layout in own
+        for row in layout.rows
+    }
+    return {row: replace(figure, floor=floors.get(row)) for row, figure in figures.items()}

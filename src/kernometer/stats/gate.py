@@ -48,7 +48,7 @@ class Allowance:
 @dataclass(frozen=True, slots=True)
 class GateRow:
     outcome: Outcome
-    of: RowComparison  #: if only one side was asked for it, a row that is not there
+    judged: RowComparison  #: if only one side was asked for it, a row that is not there
     explanation: tuple[str, ...] = ()  #: where the difference comes from, line by line
     first: Outcome | None = None  #: what it was before it was measured again
 
@@ -73,7 +73,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        return not self.empty and not self.of(*self.failing)
+        return not self.empty and not self.rows_with(*self.failing)
 
     @property
     def failing(self) -> tuple[Outcome, ...]:
@@ -88,10 +88,10 @@ class Gate:
     @property
     def again(self) -> tuple[GateRow, ...]:
         """The rows to measure again: those that fail, unless a side does not have them; the largest ratio first."""
-        failing = [row for row in self.of(*self.failing) if row.of.verdict is not Verdict.NOT_THERE]
-        return tuple(sorted(failing, key=lambda row: -(row.of.ratio or math.inf)))
+        failing = [row for row in self.rows_with(*self.failing) if row.judged.verdict is not Verdict.NOT_THERE]
+        return tuple(sorted(failing, key=lambda row: -(row.judged.ratio or math.inf)))
 
-    def of(self, *outcomes: Outcome) -> tuple[GateRow, ...]:
+    def rows_with(self, *outcomes: Outcome) -> tuple[GateRow, ...]:
         return tuple(row for row in self.rows if row.outcome in outcomes)
 
 
@@ -116,20 +116,20 @@ def gate(
     empty = comparison.sentence if comparison.undecidable else "" if both else "no row was measured on both sides"
     made = Gate(comparison, (), empty, strict)
     rows = []
-    for one in (*comparison.rows, *alone):
-        outcome = made.allowing(outcome_of(one, comparison), one.row, _at_most(one), allowed)
-        rows.append(GateRow(outcome, one, (explanations or {}).get(one.row, ())))
+    for row in (*comparison.rows, *alone):
+        outcome = made.allowing(outcome_of(row, comparison), row.row, _at_most(row), allowed)
+        rows.append(GateRow(outcome, row, (explanations or {}).get(row.row, ())))
     return replace(made, rows=tuple(rows))
 
 
-def looked_again(first: Gate, found: Mapping[str, Second], allowed: Sequence[Allowance] = ()) -> Gate:
+def looked_again(first: Gate, seconds: Mapping[str, Second], allowed: Sequence[Allowance] = ()) -> Gate:
     """The gate with what second looks found, by row, in the place of the first outcomes."""
     rows = []
     for row in first.rows:
-        second = found.get(row.of.row)
+        second = seconds.get(row.judged.row)
         if second is not None:
             more = math.inf if second.ratio is None else second.ratio - 1
-            outcome = first.allowing(second.outcome or row.outcome, row.of.row, more, allowed)
+            outcome = first.allowing(second.outcome or row.outcome, row.judged.row, more, allowed)
             row = replace(row, outcome=outcome, explanation=(second.told, *row.explanation), first=row.outcome)
         rows.append(row)
     return replace(first, rows=tuple(rows))
@@ -178,15 +178,15 @@ def blocks(first: int, rows: int, again: int) -> int:
 
 def in_new_blocks(second: Comparison) -> dict[str, Second]:
     """By time: the verdicts of the second measurement alone, since the first selected its rows."""
-    found = {}
+    seconds = {}
     for row in second.rows:
         silent = row.verdict is Verdict.UNDECIDED and row.low is None  # it decided nothing: the first look stands
         interval = f" [{row.low:.3f}, {row.high:.3f}]" if row.low is not None and row.high is not None else ""
         ratio = f"ratio {row.ratio:.3f}{interval}" if row.ratio is not None else ""
         what = "; ".join(filter(None, (ratio, *(row.notes if silent or not ratio else ()))))
         told = f"measured again in {row.units_a} new blocks: {what}, {row.verdict.value}"
-        found[row.row] = Second(None if silent else outcome_of(row, second), row.ratio, told)
-    return found
+        seconds[row.row] = Second(None if silent else outcome_of(row, second), row.ratio, told)
+    return seconds
 
 
 def on_other_machines(first: RowComparison, a: Sequence[Result], b: Sequence[Result], delta: float) -> Second | None:
@@ -200,22 +200,22 @@ def on_other_machines(first: RowComparison, a: Sequence[Result], b: Sequence[Res
         outcome = Outcome.BETTER
     else:
         outcome = Outcome.SAME if max(of_b) <= min(of_a) * (1 + delta) else Outcome.UNDECIDED
-    shown = " against ".join(f"{min(one):,.0f} to {max(one):,.0f}" for one in (of_b, of_a))
+    shown = " against ".join(f"{min(counts):,.0f} to {max(counts):,.0f}" for counts in (of_b, of_a))
     told = f"measured again on {len(of_a)} machines with other layouts: {shown} instr, {outcome.value}"
     return Second(outcome, median_low(of_b) / median_low(of_a), told)
 
 
 def _counts(row: RowComparison, results: Sequence[Result]) -> list[float]:
-    found = [one for result in results if (one := figures(result).get(row.row)) is not None]
-    counts = [one.mean if row.by_mean else one.cost for one in found]
+    figures_of_row = [figure for result in results if (figure := figures(result).get(row.row)) is not None]
+    counts = [figure.mean if row.by_mean else figure.cost for figure in figures_of_row]
     return [count for count in counts if count]
 
 
 def rank_p(higher: Sequence[float], lower: Sequence[float]) -> float:
     """Mann and Whitney's exact one-sided p: the share of all ways to divide these counts that put as many above."""
 
-    def above(of: Sequence[float], others: Sequence[float]) -> float:
-        return sum((x > y) + (x == y) / 2 for x in of for y in others)
+    def above(mine: Sequence[float], others: Sequence[float]) -> float:
+        return sum((x > y) + (x == y) / 2 for x in mine for y in others)
 
     every = (*higher, *lower)
     seen = above(higher, lower)

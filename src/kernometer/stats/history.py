@@ -16,6 +16,7 @@ from kernometer.results.model import Result
 from kernometer.stats.core import Core
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
+from kernometer.tables import grouped
 
 #: Sessions less than this apart belong to one occasion: they share the machine's condition (load, heat, memory layout).
 #: Half an hour is the scale on which a shared machine's neighbours come and go.
@@ -134,12 +135,12 @@ def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
     return Grain.SESSION
 
 
-def unit_key(of: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
+def unit_key(unit: Grain, among: Iterable[Entry]) -> Callable[[Entry], str]:
     """The function that names the unit of a session."""
-    if of is Grain.OCCASION:
+    if unit is Grain.OCCASION:
         numbers = occasions(among)
         return lambda entry: str(numbers[entry.session])
-    if of is Grain.BOOT:
+    if unit is Grain.BOOT:
         return lambda entry: entry.boot or entry.session
     return lambda entry: entry.session
 
@@ -158,15 +159,11 @@ def _by_unit(
     entries: Iterable[Entry], row: str, key: Callable[[Entry], str], value: Callable[[Entry], float | None]
 ) -> Collection[list[float]]:
     """By unit, the values of the sessions that have the row's cost."""
-    units: dict[str, list[float]] = {}
-    for entry in entries:
-        found = value(entry)
-        if found is not None and entry.log(row) is not None:
-            units.setdefault(key(entry), []).append(found)
-    return units.values()
+    numbers = ((key(entry), value(entry)) for entry in entries if entry.log(row) is not None)
+    return grouped((unit, number) for unit, number in numbers if number is not None).values()
 
 
-def spread(history: History, row: str, like: Entry, of: Grain, without: Collection[str]) -> Spread | None:
+def spread(history: History, row: str, like: Entry, unit: Grain, without: Collection[str]) -> Spread | None:
     """The spread of units of the kind of `like`, without the sessions that are being compared (`without`: their ids).
 
     None if fewer than three units of this row, or of enough others, are known. Revisions of a row are different rows.
@@ -174,18 +171,18 @@ def spread(history: History, row: str, like: Entry, of: Grain, without: Collecti
     known = [entry for entry in history.entries if entry.kind == like.kind and entry.session not in without]
 
     def of_row(name: str) -> Spread | None:
-        return _of_row([entry for entry in known if like.revision(name) in (0, entry.revision(name))], name, of)
+        return _of_row([entry for entry in known if like.revision(name) in (0, entry.revision(name))], name, unit)
 
     own = of_row(row)
     if own is not None:
         return own
     rows = dict.fromkeys(name for entry in (like, *known) for name in entry.figures)
-    others = [found for name in rows if (found := of_row(name)) is not None]
+    others = [spread_of for name in rows if (spread_of := of_row(name)) is not None]
     if len(others) < POOL_ROWS:
         return None
-    others.sort(key=lambda found: found.variance)
+    others.sort(key=lambda spread_of: spread_of.variance)
     noisy = others[min(len(others) - 1, math.ceil(POOL_SHARE * len(others)))]
-    return Spread(noisy.variance, median(found.df for found in others), of_row=False)
+    return Spread(noisy.variance, median(spread_of.df for spread_of in others), of_row=False)
 
 
 def squares(logs: Sequence[float]) -> float:
@@ -194,19 +191,16 @@ def squares(logs: Sequence[float]) -> float:
     return math.fsum((log - mean) ** 2 for log in logs)
 
 
-def _of_row(known: Sequence[Entry], row: str, of: Grain) -> Spread | None:
+def _of_row(known: Sequence[Entry], row: str, unit: Grain) -> Spread | None:
     """Pooled within groups of one kernel; for sessions also within one occasion, if there are enough of them."""
-    key = unit_key(of, known)
+    key = unit_key(unit, known)
     numbers = occasions(known)
     groupings: list[Callable[[Entry], str]] = [lambda entry: entry.kernel]
-    if of is Grain.SESSION:
+    if unit is Grain.SESSION:
         groupings.insert(0, lambda entry: f"{numbers[entry.session]} {entry.kernel}")
     for grouping in groupings:
-        groups: dict[str, list[Entry]] = {}
-        for entry in known:
-            groups.setdefault(grouping(entry), []).append(entry)
         total, df = 0.0, 0
-        for group in groups.values():
+        for group in grouped((grouping(entry), entry) for entry in known).values():
             logs = unit_logs(group, row, key)
             if logs:
                 total += squares(logs)

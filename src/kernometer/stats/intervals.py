@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import ArrayLike, Floats, np, stats
 from kernometer.stats.distributions import binomial_below, t_below, t_quantile
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
 
 #: The level of every printed interval.
 LEVEL = 0.95
@@ -36,30 +32,28 @@ SETTLED_UNITS = 5
 class Contrast:
     """A difference of logarithms (log cost of B less log cost of A) with its standard error, shape (...)."""
 
-    log_ratio: NDArray[np.float64]
-    se: NDArray[np.float64]
-    df: NDArray[np.float64]
+    log_ratio: Floats
+    se: Floats
+    df: Floats
 
-    def interval(self, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self, level: float = LEVEL) -> tuple[Floats, Floats]:
         """Both ends of the two-sided t interval, on the logarithm."""
         half = self.half_width(level)
         return self.log_ratio - half, self.log_ratio + half
 
-    def half_width(self, level: float = LEVEL) -> NDArray[np.float64]:
+    def half_width(self, level: float = LEVEL) -> Floats:
         """Half the width of that interval."""
         return t_quantile(0.5 + level / 2, self.df) * self.se
 
-    def p(self) -> NDArray[np.float64]:
+    def p(self) -> Floats:
         """Two-sided p value of "no difference". Without any spread: 1 at no difference, else 0."""
-        import numpy as np
-
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(self.log_ratio) / self.se
         exact = np.where(self.log_ratio == 0, 1.0, 0.0)
         return np.asarray(np.where(self.se > 0, 2 * t_below(self.df, -t), exact), dtype=np.float64)
 
 
-def mean_interval(logs: ArrayLike, level: float = LEVEL) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def mean_interval(logs: ArrayLike, level: float = LEVEL) -> tuple[Floats, Floats]:
     """t interval of the mean of logs, shape (..., n), n >= 2."""
     return mean_of(logs).interval(level)
 
@@ -89,8 +83,6 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 def mean_of(values: ArrayLike) -> Contrast:
     """Student's t of a mean: values of shape (..., n), n >= 2."""
-    import numpy as np
-
     d = np.asarray(values, dtype=np.float64)
     n = d.shape[-1]
     se = np.asarray(d.std(axis=-1, ddof=1) / np.sqrt(n))
@@ -105,8 +97,6 @@ def paired(differences: ArrayLike, beside: ArrayLike | None = None) -> Contrast:
     variate, whose part is subtracted. Its slope is the median of the slopes of all pairs (Theil 1950, Sen 1968). The
     interval includes its error and one degree of freedom, and is that of blocks with equal control variates.
     """
-    import numpy as np
-
     d = np.asarray(differences, dtype=np.float64)
     n = d.shape[-1]
     if beside is None or n < LEAST_FOR_SLOPE:
@@ -122,9 +112,7 @@ def paired(differences: ArrayLike, beside: ArrayLike | None = None) -> Contrast:
     return Contrast(rest.log_ratio, rest.se * np.sqrt(1 + away), rest.df - 1)
 
 
-def _trimmed(d: NDArray[np.float64]) -> Contrast:
-    import numpy as np
-
+def _trimmed(d: Floats) -> Contrast:
     n = d.shape[-1]
     if n < TRIM_FROM:
         return mean_of(d)
@@ -141,8 +129,6 @@ def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
     Welch (1947), with Satterthwaite's degrees of freedom: the two sides may have different spreads. If their sizes
     differ and the smaller has fewer than `SETTLED_UNITS`, with its degrees of freedom (Hsu 1938), never liberal.
     """
-    import numpy as np
-
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
     return from_variances(
@@ -164,8 +150,6 @@ def from_variances(log_ratio: ArrayLike, *parts: tuple[ArrayLike, float], cautio
     Satterthwaite (1946): df = (sum v)^2 / sum(v^2 / df); if all parts are 0, the sum of their df. `cautious`: the
     least df of any part.
     """
-    import numpy as np
-
     variances = [np.asarray(v, dtype=np.float64) for v, _ in parts]
     total = np.asarray(sum(variances))
     below = np.asarray(sum(v**2 / df for v, (_, df) in zip(variances, parts, strict=True)))
@@ -184,34 +168,31 @@ def bootstrap_difference(
     Efron (1987), by SciPy. Units are resampled, each side by itself. Raises ValueError below `BOOTSTRAP_UNITS`, where
     its coverage is below its level.
     """
-    import numpy as np
-    from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
-
     sides = [np.asarray(side, dtype=np.float64) for side in (a, b) if side is not None]
     if any(len(x) < BOOTSTRAP_UNITS for x in sides):
         raise ValueError(f"a bootstrap needs at least {BOOTSTRAP_UNITS} units a side")
 
-    def difference(*samples: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+    def difference(*samples: Floats, axis: int = -1) -> Floats:
         return np.asarray(samples[-1].mean(axis) - (samples[0].mean(axis) if len(samples) > 1 else 0.0))
 
     if all(np.ptp(x) == 0 for x in sides):
         return float(difference(*sides)), float(difference(*sides))
     # random_state: the argument's name in the oldest SciPy allowed here
-    found = stats.bootstrap(
+    made = stats.bootstrap(
         sides, difference, n_resamples=resamples, confidence_level=level, random_state=np.random.default_rng(seed)
     )
-    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+    return float(made.confidence_interval.low), float(made.confidence_interval.high)
 
 
 #: The quantile of the normal distribution for both sides of 95 %.
 Z = 1.959963984540054
 
 
-def wilson(count: int, of: int, z: float = Z) -> tuple[float, float]:
+def wilson(count: int, total: int, z: float = Z) -> tuple[float, float]:
     """Both ends of Wilson's interval (JASA 22, 1927) for the share count / of; (0, 1) of nothing."""
-    if of == 0:
+    if total == 0:
         return 0.0, 1.0
-    share, spread = count / of, z * z / of
+    share, spread = count / total, z * z / total
     middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt((share * (1 - share) + spread / 4) / of)
+    half = z / (1 + spread) * math.sqrt((share * (1 - share) + spread / 4) / total)
     return max(middle - half, 0.0), min(middle + half, 1.0)

@@ -32,8 +32,8 @@ def levels(costs: Sequence[float]) -> tuple[Level, ...]:
             kinds.append([])
         kinds[-1].append(cost)
     least = max(LEAST_OF_LEVEL, LEAST_SHARE * len(costs))
-    found = tuple(Level(median_low(kind), len(kind) / len(costs)) for kind in kinds if len(kind) >= least)
-    return found if len(found) > 1 else ()
+    kept = tuple(Level(median_low(kind), len(kind) / len(costs)) for kind in kinds if len(kind) >= least)
+    return kept if len(kept) > 1 else ()
 
 
 def middle_mean(costs: Sequence[float]) -> float:

@@ -72,9 +72,9 @@ def known_spread(history: History, like: Entry) -> HostNoise | None:
     """The spread between all known sessions of one kind (`like`); None below three."""
     noises = {}
     for row in like.figures:
-        found = spread(history, row, like, Grain.SESSION, without=())
-        if found is not None and found.of_row:
-            noises[row] = row_noise(row, found.variance, found.df)
+        known = spread(history, row, like, Grain.SESSION, without=())
+        if known is not None and known.of_row:
+            noises[row] = row_noise(row, known.variance, known.df)
     return _host(noises)
 
 

@@ -69,8 +69,8 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
 
 def processor(result: Result) -> str:
     """The emulator's model of the processor, as `+cpu=` names it; "" if it is not known."""
-    found = re.search(r"(?:^|; )-cpu ([^;]+)", result.session.machine)
-    return found[1] if found else ""
+    match = re.search(r"(?:^|; )-cpu ([^;]+)", result.session.machine)
+    return match[1] if match else ""
 
 
 def conditions(a: Side, b: Side) -> tuple[str, ...]:
@@ -79,11 +79,11 @@ def conditions(a: Side, b: Side) -> tuple[str, ...]:
 
 
 def _processors(a: Side, b: Side) -> tuple[str, ...]:
-    of = {side.name: " and ".join(sorted({processor(result) for result in side.results} - {""})) for side in (a, b)}
-    one, *others = dict.fromkeys(of.values())
-    if not all(of.values()):  # not known, or nothing was measured
+    models = {side.name: " and ".join(sorted({processor(result) for result in side.results} - {""})) for side in (a, b)}
+    model, *others = dict.fromkeys(models.values())
+    if not all(models.values()):  # not known, or nothing was measured
         return ()
-    return (PROCESSOR.format(f"{one} ({a.name}) and {others[0]} ({b.name})" if others else one),)
+    return (PROCESSOR.format(f"{model} ({a.name}) and {others[0]} ({b.name})" if others else model),)
 
 
 def _mitigations(a: Side, b: Side) -> tuple[str, ...]:
@@ -93,7 +93,8 @@ def _mitigations(a: Side, b: Side) -> tuple[str, ...]:
         return ()
     models = sorted({cpu for result in (*a.results, *b.results) if (cpu := processor(result)).startswith("max")})
     hardly = NOT_AFFECTED.format(" and ".join(models)) if models else ""
-    return (MITIGATIONS.format(" | ".join(", ".join(one or "default" for one in of) for of in sides), hardly),)
+    shown = [", ".join(switches or "default" for switches in lines) for lines in sides]
+    return (MITIGATIONS.format(" | ".join(shown), hardly),)
 
 
 def _switches(command_line: str) -> str:

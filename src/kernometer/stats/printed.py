@@ -55,10 +55,10 @@ def checks(publication: Publication) -> tuple[Check, ...]:
 
 
 def _check(figures: Sequence[Published], stated: Stated) -> Check:
-    found = _from_rows(figures, stated)
-    if not found:
+    values = _from_rows(figures, stated)
+    if not values:
         return Check(stated, Holds.NO_ROWS)
-    low, high = min(found), max(found)
+    low, high = min(values), max(values)
     if stated.value is None:
         least = stated.low if stated.low is not None else low
         most = stated.high if stated.high is not None else high
@@ -67,9 +67,9 @@ def _check(figures: Sequence[Published], stated: Stated) -> Check:
     decimals = len(stated.printed.strip("% ").partition(".")[2])
     step = 10.0**-decimals
     tiny = step * 1e-6  # binary fractions of decimal numbers
-    if all(-step / 2 - tiny <= one - stated.value < step / 2 - tiny for one in found):
+    if all(-step / 2 - tiny <= value - stated.value < step / 2 - tiny for value in values):
         return Check(stated, Holds.ROUNDED, low, high)
-    if all(-tiny <= one - stated.value < step for one in found):
+    if all(-tiny <= value - stated.value < step for value in values):
         return Check(stated, Holds.TRUNCATED, low, high)
     if low < stated.value < high:
         return Check(stated, Holds.AMONG, low, high)
@@ -107,7 +107,7 @@ def _values(figures: Sequence[Published], cell: Cell) -> dict[str, float]:
 
 def shown(figure: Published) -> str:
     """The cell as printed, with its unit if it is a number."""
-    number = any(one is not None for one in (figure.value, figure.low, figure.high))
+    number = any(number is not None for number in (figure.value, figure.low, figure.high))
     return f"{figure.printed} {figure.unit if number else ''}".strip()
 
 
@@ -158,16 +158,17 @@ def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
 
 def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], *, first: bool) -> tuple[Pair, ...]:
     """Each figure of that system and the row that measures the same, in that row's unit; `first`: it is A."""
-    found = []
-    for one in (figure for figure in column.figures if figure.system == system):
-        rows = [measured.get(row) for row in one.ours] + [_overhead(measured.get(row)) for row in one.overhead_of]
+    pairs = []
+    for figure in (figure for figure in column.figures if figure.system == system):
+        rows = [measured.get(row) for row in figure.ours] + [_overhead(measured.get(row)) for row in figure.overhead_of]
         for ours in rows:
-            value = in_our_unit(column.paper, one, ours.unit) if ours is not None else None
+            value = in_our_unit(column.paper, figure, ours.unit) if ours is not None else None
             if ours is not None and ours.value is not None and ours.value > 0 and value is not None:
                 a, b = (value, ours.value) if first else (ours.value, value)
                 ratio = ratio_of_costs(ours.better, a, b)
-                found.append(Pair(ours.row, ours.better, a, b, ratio, one.note, ours.unit, name_of(one), shown(one)))
-    return tuple(found)
+                printed = name_of(figure), shown(figure)
+                pairs.append(Pair(ours.row, ours.better, a, b, ratio, figure.note, ours.unit, *printed))
+    return tuple(pairs)
 
 
 def _overhead(row: RowFigure | None) -> RowFigure | None:

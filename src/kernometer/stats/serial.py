@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import Floats, Truths, np
 from kernometer.stats.intervals import Contrast, from_variances, unsettled
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: The correlation of neighbouring units that an interval allows for if the sides were measured in a row: twice that of
 #: sessions of one kernel (0.3 to 0.4).
@@ -26,8 +22,6 @@ def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
 
     Uses the units' starting times, at least 2 per side. False if the sides took turns: then it moves them together.
     """
-    import numpy as np
-
     starts = np.asarray([*starts_a, *starts_b], dtype=np.float64)
     ordered = np.argsort(starts, kind="stable")
     of_b, steps = ordered >= len(starts_a), np.diff(starts[ordered])
@@ -46,8 +40,6 @@ def generalised(
     B less A, by the weights w that are best at the correlation R of the batches: d = w·y and se² = u'Ru, where u is w
     times the side's standard deviation, from the side's own residuals: s² = e'R⁻¹e / (n - 1).
     """
-    import numpy as np
-
     y, of_b, steps = _batches(a, b, starts_a, starts_b)
     usual = float(np.median(np.diff(sorted((*starts_a, *starts_b)))))
     r, sides = _correlation(steps, usual), np.stack([np.ones(len(y)), of_b])
@@ -73,26 +65,22 @@ def variance_in_a_row(n: int, neighbours: float) -> float:
     return float(of_batch * (1 - neighbours**2) / (neighbours + steady * (1 + (count - 1) * steady) / 2))
 
 
-def _correlation(steps: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
+def _correlation(steps: Floats, usual: float) -> Floats:
     """`NEIGHBOURS` to the power of the units' distance in order of time: AR(1), for n - 1 steps.
 
     A pause counts as many places as usual steps fit into it: the machine's condition may not outlast it.
     """
-    import numpy as np
-
     places = np.concatenate([[0.0], np.cumsum(np.maximum(1.0, steps // (usual or math.inf)))])
     return np.asarray(NEIGHBOURS ** np.abs(np.subtract.outer(places, places)), dtype=np.float64)
 
 
 def _batches(
     a: Sequence[float], b: Sequence[float], starts_a: Sequence[float], starts_b: Sequence[float]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.float64]]:
+) -> tuple[Floats, Truths, Floats]:
     """Batches of consecutive units in order of time: their means, whether they are of B, and the steps between them.
 
     No batch spans units of the other side. A step goes from the last unit of a batch to the first of the next.
     """
-    import numpy as np
-
     sides = ((False, starts_a, a), (True, starts_b, b))
     units = [(start, log, is_b) for is_b, starts, logs in sides for start, log in zip(starts, logs, strict=True)]
     means, of_b, first, last = [], [], [], []

@@ -16,6 +16,7 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import DECIDED, Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.verdict import DELTA
+from kernometer.tables import grouped
 
 #: A kind of event changed if an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
 EVENT_CHANGE = 0.25
@@ -77,10 +78,10 @@ class Series:
     def cell(self, row: str, system: str) -> RowComparison | None:
         """A row of one system against the baseline; None if it was not measured on both, and for the baseline."""
         comparison = self.comparisons.get(system)
-        found = next((one for one in comparison.rows if one.row == row), None) if comparison else None
+        known = next((judged for judged in comparison.rows if judged.row == row), None) if comparison else None
         column = next(column for column in self.columns if column.name == system)
-        if found is not None or not column.failure or system == self.baseline:
-            return found
+        if known is not None or not column.failure or system == self.baseline:
+            return known
         return RowComparison(row, Row(row).workload, Verdict.FAILED, notes=(column.failure,))
 
 
@@ -131,20 +132,17 @@ def _neighbours(
     """B against the system before it; if that is the baseline, the comparison exists already."""
     if a is first:
         return next(comparison for comparison in judged if comparison.b == b.name)
-    (found,) = compare_many(
+    (comparison,) = compare_many(
         a.results, {b.name: b.results}, history=history, delta=delta, name_baseline=a.name, floors=floors
     )
-    return found
+    return comparison
 
 
 def _figures(column: Column) -> dict[str, RowFigure]:
-    found: dict[str, list[RowFigure]] = {}
-    for result in column.results:
-        for row, figure in figures(result).items():
-            found.setdefault(row, []).append(figure)
+    by_row = grouped(pair for result in column.results for pair in figures(result).items())
     return {
         row: pooled(of_row, [figure.cost for figure in of_row if figure.cost is not None])
-        for row, of_row in found.items()
+        for row, of_row in by_row.items()
     }
 
 
@@ -163,22 +161,23 @@ def _changes(
     against_first: Mapping[str, Comparison],
 ) -> tuple[Change, ...]:
     by_row = [{row.row: row for row in comparison.rows} for comparison in neighbours]
-    found = []
+    first_rows = {name: {row.row: row for row in comparison.rows} for name, comparison in against_first.items()}
+    changes = []
     for row in rows:
         steps = tuple(
-            Step(a.name, b.name, of[row], _event_changes(of[row], a, b))
-            for (a, b), of in zip(pairwise(columns), by_row, strict=True)
-            if row in of and of[row].verdict in DECIDED
+            Step(a.name, b.name, judged_step[row], _event_changes(judged_step[row], a, b))
+            for (a, b), judged_step in zip(pairwise(columns), by_row, strict=True)
+            if row in judged_step and judged_step[row].verdict in DECIDED
         )
-        judged = {name: one for name, comparison in against_first.items() for one in comparison.rows if one.row == row}
+        judged = {name: by_name[row] for name, by_name in first_rows.items() if row in by_name}
         total = judged.get(columns[-1].name)
         since = next(
             (column.name for column in columns if column.name in judged and judged[column.name].verdict in DECIDED), ""
         )
         slowly = not steps and total is not None and total.verdict in DECIDED
         if steps or slowly:
-            found.append(Change(row, steps, total, since if slowly else ""))
-    return tuple(sorted(found, key=change_size, reverse=True))
+            changes.append(Change(row, steps, total, since if slowly else ""))
+    return tuple(sorted(changes, key=change_size, reverse=True))
 
 
 def change_size(change: Change) -> float:
@@ -197,4 +196,4 @@ def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]
     seen = row.costs[1] - row.costs[0]
     if abs(more.get("instructions", 0.0) - seen) > EVENT_DOUBT * abs(seen):
         return {}
-    return {kind: one for kind, one in more.items() if kind not in NOT_EVENTS and abs(one) >= EVENT_CHANGE}
+    return {kind: count for kind, count in more.items() if kind not in NOT_EVENTS and abs(count) >= EVENT_CHANGE}

@@ -52,8 +52,8 @@ class Side:
         """Notes on sessions in which the row failed or has no cost."""
         failed = sum(any(failure.row == row for failure in result.failures) for result in self.results)
         silent = sum(figure.cost is None for figure in self.figures_of(row))
-        found = ((failed, "failed at least once"), (silent, "no cost"))
-        return tuple(f"{what} in {n} of {len(self.results)} sessions of {self.name}" for n, what in found if n)
+        told = ((failed, "failed at least once"), (silent, "no cost"))
+        return tuple(f"{what} in {n} of {len(self.results)} sessions of {self.name}" for n, what in told if n)
 
 
 def tried(results: Sequence[Result]) -> dict[str, None]:
@@ -129,9 +129,9 @@ def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[
     names = dict.fromkeys(name for figure in (*a, *b) for name in figure.conditions)
     notes = []
     for name in names if a and b else ():
-        values = [sorted({figure.conditions.get(name, "not told") for figure in of}) for of in (a, b)]
+        values = [sorted({figure.conditions.get(name, "not told") for figure in side}) for side in (a, b)]
         if values[0] != values[1] or len(values[0]) > 1:
-            notes.append(f"{name}: {' | '.join(', '.join(of)[:TEXT_LIMIT] for of in values)}")
+            notes.append(f"{name}: {' | '.join(', '.join(side)[:TEXT_LIMIT] for side in values)}")
     return tuple(notes)
 
 
@@ -143,8 +143,9 @@ def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]]
         return Verdict.FAILED if failed else Verdict.NOT_THERE, tuple(why for _, why in missing)
     revisions = [sorted({figure.revision for figure in side.figures_of(row)}) for side in (a, b)]
     if revisions[0] != revisions[1] or len(revisions[0]) > 1:
-        shown = [f"{' and '.join(map(str, of))} on {one.name}" for of, one in zip(revisions, (a, b), strict=True)]
-        return Verdict.UNDECIDED, (f"the row's definition or protocol changed: revision {', '.join(shown)}",)
+        in_a, in_b = (" and ".join(map(str, numbers)) for numbers in revisions)
+        changed = f"revision {in_a} on {a.name}, {in_b} on {b.name}"
+        return Verdict.UNDECIDED, (f"the row's definition or protocol changed: {changed}",)
     silent = [side for side in (a, b) if all(figure.cost is None for figure in side.figures_of(row))]
     if not silent:
         return None

@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import Floats, np
 from kernometer.stats.distributions import t_quantile
 from kernometer.stats.intervals import LEVEL
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: What the variance is split into: main effects, what a kernel does on one machine and not on another, and sessions of
 #: one kernel on one machine.
@@ -42,15 +38,13 @@ class Split:
     shares: Mapping[str, Share]  #: by part, without those that `parts` cannot tell
 
 
-def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
+def parts(cells: Sequence[Sequence[Sequence[float]]]) -> Floats:
     """The variance of one row by PARTS, shape (4,). `cells`: costs by kernel, machine and session, at least 2 x 1 x 1.
 
     What the noise of sessions adds to each effect is subtracted, so that a part may come out below 0. The last is NaN
     where no cell has two sessions: then the noise is within the interaction. With one machine its part and the
     interaction are NaN.
     """
-    import numpy as np
-
     logs = [[np.log(np.asarray(cell, dtype=np.float64)) for cell in row] for row in cells]
     means = np.array([[cell.mean() for cell in row] for row in logs])
     degrees = sum(cell.size - 1 for row in logs for cell in row)
@@ -61,7 +55,7 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
     of_kernel = means.mean(axis=1) - means.mean()
     of_machine = means.mean(axis=0) - means.mean()
     both = means - means.mean() - of_kernel[:, None] - of_machine[None, :]
-    found = np.array(
+    made = np.array(
         (
             np.mean(of_kernel**2) - (kernels - 1) * noise,
             np.mean(of_machine**2) - (machines - 1) * noise,
@@ -70,19 +64,17 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> NDArray[np.float64]:
         )
     )
     if machines == 1:
-        found[1:3] = np.nan
-    return found
+        made[1:3] = np.nan
+    return made
 
 
-def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
+def split(operations: Sequence[Sequence[Floats]]) -> Split:
     """The split over operations, each given by the `parts` of its points. Operations have equal weights, and so have
     the points of one.
 
     The interval is the jackknife's over operations with Student's t, cut at 0 and 1 (Miller, Biometrika 61, 1974).
     """
-    import numpy as np
-
-    units = np.array([np.mean(points, axis=0) for points in of])
+    units = np.array([np.mean(points, axis=0) for points in operations])
     known = ~np.isnan(units).any(axis=0)
     filled = np.where(known, units, 0.0)
     count = len(filled)
@@ -98,10 +90,8 @@ def split(of: Sequence[Sequence[NDArray[np.float64]]]) -> Split:
     return Split(count, float(np.sqrt(np.clip(filled.mean(axis=0), 0, None).sum())), shares)
 
 
-def _shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _shares(sums: Floats) -> Floats:
     """Parts below 0 are 0. All are 0 where nothing varies."""
-    import numpy as np
-
     kept = np.clip(sums, 0.0, None)
     total = kept.sum()
     return np.asarray(kept / total if total > 0 else kept, dtype=np.float64)

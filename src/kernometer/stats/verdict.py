@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from kernometer.arrays import stats
 from kernometer.stats.distributions import noncentrality, t_quantile
 from kernometer.stats.intervals import LEVEL, Contrast
 from kernometer.stats.model import RowComparison, Verdict
@@ -66,25 +67,24 @@ def _adjusted(p: Sequence[float]) -> Sequence[float]:
     """By Benjamini and Hochberg (1995), in the order given: docs/statistics.md, "Many rows"."""
     if not p:
         return p  # importing scipy.stats takes most of a second
-    from scipy import stats  # type: ignore[import-untyped]  # scipy carries no types
-
     return [float(adjusted) for adjusted in stats.false_discovery_control(p)]
 
 
 def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: float) -> RowComparison:
     low, high = (float(end) for end in contrast.interval())
     rejected = adjusted <= FALSE_DISCOVERY
-    found = verdict(low, high, rejected, delta)
+    decided = verdict(low, high, rejected, delta)
     row = replace(
         draft.row,
-        verdict=found,
+        verdict=decided,
         ratio=ratio(float(contrast.log_ratio)),
         low=ratio(low),
         high=ratio(high),
         p=p,
         p_adjusted=adjusted,
     )
-    if draft.second is not None and found is not Verdict.UNDECIDED and verdict(*draft.second, True, delta) is not found:
+    doubtful = draft.second is not None and verdict(*draft.second, True, delta) is not decided
+    if decided is not Verdict.UNDECIDED and doubtful:
         row = replace(
             row,
             verdict=Verdict.UNDECIDED,

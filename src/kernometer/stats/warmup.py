@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from kernometer.arrays import Floats, np
 
 #: Fewer samples are not searched: the rule could not find a transient at its 1 % level.
 MIN_SAMPLES = 16
@@ -26,16 +23,14 @@ def critical(n: int) -> float:
     return CRITICAL_BASE + CRITICAL_SLOPE * math.log(n)
 
 
-def midranks(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def midranks(x: Floats) -> Floats:
     """Ranks 1 … n; equal values share the mean of theirs."""
-    import numpy as np
-
     _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
 
 
-def warmup(samples: NDArray[np.float64]) -> int:
+def warmup(samples: Floats) -> int:
     """How many leading samples to leave out: 0 without a transient, at most half.
 
     Shape (n,): samples of one run in the order taken, any unit. For every cut k the ranks before it are compared with
@@ -43,8 +38,6 @@ def warmup(samples: NDArray[np.float64]) -> int:
     largest |z|, reduced if neighbouring samples of the second half are alike, must exceed `critical(n)`. With ranks one
     huge sample cannot make or hide a transient.
     """
-    import numpy as np
-
     n = len(samples)
     if n < MIN_SAMPLES:
         return 0
@@ -59,7 +52,7 @@ def warmup(samples: NDArray[np.float64]) -> int:
     return int(heads[best]) if z[best] / inflation(centred[n // 2 :]) > critical(n) else 0
 
 
-def inflation(x: NDArray[np.float64]) -> float:
+def inflation(x: Floats) -> float:
     """How much similar neighbours widen the spread of a mean: sqrt((1 + r) / (1 - r)), r of lag 1, never < 1.
 
     Computed from the second half of a run, after any transient at its start.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from importlib.resources import files
 
+import msgspec
 import pytest
 
 from kernometer.campaign.plan import definitions
-from kernometer.explain import prediction
 from kernometer.explain.prediction import Asked, Call, Cost, Prices, predict
+from kernometer.tables import packaged
 
 LIST = """
 [error]
@@ -35,7 +35,8 @@ points = [[0, { fault = 1 }]]
 """
 A = {"r0": Cost(10), "r1": Cost(20), "r2": Cost(110), "null": Cost(5), "exec": Cost(105, faults=3), "fault": Cost(7, 1)}
 B = {row: Cost(2 * cost.cost, *cost[1:]) for row, cost in A.items()}
-ALL: Prices = prediction.prices(files("kernometer.explain").joinpath("prices.toml").read_text())
+ALL: Prices = msgspec.convert(packaged("kernometer.explain", "prices.toml"), Prices)
+PRICED = msgspec.toml.decode(LIST, type=Prices)
 
 
 def asked(calls: dict[Call, int], faults: int = 0, user: float = 1000, kernel: float = 400) -> Asked:
@@ -45,9 +46,9 @@ def asked(calls: dict[Call, int], faults: int = 0, user: float = 1000, kernel: f
 @pytest.mark.parametrize(("size", "cost"), [(0, 10), (50, 15), (100, 20), (550, 65), (1000, 110), (2000, 210)])
 def test_a_price_between_two_sizes_lies_between_theirs(size: int, cost: float) -> None:
     """Expected: linear, beyond the last size too. Broken: a megabyte costs what a kilobyte does."""
-    price = prediction.prices(LIST).find("read", "file")
+    price = PRICED.find("read", "file")
     assert price is not None
-    found = price.of(A, size)
+    found = price.cost_on(A, size)
     assert found is not None
     assert found.cost == pytest.approx(cost)
 
@@ -55,7 +56,7 @@ def test_a_price_between_two_sizes_lies_between_theirs(size: int, cost: float) -
 def test_the_measured_cost_is_scaled_by_the_prices() -> None:
     """Expected: twice on B; the interval is the check's. Broken: the prices' own sum is shown as B's cost."""
     calls = {("read", "file", 100): 3, ("close", "", 0): 3}
-    found = predict(asked(calls), prediction.prices(LIST), A, B, scaled=True)
+    found = predict(asked(calls), PRICED, A, B, scaled=True)
     assert (found.a, found.b, found.priced_a, found.priced_b) == (400, 800, 60, 120)
     assert (found.low, found.high) == pytest.approx((800 * math.exp(-0.1), 800 * math.exp(0.1)))
     assert (found.unpriced, found.unpriced_share) == ((), 0)
@@ -64,7 +65,7 @@ def test_the_measured_cost_is_scaled_by_the_prices() -> None:
 
 def test_without_a_measurement_the_prices_count_and_the_interval_is_wide() -> None:
     """Expected: the sum, with the larger error. Broken: the host's time is taken for A's."""
-    found = predict(asked({("read", "file", 0): 3}), prediction.prices(LIST), A, B, scaled=False)
+    found = predict(asked({("read", "file", 0): 3}), PRICED, A, B, scaled=False)
     assert (found.a, found.b) == (30, 60)
     assert found.high / found.b == pytest.approx(math.exp(0.5))
 
@@ -72,9 +73,9 @@ def test_without_a_measurement_the_prices_count_and_the_interval_is_wide() -> No
 def test_faults_within_a_price_are_not_charged_twice() -> None:
     """Expected: 10 faults, 6 of them within two execs. Broken: 10 are charged; or less than none, if rows have more."""
     calls = {("execve", "", 0): 2}
-    lines = {line.what: line for line in predict(asked(calls, 10), prediction.prices(LIST), A, B, scaled=True).lines}
+    lines = {line.what: line for line in predict(asked(calls, 10), PRICED, A, B, scaled=True).lines}
     assert (lines["exec"].a, lines["faults"].count, lines["faults"].a) == (200, 4, 28)
-    found = predict(asked(calls, 5), prediction.prices(LIST), A, B, scaled=True)
+    found = predict(asked(calls, 5), PRICED, A, B, scaled=True)
     assert [line.what for line in found.lines] == ["exec"]
 
 
@@ -82,7 +83,7 @@ def test_calls_without_a_price_are_listed_and_widen_the_interval() -> None:
     """Expected: by count; they may grow as the cheapest or the dearest price does. Broken: silence."""
     b = {**B, "exec": Cost(505, 3)}
     calls = {("read", "file", 0): 10, ("execve", "", 0): 1, ("ioctl", "", 0): 6, ("read", "socket", 9): 3}
-    found = predict(asked(calls), prediction.prices(LIST), A, b, scaled=True)
+    found = predict(asked(calls), PRICED, A, b, scaled=True)
     assert found.unpriced == (("ioctl", 6), ("read", 3))
     assert found.unpriced_share == pytest.approx(9 / 20)
     ratio = (200 + 495) / 200
@@ -94,14 +95,14 @@ def test_calls_without_a_price_are_listed_and_widen_the_interval() -> None:
 def test_a_row_that_one_side_lacks_leaves_its_calls_without_a_price() -> None:
     """Expected: on both sides. Broken: A is charged for what B gets for nothing."""
     b = {row: cost for row, cost in B.items() if row != "exec"}
-    found = predict(asked({("execve", "", 0): 1, ("read", "file", 0): 1}), prediction.prices(LIST), A, b, scaled=True)
+    found = predict(asked({("execve", "", 0): 1, ("read", "file", 0): 1}), PRICED, A, b, scaled=True)
     assert found.unpriced == (("execve", 1),)
     assert found.priced_a == 10
 
 
 def test_without_any_price_nothing_is_predicted() -> None:
     """Expected: not a number, which is shown as a dash. Broken: a division by zero, or B equals A."""
-    found = predict(asked({("ioctl", "", 0): 1}), prediction.prices(LIST), {}, {}, scaled=True)
+    found = predict(asked({("ioctl", "", 0): 1}), PRICED, {}, {}, scaled=True)
     assert math.isnan(found.b)
 
 
@@ -117,4 +118,4 @@ def test_the_price_list_names_rows_of_the_catalogue_by_time_and_by_path() -> Non
     for by in ("time", "path"):
         known = {row.row for one in definitions(by, "full") for row in one.rows}
         assert rows <= known
-    assert all(price.of(dict.fromkeys(rows, Cost(1)), 10**9) is not None for price in ALL.price)
+    assert all(price.cost_on(dict.fromkeys(rows, Cost(1)), 10**9) is not None for price in ALL.price)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from importlib.resources import files
 
+import msgspec
 import pytest
 
-from kernometer import explain
 from kernometer.explain.timing import (
     FAMILIES,
     FAMILY,
@@ -20,11 +19,11 @@ from kernometer.explain.timing import (
     Judgement,
     Operation,
     Priced,
-    hardware,
     judge,
     operations,
 )
 from kernometer.results.model import Baseline, Events, Result, Run, Workload
+from kernometer.tables import packaged
 from tests.support.results import make
 
 #: What made the times, in ns: instructions, syscalls, irets, CR3 writes, FPU state, invlpg.
@@ -150,7 +149,7 @@ def test_the_range_is_the_sum_of_its_events() -> None:
 
 def test_each_published_bound_has_its_source() -> None:
     """Expected: of events that the emulator counts, the least below the most, each with a title and a year."""
-    table = hardware(files(explain).joinpath("hardware.toml").read_text())
+    table = msgspec.convert(packaged("kernometer.explain", "hardware.toml"), Hardware)
     assert [one.event for one in table.price] == ["cr3_writes", "irets", "invlpg"]
     for one in table.price:
         assert one.event in KINDS

@@ -118,9 +118,11 @@ def test_the_corridor_is_delta_on_both_sides_of_1_and_marks_say_the_verdict() ->
 
 def test_a_ratio_without_interval_or_beyond_all_bounds_is_drawn() -> None:
     curve = compared(1.0, 1e6, 1e-6, 1.0, verdict=Verdict.UNDECIDED)
-    bare = replace(curve, points=tuple(replace(one, of=replace(one.of, low=None, high=None)) for one in curve.points))
+    bare = replace(
+        curve, points=tuple(replace(one, item=replace(one.item, low=None, high=None)) for one in curve.points)
+    )
     endless = replace(
-        curve, points=tuple(replace(one, of=replace(one.of, low=0.0, high=float("inf"))) for one in curve.points)
+        curve, points=tuple(replace(one, item=replace(one.item, low=0.0, high=float("inf"))) for one in curve.points)
     )
     for each in (curve, bare, endless):
         plot = ratios(each, 0.02, "B", "", "")

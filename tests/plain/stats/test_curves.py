@@ -45,7 +45,7 @@ def test_rows_that_differ_in_the_one_parameter_are_a_curve_in_its_order() -> Non
     assert curve.name == "mem/chase@bytes=*,stride=64"
     assert (curve.workload, curve.parameter, curve.fixed) == ("mem/chase", "bytes", (("stride", "64"),))
     assert [point.x for point in curve.points] == [4096, 16384, 65536]
-    assert [point.of for point in curve.points] == [CHASE[row] for row in curve.rows]
+    assert [point.item for point in curve.points] == [CHASE[row] for row in curve.rows]
 
 
 def test_two_points_draw_no_curve_and_placements_are_curves_of_their_own() -> None:
@@ -79,7 +79,7 @@ def test_the_largest_decided_difference_is_that_of_the_ratio_furthest_from_1() -
     curve = compared((Verdict.SLOWER, 1.8), (Verdict.FASTER, 0.5), (Verdict.UNDECIDED, 9.0), (Verdict.FAILED, None))
     found, shown = largest(curve), shown_point(curve)
     assert found is not None and found.ratio == 0.5
-    assert shown is not None and (shown.of, shown.x) == (found, 2048)
+    assert shown is not None and (shown.item, shown.x) == (found, 2048)
     assert tally(curve) == {Verdict.SLOWER: 1, Verdict.FASTER: 1, Verdict.UNDECIDED: 1, Verdict.FAILED: 1}
     assert list(tally(curve)) == [Verdict.SLOWER, Verdict.FASTER, Verdict.UNDECIDED, Verdict.FAILED]
 
@@ -88,7 +88,7 @@ def test_without_a_decided_point_there_is_none_and_an_open_one_stands_for_the_cu
     curve = compared((Verdict.EQUIVALENT, 1.01), (Verdict.UNDECIDED, 0.9), (Verdict.UNDECIDED, 1.05))
     assert largest(curve) is None
     shown = shown_point(curve)
-    assert shown is not None and shown.of.ratio == 0.9
+    assert shown is not None and shown.item.ratio == 0.9
     assert shown_point(compared(*[(Verdict.FAILED, None)] * 3)) is None
     broken = compared((Verdict.SLOWER, 0.0), (Verdict.SLOWER, float("inf")), (Verdict.EQUIVALENT, 1.0))
     assert largest(broken) is None

@@ -65,7 +65,7 @@ def test_a_row_that_failed_or_is_on_one_side_only_fails_it() -> None:
     b = path_result("b", {ROW: 100, "x/new": 1}, **OTHER)
     b = structs.replace(b, failures=(Failure(row="x/y", text="it died"),))
     found = judged(a, b)
-    lost = {row.of.row: row.of.notes for row in found.of(Outcome.LOST)}
+    lost = {row.judged.row: row.judged.notes for row in found.rows_with(Outcome.LOST)}
     assert lost == {"x/y": ("failed on B: it died",), "x/z": ("measured on A only",), "x/new": ("measured on B only",)}
     assert not found.passed
     assert judged(a, b, Allowance("x/*")).passed
@@ -85,10 +85,10 @@ def test_by_time_the_verdict_decides_and_too_little_fails() -> None:
     a side, which decides nothing, lets everything through."""
     a = [times(f"a{n}", 100.0 + 0.1 * n, started=1e5 * n) for n in range(6)]
     b = [times(f"b{n}", 120.0 + 0.1 * n, started=1e5 * n + 1e4) for n in range(6)]
-    assert gate(compare(a, b, history=None), a, b).of(Outcome.WORSE)
+    assert gate(compare(a, b, history=None), a, b).rows_with(Outcome.WORSE)
     assert gate(compare(b, a, history=None), b, a).passed
     found = judged(a[0], b[0])
-    assert (found.passed, found.of(Outcome.WORSE)) == (False, ())
+    assert (found.passed, found.rows_with(Outcome.WORSE)) == (False, ())
     assert "nothing can be decided" in found.empty
 
 

@@ -45,7 +45,7 @@ def machines(counts: Sequence[int]) -> list[Result]:
 
 def second_look(a: Sequence[int], b: Sequence[int], first: Gate | None = None) -> Gate:
     first = first or first_look()
-    found = on_other_machines(first.rows[0].of, machines(a), machines(b), 0.02)
+    found = on_other_machines(first.rows[0].judged, machines(a), machines(b), 0.02)
     return looked_again(first, {} if found is None else {ROW: found})
 
 
@@ -83,7 +83,7 @@ def test_undecided_rows_are_measured_again_if_they_fail() -> None:
     undecided = gate_of_undecided(strict=False)
     assert (undecided.passed, undecided.again) == (True, ())
     undecided = gate_of_undecided(strict=True)
-    assert (undecided.passed, [row.of.row for row in undecided.again]) == (False, [ROW])
+    assert (undecided.passed, [row.judged.row for row in undecided.again]) == (False, [ROW])
 
 
 def gate_of_undecided(*, strict: bool, allowed: Sequence[Allowance] = ()) -> Gate:
@@ -107,7 +107,7 @@ def test_by_time_the_new_blocks_alone_decide() -> None:
 
 def test_by_time_a_second_look_that_decides_nothing_leaves_the_first() -> None:
     """Broken: a neighbour in the second look passes what the first showed."""
-    nothing = replace(first_look().rows[0].of, verdict=Verdict.UNDECIDED, notes=("no quiet core for B",))
+    nothing = replace(first_look().rows[0].judged, verdict=Verdict.UNDECIDED, notes=("no quiet core for B",))
     found = in_new_blocks(replace(first_look().comparison, rows=(nothing,)))
     gate = looked_again(first_look(), found)
     assert (gate.rows[0].outcome, gate.passed) == (Outcome.WORSE, False)

@@ -59,8 +59,8 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
     body = [*_x_ticks(x, xs, parameter), *_y_ticks(y, lambda value: _plain(format_value(value, unit)))]
     spans = [
         [
-            None if one is None else _span(x(at), y, one.value, one.value_low, one.value_high)
-            for at, one in zip(xs, line.figures, strict=True)
+            None if figure is None else _span(x(at), y, figure.value, figure.value_low, figure.value_high)
+            for at, figure in zip(xs, line.figures, strict=True)
         ]
         for line in lines
     ]
@@ -78,13 +78,13 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
 
     `letter` names the system that is slower if the ratio is above 1. None if no point has a ratio.
     """
-    points = [point for point in curve.points if _fine(point.of.ratio)]
+    points = [point for point in curve.points if _fine(point.item.ratio)]
     if not points:
         return None
-    xs = [one.x for one in curve.points]
-    x, y = _x_axis(xs), _ratio_axis([one.of for one in points], delta)
+    xs = [point.x for point in curve.points]
+    x, y = _x_axis(xs), _ratio_axis([point.item for point in points], delta)
     top, bottom = y(1 + delta), y(1 / (1 + delta))
-    spans = [_span(x(one.x), y, one.of.ratio, one.of.low, one.of.high) for one in curve.points]
+    spans = [_span(x(point.x), y, point.item.ratio, point.item.low, point.item.high) for point in curve.points]
     body = [
         f'<path class="corridor" d="M{_LEFT} {top:.1f}H{_EDGE}V{bottom:.1f}H{_LEFT}Z"/>',
         *_x_ticks(x, xs, curve.parameter),
@@ -93,7 +93,7 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
         f'<path class="v" d="{_band(spans)}"/>',
         f'<path class="s" d="{_joined(spans)}"/>',
         f'<text x="{_LEFT}" y="{_HEIGHT - 6}">↑ {escape(letter)} slower</text>',
-        *(_verdict(x(one.x), y(one.of.ratio or 1), one.of.verdict) for one in points),
+        *(_verdict(x(point.x), y(point.item.ratio or 1), point.item.verdict) for point in points),
     ]
     return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
 
@@ -134,7 +134,7 @@ def _band(spans: Sequence[_Span]) -> str:
 
 
 def _joined(spans: Sequence[_Span]) -> str:
-    return "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _low, _high in one) for one in _stretches(spans))
+    return "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _low, _high in stretch) for stretch in _stretches(spans))
 
 
 def _marks(spans: Sequence[_Span], shape: str) -> str:
@@ -155,10 +155,10 @@ def _x_axis(xs: Sequence[float]) -> Axis:
 def _value_axis(figures: Sequence[RowFigure]) -> Axis:
     """Covers every value and its interval; an interval is cut at a hundredth of the least value."""
     centre = [figure.value for figure in figures if figure.value is not None]
-    lows = [one.value_low for one in figures if _fine(one.value_low)]
-    highs = [one.value_high for one in figures if _fine(one.value_high)]
-    low = max(min([*centre, *(one for one in lows if one is not None)]), min(centre) / 100)
-    high = min(max([*centre, *(one for one in highs if one is not None)]), max(centre) * 100)
+    lows = [figure.value_low for figure in figures if _fine(figure.value_low)]
+    highs = [figure.value_high for figure in figures if _fine(figure.value_high)]
+    low = max(min([*centre, *(end for end in lows if end is not None)]), min(centre) / 100)
+    high = min(max([*centre, *(end for end in highs if end is not None)]), max(centre) * 100)
     if max(centre) / min(centre) > DECADE:
         return Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
     return Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)
@@ -169,8 +169,8 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
     centre = [row.ratio or 1.0 for row in rows]
     low, high = min(*centre, 1 / (1 + delta), 1.0), max(*centre, 1 + delta, 1.0)
     reach = high / low
-    lows = [one.low for one in rows if one.low is not None and one.low > 0]
-    highs = [one.high for one in rows if one.high is not None and one.high < math.inf]
+    lows = [row.low for row in rows if row.low is not None and row.low > 0]
+    highs = [row.high for row in rows if row.high is not None and row.high < math.inf]
     low, high = max(min([low, *lows]), low / reach), min(max([high, *highs]), high * reach)
     spare = (high / low) ** 0.05
     return Axis(low / spare, high * spare, _BASE, _TOP, log=True)

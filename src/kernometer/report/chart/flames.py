@@ -27,10 +27,10 @@ class _Node:
     below: dict[str, _Node] = field(default_factory=dict)
 
 
-def flame(of: Breakdown) -> Plot | None:
+def flame(profile: Breakdown) -> Plot | None:
     """The drawing; None if there is nothing to draw."""
     root = _Node()
-    for frames, count in of.paths.items():
+    for frames, count in profile.paths.items():
         node = root
         node.count += count
         for frame in frames[:DEEPEST]:
@@ -38,11 +38,11 @@ def flame(of: Breakdown) -> Plot | None:
             node.count += count
     if not root.count:
         return None
-    kernel = {one.name for one in of.functions if one.kernel}
+    kernel = {function.name for function in profile.functions if function.kernel}
     parts: list[str] = []
     depth = _draw(root, 0.0, 0, root.count, kernel, parts)
     height = HEIGHT * depth
-    words = f"Flame graph of {printable(of.row, LONGEST)}: the table of functions has its figures"
+    words = f"Flame graph of {printable(profile.row, LONGEST)}: the table of functions has its figures"
     svg = (
         f'<svg class="flame" role="img" aria-label="{escape(words)}" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" preserveAspectRatio="none">{"".join(parts)}</svg>'

@@ -76,11 +76,11 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
         return None
     strip = (_BASE - _TOP) / len(series)
     body = []
-    for row, one in enumerate(series):
+    for row, line in enumerate(series):
         top, base = _TOP + row * strip + 3, _TOP + (row + 1) * strip - 3
         axis = Axis(low, high, base, top)
-        body.append(_strip_ground(one.letter, top, base, axis, label))
-        runs = drawn(one.runs)
+        body.append(_strip_ground(line.letter, top, base, axis, label))
+        runs = drawn(line.runs)
         pitch = (_RIGHT_EDGE - _GUTTER) / len(runs)
         for number, run in enumerate(runs):
             left, right = _GUTTER + number * pitch, _GUTTER + (number + 1) * pitch
@@ -88,7 +88,7 @@ def order(series: Sequence[Series], title: str, text: str, label: Callable[[floa
                 shape = f"M{left:.0f} {top:.0f}H{right:.0f}V{base:.0f}H{left:.0f}Z"
                 body.append(f'<path class="alt" d="{shape}"/>')
             dots = _dots(run, left + 2, right - 2, axis)
-            body.append(f'<path class="d s{one.index}" transform="scale(.1)" d="{dots}"/>')
+            body.append(f'<path class="d s{line.index}" transform="scale(.1)" d="{dots}"/>')
     body.append(f'<text x="{_GUTTER}" y="{_HEIGHT - 8}">first run</text>')
     body.append(f'<text x="{_RIGHT_EDGE}" y="{_HEIGHT - 8}" text-anchor="end">last run</text>')
     return plot("".join(body), (_WIDTH, _HEIGHT), title, text)

@@ -22,10 +22,10 @@ _SHOWN = (Outcome.WORSE, Outcome.LOST, Outcome.ALLOWED, Outcome.UNDECIDED, Outco
 
 def sentence(gate: Gate) -> str:
     """The first line: whether it passed, and how many rows of each kind there are."""
-    counts = ", ".join(f"{len(gate.of(each))} {each.value}" for each in Outcome if gate.of(each))
+    counts = ", ".join(f"{len(gate.rows_with(each))} {each.value}" for each in Outcome if gate.rows_with(each))
     why = f" ({gate.empty})" if gate.empty else ""
     passed = "passed" if gate.passed else "failed"
-    if gate.passed and gate.of(Outcome.UNDECIDED):
+    if gate.passed and gate.rows_with(Outcome.UNDECIDED):
         passed = "passed what it could tell"
     if gate.strict:
         passed += " (strict)"
@@ -34,20 +34,22 @@ def sentence(gate: Gate) -> str:
 
 def lines(gate: Gate) -> list[str]:
     """The sentence, then each row that fails, is undecided or allowed, or was measured again, with its explanation."""
-    found = [sentence(gate), *(f"  {_shown(condition)}" for condition in gate.comparison.conditions)]
+    texts = [sentence(gate), *(f"  {_shown(condition)}" for condition in gate.comparison.conditions)]
     for row in _told(gate):
-        found.append(f"  {row.outcome.value}: {_shown(row.of.row)}: {_text(row)}")
-        found += [f"    {_shown(line)}" for line in row.explanation]
-    undecided = len(gate.of(Outcome.UNDECIDED))
+        texts.append(f"  {row.outcome.value}: {_shown(row.judged.row)}: {_text(row)}")
+        texts += [f"    {_shown(line)}" for line in row.explanation]
+    undecided = len(gate.rows_with(Outcome.UNDECIDED))
     if undecided > MOST_UNDECIDED:
-        found.append(f"  and {undecided - MOST_UNDECIDED} more undecided rows")
-    return found
+        texts.append(f"  and {undecided - MOST_UNDECIDED} more undecided rows")
+    return texts
 
 
 def _told(gate: Gate) -> list[GateRow]:
-    listed = gate.of(*FAILING, Outcome.ALLOWED)
-    listed += tuple(row for row in gate.of(Outcome.SAME, Outcome.BETTER) if row.first is not None)
-    undecided = sorted(gate.of(Outcome.UNDECIDED), key=lambda row: (row.first is None, -(row.of.ratio or 0.0)))
+    listed = gate.rows_with(*FAILING, Outcome.ALLOWED)
+    listed += tuple(row for row in gate.rows_with(Outcome.SAME, Outcome.BETTER) if row.first is not None)
+    undecided = sorted(
+        gate.rows_with(Outcome.UNDECIDED), key=lambda row: (row.first is None, -(row.judged.ratio or 0.0))
+    )
     return [*listed, *undecided[:MOST_UNDECIDED]]
 
 
@@ -57,10 +59,10 @@ def document(gate: Gate) -> dict[str, Any]:
         "passed": gate.passed,
         "strict": gate.strict,
         "empty": gate.empty,
-        "counts": {each.value: len(gate.of(each)) for each in Outcome},
+        "counts": {each.value: len(gate.rows_with(each)) for each in Outcome},
         "rows": [
             {
-                "row": row.of.row,
+                "row": row.judged.row,
                 "outcome": row.outcome.value,
                 "fails": row.outcome in gate.failing,
                 "before": row.first.value if row.first else None,
@@ -76,11 +78,11 @@ def markdown(gates: Sequence[Gate]) -> bytes:
     parts = []
     for gate in gates:
         parts.append(f"### {'✅' if gate.passed else '❌'} {_code(sentence(gate))}\n")
-        rows = [row for each in _SHOWN for row in gate.of(each)[:MOST]]
+        rows = [row for each in _SHOWN for row in gate.rows_with(each)[:MOST]]
         if rows:
             parts.append("| | row | A | B | B/A | |\n|---|---|---:|---:|---:|---|")
             parts += [_cells(row) for row in rows]
-        left = sum(max(0, len(gate.of(each)) - MOST) for each in _SHOWN)
+        left = sum(max(0, len(gate.rows_with(each)) - MOST) for each in _SHOWN)
         parts.append(f"\n{left} more rows are not listed.\n" if left else "")
         parts += [f"- {_code(remark)}" for remark in (*gate.comparison.conditions, *gate.comparison.remarks)]
         parts.append("")
@@ -88,10 +90,10 @@ def markdown(gates: Sequence[Gate]) -> bytes:
 
 
 def _cells(row: GateRow) -> str:
-    of = row.of
-    told = ("; ".join(of.notes) if row.outcome not in (Outcome.WORSE, Outcome.BETTER) else "", *row.explanation)
-    figures = (single(of.a).text, single(of.b).text, _ratio(of))
-    cells = (row.outcome.value, _code(of.row), *figures, "<br>".join(_code(each) for each in told if each))
+    judged = row.judged
+    told = ("; ".join(judged.notes) if row.outcome not in (Outcome.WORSE, Outcome.BETTER) else "", *row.explanation)
+    figures = (single(judged.a).text, single(judged.b).text, _ratio(judged))
+    cells = (row.outcome.value, _code(judged.row), *figures, "<br>".join(_code(each) for each in told if each))
     return f"| {' | '.join(cells)} |"
 
 
@@ -100,16 +102,16 @@ def junit(gates: Sequence[Gate]) -> bytes:
     root = ET.Element("testsuites", name="kernometer")
     for gate in gates:
         name = _shown(f"{gate.comparison.b} against {gate.comparison.a}")
-        counts = {"tests": gate.rows, "failures": gate.of(*gate.failing)}
+        counts = {"tests": gate.rows, "failures": gate.rows_with(*gate.failing)}
         numbers = {what: str(len(rows) + bool(gate.empty)) for what, rows in counts.items()}
-        skipped = "0" if gate.strict else str(len(gate.of(Outcome.UNDECIDED)))
+        skipped = "0" if gate.strict else str(len(gate.rows_with(Outcome.UNDECIDED)))
         suite = ET.SubElement(root, "testsuite", numbers, name=name, errors="0", skipped=skipped)
         if gate.empty:
             case = ET.SubElement(suite, "testcase", classname="gate", name="decided")
             ET.SubElement(case, "failure", message=_shown(gate.empty), type="nothing decided")
         for row in gate.rows:
-            family = _shown(Row(row.of.row).family)
-            case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.of.row))
+            family = _shown(Row(row.judged.row).family)
+            case = ET.SubElement(suite, "testcase", classname=family, name=_shown(row.judged.row))
             if row.outcome in gate.failing:
                 failure = ET.SubElement(case, "failure", message=_text(row), type=row.outcome.value)
                 failure.text = "\n".join(map(_shown, row.explanation))
@@ -121,21 +123,22 @@ def junit(gates: Sequence[Gate]) -> bytes:
 
 
 def _text(row: GateRow) -> str:
-    of = row.of
-    if of.ratio is None:
-        return _shown("; ".join(of.notes) or "no figure")
-    told = f"{single(of.a).text} to {single(of.b).text}, ratio {_ratio(of)}{' of means' if of.by_mean else ''}"
+    judged = row.judged
+    if judged.ratio is None:
+        return _shown("; ".join(judged.notes) or "no figure")
+    ratio = f"ratio {_ratio(judged)}{' of means' if judged.by_mean else ''}"
+    told = f"{single(judged.a).text} to {single(judged.b).text}, {ratio}"
     if row.outcome is not Outcome.UNDECIDED:
         return told
-    sees = () if of.smallest is None else (f"a difference below {format_factor(of.smallest)} would not show",)
-    return _shown("; ".join((told, *sees, *of.notes)))
+    sees = () if judged.smallest is None else (f"a difference below {format_factor(judged.smallest)} would not show",)
+    return _shown("; ".join((told, *sees, *judged.notes)))
 
 
-def _ratio(of: RowComparison) -> str:
-    if of.ratio is None:
+def _ratio(row: RowComparison) -> str:
+    if row.ratio is None:
         return ""
-    floor = f"(floor {format_percent(of.floor)})" if of.floor else ""
-    return f"{ratio_text(of.ratio)} {ratio_interval(of) or floor}".rstrip()
+    floor = f"(floor {format_percent(row.floor)})" if row.floor else ""
+    return f"{ratio_text(row.ratio)} {ratio_interval(row) or floor}".rstrip()
 
 
 def _shown(text: str) -> str:

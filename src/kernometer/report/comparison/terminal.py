@@ -49,14 +49,14 @@ def print_comparison(console: Console, view: ComparisonView, *, whole: bool = Fa
 
 def _differences(view: ComparisonView, *, whole: bool) -> Iterator[Text]:
     """What differs that was not asked for, a few lines of it; `whole`: everything that differs."""
-    found = view.differs if whole else view.unasked
-    shown = found if whole else found[:DIFFERENCES]
+    contrasts = view.differs if whole else view.unasked
+    shown = contrasts if whole else contrasts[:DIFFERENCES]
     if view.unasked:
         yield Text("warning: the two sides differ in more than what is compared:", "yellow")
-    for one in shown:
-        yield Text(f"  {one.what}: {one.a or NOTHING} | {one.b or NOTHING}")
-    if len(shown) < len(found):
-        yield Text(f"  and in {len(found) - len(shown)} more; --all names them")
+    for contrast in shown:
+        yield Text(f"  {contrast.what}: {contrast.a or NOTHING} | {contrast.b or NOTHING}")
+    if len(shown) < len(contrasts):
+        yield Text(f"  and in {len(contrasts) - len(shown)} more; --all names them")
 
 
 def _below(view: ComparisonView, lines: Sequence[ComparedRow]) -> Iterator[str]:
@@ -91,18 +91,18 @@ def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: boo
     The ratio is of costs: above 1, B is slower. LEGEND explains the text under it.
     """
     gap = "\n" if stacked else " "
-    found: list[list[str | Text]] = [["row", *(row.row for row in lines)]]
+    columns: list[list[str | Text]] = [["row", *(row.row for row in lines)]]
     if stacked:
-        found.append(["A, B", *(f"{_figure(row.a)}\n{_figure(row.b)}" for row in lines)])
+        columns.append(["A, B", *(f"{_figure(row.a)}\n{_figure(row.b)}" for row in lines)])
     else:
-        found += [["A", *(_figure(row.a) for row in lines)], ["B", *(_figure(row.b) for row in lines)]]
+        columns += [["A", *(_figure(row.a) for row in lines)], ["B", *(_figure(row.b) for row in lines)]]
     ratios = (f"{row.ratio_text}{gap}{row.interval}".strip() for row in lines)
     if view.decided:
         ratios = ("\n".join((ratio, *row.parts, *row.note)) for ratio, row in zip(ratios, lines, strict=True))
-    found.append(["ratio" if view.by_path or not view.decided else "ratio [95 %]", *ratios])
+    columns.append(["ratio" if view.by_path or not view.decided else "ratio [95 %]", *ratios])
     if view.by_path:
-        found.append(["floor", *(row.floor for row in lines)])
-    return [*found, ["verdict", *map(_verdict, lines)]] if view.decided else found
+        columns.append(["floor", *(row.floor for row in lines)])
+    return [*columns, ["verdict", *map(_verdict, lines)]] if view.decided else columns
 
 
 def _figure(figure: FigureText) -> str:
@@ -116,6 +116,6 @@ def _width(column: Sequence[str | Text]) -> int:
 
 def _verdict(row: ComparedRow) -> Text:
     """The row's verdict; for a curve how many of its points have each verdict."""
-    many = sum(one.count for one in row.verdicts) > 1
-    words = [f"{one.count} {one.word}" if many else one.word for one in row.verdicts]
+    many = sum(tally.count for tally in row.verdicts) > 1
+    words = [f"{tally.count} {tally.word}" if many else tally.word for tally in row.verdicts]
     return Text("\n".join(words), _STYLES.get(row.verdict, ""))

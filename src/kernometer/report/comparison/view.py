@@ -21,6 +21,7 @@ from kernometer.results.model import Workload
 from kernometer.stats.curves import Curve, gathered, largest, shown_point, tally
 from kernometer.stats.differences import NOT_KNOWN
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
+from kernometer.tables import grouped
 
 #: A note that so many rows share is printed once, under the table.
 SHARED = 4
@@ -137,8 +138,8 @@ class ComparisonView:
     @property
     def unasked(self) -> tuple[Contrast, ...]:
         """What differs besides what is compared; facts that only one side knows come last."""
-        found = [difference for difference in self.differs if not difference.asked]
-        return tuple(sorted(found, key=lambda one: NOT_KNOWN in (one.a, one.b)))
+        differences = [difference for difference in self.differs if not difference.asked]
+        return tuple(sorted(differences, key=lambda difference: NOT_KNOWN in (difference.a, difference.b)))
 
     @property
     def lines(self) -> tuple[ComparedRow, ...]:
@@ -158,16 +159,14 @@ def view(
     rows; other rows come last.
     """
     place = {row: index for index, row in enumerate(order)}
-    rows = {one.row: one for one in sorted(comparison.rows, key=lambda row: place.get(row.row, len(place)))}
-    lines = [rows[one] if isinstance(one, str) else one for one in gathered(rows, workloads)]
+    rows = {row.row: row for row in sorted(comparison.rows, key=lambda row: place.get(row.row, len(place)))}
+    lines = [rows[line] if isinstance(line, str) else line for line in gathered(rows, workloads)]
     where = f"against-{b.letter.lower()}"
     footnotes = footnotes_of(comparison.rows)
     shown = [standing(line) for line in lines]
-    axis = axis_of([None if one is None else span(one.ratio, one.low, one.high) for one in shown], comparison.delta)
-    of = {_name(line): _line(line, footnotes, axis, where) for line in lines}
-    families: dict[str, list[ComparedRow]] = {}
-    for line in lines:
-        families.setdefault(family(_name(line))[1], []).append(of[_name(line)])
+    axis = axis_of([None if row is None else span(row.ratio, row.low, row.high) for row in shown], comparison.delta)
+    made = {_name(line): _line(line, footnotes, axis, where) for line in lines}
+    families = grouped((family(_name(line))[1], made[_name(line)]) for line in lines)
     curves = [line for line in lines if isinstance(line, Curve)]
     return ComparisonView(
         anchor=where,
@@ -179,7 +178,7 @@ def view(
         delta=f"{comparison.delta * 100:.3g} %",
         axis=axis,
         tallies=tuple(_tally(verdict, comparison.count(verdict)) for verdict in Verdict),
-        first=tuple(of[_name(line)] for line in _first(lines, decided=not comparison.undecidable)),
+        first=tuple(made[_name(line)] for line in _first(lines, decided=not comparison.undecidable)),
         families=tuple((title, tuple(members)) for title, members in families.items()),
         curves=tuple(_curve(curve, comparison.delta, footnotes, axis, (a, b), where) for curve in curves),
         same=tuple(map(_contrast, comparison.same)),
@@ -201,13 +200,13 @@ def standing(line: Line) -> RowComparison | None:
     if isinstance(line, RowComparison):
         return line
     point = shown_point(line)
-    return None if point is None else point.of
+    return None if point is None else point.item
 
 
 def curve_verdict(curve: Curve[RowComparison]) -> Verdict:
     """The verdict of its largest decided difference; without one, the first of WITHOUT_STEP among its points."""
     most, counts = largest(curve), tally(curve)
-    return most.verdict if most is not None else next(one for one in WITHOUT_STEP if one in counts)
+    return most.verdict if most is not None else next(verdict for verdict in WITHOUT_STEP if verdict in counts)
 
 
 def _name(line: Line) -> str:
@@ -268,12 +267,12 @@ def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> Compa
     if isinstance(line, RowComparison):
         return _row(line, footnotes, axis)
     point, most = shown_point(line), largest(line)
-    made = _row(line.points[0].of if point is None else point.of, footnotes, axis)
-    undecided = [one.of for one in line.points if one.of.verdict is Verdict.UNDECIDED]
+    made = _row(line.points[0].item if point is None else point.item, footnotes, axis)
+    undecided = [point.item for point in line.points if point.item.verdict is Verdict.UNDECIDED]
     worst = max(undecided, key=lambda row: row.smallest or 0.0, default=None)
     at = [f"at {x_text(point.x)}"] if point is not None and most is not None else []
     notes = [*at, *([missing(worst)] if worst is not None else []), *crossing_lines(line)]
-    counts = Counter(note for one in line.points for note in own_notes(one.of, footnotes))
+    counts = Counter(note for point in line.points for note in own_notes(point.item, footnotes))
     return replace(
         made,
         row=name(line.name),
@@ -337,7 +336,7 @@ def _curve(
         summary=summary,
         tallies=tuple(_tally(verdict, count) for verdict, count in counts.items()),
         plot=curve_plots.ratios(curve, delta, b, f"Ratio of {b} to {a}, {title}, along {parameter}", text),
-        rows=tuple(_row(point.of, footnotes, axis) for point in curve.points),
+        rows=tuple(_row(point.item, footnotes, axis) for point in curve.points),
         xs=tuple(x_text(point.x) for point in curve.points),
     )
 
@@ -347,7 +346,7 @@ def largest_words(curve: Curve[RowComparison]) -> str:
     most = largest(curve)
     if most is None or most.ratio is None:
         return f"no decided difference, ratios {ratio_range(curve)}"
-    at = next(x_text(point.x) for point in curve.points if point.of is most)
+    at = next(x_text(point.x) for point in curve.points if point.item is most)
     return f"largest decided difference {f'{ratio_text(most.ratio)} {ratio_interval(most)}'.strip()} at {at}"
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +17,7 @@ from kernometer.report.words.units import NOTHING, count_text, format_percent
 from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.series import Series
+from kernometer.tables import grouped, packaged
 from kernometer.text import printable
 
 #: How many interactions and merges of an operation are named.
@@ -72,39 +70,34 @@ class BoundariesView:
     failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
 
 
-@cache
-def _texts() -> dict[str, dict[str, str]]:
-    """By table its title, and what a cell is."""
-    return tomllib.loads(files(__package__).joinpath("boundaries.toml").read_text(encoding="utf-8"))
-
-
-def of_columns(of: Series) -> Boundaries | None:
+def of_columns(matrix: Series) -> Boundaries | None:
     """The prices of a matrix; None if its systems have no boundary."""
     return of_results(
-        (result for column in of.columns for result in column.results), (column.name for column in of.columns)
+        (result for column in matrix.columns for result in column.results), (column.name for column in matrix.columns)
     )
 
 
-def of_series(of: Series) -> BoundariesView | None:
+def of_series(matrix: Series) -> BoundariesView | None:
     """Of the systems of a matrix, with their failures; None if they have no boundary."""
-    priced = of_columns(of)
+    priced = of_columns(matrix)
     if priced is None:
         return None
-    return view(priced, ((column.name, column.failure) for column in of.columns if column.failure))
+    return view(priced, ((column.name, column.failure) for column in matrix.columns if column.failure))
 
 
-def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> BoundariesView:
+def view(priced: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> BoundariesView:
     """`failures`: of systems, by name."""
+    texts = packaged(__package__, "boundaries.toml")  # by table its title, and what a cell is
 
     def table(anchor: str, heads: Sequence[str], cells: Callable[[Priced], Sequence[PriceCell]]) -> PriceTable:
-        rows = tuple((name(row.row), tuple(cells(row))) for row in of.rows)
-        return PriceTable(anchor=anchor, heads=tuple(map(name, heads)), rows=rows, **_texts()[anchor])
+        rows = tuple((name(row.row), tuple(cells(row))) for row in priced.rows)
+        return PriceTable(anchor=anchor, heads=tuple(map(name, heads)), rows=rows, **texts[anchor])
 
     def prices(row: Priced, base: str, each: Iterable[float | None], *, more: bool = True) -> list[PriceCell]:
         return [_figure(row, base), *(_price(row, price, base, more=more) for price in each)]
 
     return BoundariesView(
-        cuts=table("cuts", (MONO, *of.services), lambda row: prices(row, MONO, map(row.cuts.get, of.services))),
+        cuts=table("cuts", (MONO, *priced.services), lambda row: prices(row, MONO, map(row.cuts.get, priced.services))),
         sums=table(
             "sums",
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
@@ -126,43 +119,47 @@ def view(of: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Boundaries
         ),
         pairs=table(
             "pairs",
-            (MONO, *map(" > ".join, of.pairs)),
-            lambda row: prices(row, MONO, map(row.beyond.get, of.pairs)),
+            (MONO, *map(" > ".join, priced.pairs)),
+            lambda row: prices(row, MONO, map(row.beyond.get, priced.pairs)),
         ),
         merges=table(
             "merges",
-            (MICRO, *map(" + ".join, of.merges)),
-            lambda row: prices(row, MICRO, map(row.merges.get, of.merges), more=False),
+            (MICRO, *map(" + ".join, priced.merges)),
+            lambda row: prices(row, MICRO, map(row.merges.get, priced.merges), more=False),
         ),
-        named=tuple((name(row.row), tuple(_named(row))) for row in of.rows),
+        named=tuple((name(row.row), tuple(_named(row))) for row in priced.rows),
         legend=_legend(),
-        notes=tuple(map(sentence, _notes(of))),
-        refused=sentence(refused_text(plan(of.services, of.pairs).refused)),
+        notes=tuple(map(sentence, _notes(priced))),
+        refused=sentence(refused_text(plan(priced.services, priced.pairs).refused)),
         failures=tuple((name(system), sentence(why)) for system, why in failures),
     )
 
 
-def blocks(of: BoundariesView) -> Iterator[Block]:
+def blocks(shown: BoundariesView) -> Iterator[Block]:
     """For the terminal: the cuts, the two sums, and of each operation the largest interactions and savings."""
-    for system, why in of.failures:
+    for system, why in shown.failures:
         yield Line(printable(f"{system}: {why}", LINE), "bold red")
-    cuts, alike = _folded(of.cuts)
-    for table, more in ((cuts, alike), (of.sums, ()), (of.once, ())):
+    cuts, alike = _folded(shown.cuts)
+    for table, more in ((cuts, alike), (shown.sums, ()), (shown.once, ())):
         yield Line(table.title, "bold")
         rows = [(row, [*map(_text, cells)]) for row, cells in table.rows]
         yield Wide([head.replace("_", "_ ") for head in table.heads], [COLUMN] * len(table.heads), rows, ROW, 3)
         yield from (Line(text, "dim") for text in (table.words, *more))
         yield BLANK
     yield Line("The largest interactions, beyond what any cut costs, and savings", "bold")
-    for row, named in of.named:
+    for row, named in shown.named:
         yield Line(row, "bold")
         yield from (Line(f"  {line}") for line in named)
-    yield from (Line(text, "dim") for text in (*of.notes, of.refused) if text)
+    yield from (Line(text, "dim") for text in (*shown.notes, shown.refused) if text)
 
 
-def document(of: Boundaries | None) -> dict[str, Any] | None:
+def document(priced: Boundaries | None) -> dict[str, Any] | None:
     """For other programs: docs/trio.md; None without a boundary. Strings are not made printable."""
-    return None if of is None else pick(of, "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in of.rows]}
+    return (
+        None
+        if priced is None
+        else pick(priced, "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in priced.rows]}
+    )
 
 
 def _cell(value: float | None, colour: str = "") -> PriceCell:
@@ -218,14 +215,11 @@ def _named(row: Priced) -> list[str]:
     return [*lines, ", ".join(whole)] if whole else lines
 
 
-def _notes(of: Boundaries) -> Iterable[str]:
-    if of.missing:
-        yield f"Missing, so that what needs them is left out: {', '.join(of.missing)}."
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for row in of.rows:
-        if alone := tuple(each for each in row.missing if each not in of.missing):
-            rows.setdefault(alone, []).append(row.row)
-    for structures, names in rows.items():
+def _notes(priced: Boundaries) -> Iterable[str]:
+    if priced.missing:
+        yield f"Missing, so that what needs them is left out: {', '.join(priced.missing)}."
+    alone = ((tuple(each for each in row.missing if each not in priced.missing), row.row) for row in priced.rows)
+    for structures, names in grouped(pair for pair in alone if pair[0]).items():
         more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
         yield f"{names[0]}{more}: no figure in {', '.join(structures)}."
 
@@ -240,9 +234,7 @@ def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
 
 def _folded(table: PriceTable) -> tuple[PriceTable, list[str]]:
     """Columns with the same text in every row as one, and which these are."""
-    columns: dict[tuple[str, ...], list[int]] = {}
-    for at in range(len(table.heads)):
-        columns.setdefault(tuple(cells[at].text for _, cells in table.rows), []).append(at)
+    columns = grouped((tuple(cells[at].text for _, cells in table.rows), at) for at in range(len(table.heads)))
     kept = [places[0] for places in columns.values()]
     heads = tuple(
         table.heads[at] + (f" +{len(places) - 1}" if len(places) > 1 else "")

@@ -40,12 +40,12 @@ class Waterfall:
     steps: tuple[Step, ...]
 
 
-def blocks(of: Explained) -> Iterator[Block]:
+def blocks(explained: Explained) -> Iterator[Block]:
     """For the terminal: the prices, then of each operation both figures and the shares of the difference."""
-    yield Line(sentence(of), "bold")
+    yield Line(sentence(explained), "bold")
     yield Line("Prices, in instructions:")
-    yield from (Line(f"{price:>6} {kind}: {what}", indent=2) for kind, price, what in prices(of))
-    for title, rows in (("Operations", of.rows), ("Units from which no price comes", _tests(of))):
+    yield from (Line(f"{price:>6} {kind}: {what}", indent=2) for kind, price, what in prices(explained))
+    for title, rows in (("Operations", explained.rows), ("Units from which no price comes", _tests(explained))):
         if rows:
             yield BLANK
             yield Line(title, "bold")
@@ -54,26 +54,26 @@ def blocks(of: Explained) -> Iterator[Block]:
             yield Line(", ".join(_words(each)) or "no difference", "dim", indent=4)
 
 
-def sentence(of: Explained) -> str:
+def sentence(explained: Explained) -> str:
     """Who is compared, and how much of the differences the prices explain."""
-    kernel, servers = short_names([of.kernel, of.servers])
-    near = sum(abs(each.rest) <= 0.1 * abs(each.difference) for each in of.rows)
+    kernel, servers = short_names([explained.kernel, explained.servers])
+    near = sum(abs(each.rest) <= 0.1 * abs(each.difference) for each in explained.rows)
     return (
         f"What servers cost: {printable(servers)} beside {printable(kernel)}. The prices explain "
-        f"{near} of {len(of.rows)} operations to a tenth of the difference; "
-        f"the median rest is {format_percent(of.median_rest)} of it."
+        f"{near} of {len(explained.rows)} operations to a tenth of the difference; "
+        f"the median rest is {format_percent(explained.median_rest)} of it."
     )
 
 
-def document(of: Explained) -> dict[str, Any]:
+def document(explained: Explained) -> dict[str, Any]:
     """For --json: docs/explain.md."""
-    sides = pick(of, "kernel", "servers", "prices", "median_rest")
-    return sides | {"rows": [_row(each) for each in of.rows], "units": [_row(each) for each in of.units]}
+    sides = pick(explained, "kernel", "servers", "prices", "median_rest")
+    return sides | {"rows": [_row(each) for each in explained.rows], "units": [_row(each) for each in explained.units]}
 
 
-def page(of: Explained) -> str:
+def page(explained: Explained) -> str:
     """As HTML."""
-    kernel, servers = map(printable, short_names([of.kernel, of.servers]))
+    kernel, servers = map(printable, short_names([explained.kernel, explained.servers]))
     return fill(
         "costs.html.j2",
         {
@@ -82,60 +82,60 @@ def page(of: Explained) -> str:
             "made": f"Kernometer {__version__}",
             "kernel": kernel,
             "servers": servers,
-            "sentence": sentence(of),
-            "prices": tuple(prices(of)),
-            "waterfalls": tuple(waterfall(each, kernel, servers) for each in of.rows),
-            "tests": tuple(waterfall(each, kernel, servers) for each in _tests(of)),
+            "sentence": sentence(explained),
+            "prices": tuple(prices(explained)),
+            "waterfalls": tuple(waterfall(each, kernel, servers) for each in explained.rows),
+            "tests": tuple(waterfall(each, kernel, servers) for each in _tests(explained)),
         },
         "report.css",
         "costs.css",
     )
 
 
-def _tests(of: Explained) -> list[Costs]:
-    return [each for each in of.units if each.row.startswith(TESTS)]
+def _tests(explained: Explained) -> list[Costs]:
+    return [each for each in explained.units if each.row.startswith(TESTS)]
 
 
-def prices(of: Explained) -> Iterator[tuple[str, str, str]]:
+def prices(explained: Explained) -> Iterator[tuple[str, str, str]]:
     """Of each kind of event: its name, its price, what it is."""
     for kind in KINDS:
-        if kind.name in of.prices:
-            yield kind.name, _count(of.prices[kind.name]), kind.what
+        if kind.name in explained.prices:
+            yield kind.name, _count(explained.prices[kind.name]), kind.what
 
 
-def _row(of: Costs) -> dict[str, Any]:
-    parts = [pick(each, "kind", "count", "price", "cost") for each in of.parts]
-    return {**pick(of, "row", "kernel", "servers"), "parts": parts, "rest": of.rest}
+def _row(operation: Costs) -> dict[str, Any]:
+    parts = [pick(each, "kind", "count", "price", "cost") for each in operation.parts]
+    return {**pick(operation, "row", "kernel", "servers"), "parts": parts, "rest": operation.rest}
 
 
-def _largest_first(of: Costs) -> list[tuple[str, str, float]]:
+def _largest_first(operation: Costs) -> list[tuple[str, str, float]]:
     """What, how many at which price, instructions; the rest last."""
-    parts = sorted(of.parts, key=lambda each: -abs(each.cost))
+    parts = sorted(operation.parts, key=lambda each: -abs(each.cost))
     told = [(each.kind, f"{_count(each.count)} × {_count(each.price)}", each.cost) for each in parts]
-    return [*(each for each in told if abs(each[2]) >= 0.5), (REST, "", of.rest)]
+    return [*(each for each in told if abs(each[2]) >= 0.5), (REST, "", operation.rest)]
 
 
-def _words(of: Costs) -> Iterator[str]:
-    for what, how, cost in _largest_first(of) if of.difference else ():
-        yield f"{what} {format_percent(cost / of.difference)}{f' ({how})' if how else ''}"
+def _words(operation: Costs) -> Iterator[str]:
+    for what, how, cost in _largest_first(operation) if operation.difference else ():
+        yield f"{what} {format_percent(cost / operation.difference)}{f' ({how})' if how else ''}"
 
 
-def waterfall(of: Costs, kernel: str, servers: str) -> Waterfall:
+def waterfall(operation: Costs, kernel: str, servers: str) -> Waterfall:
     """Of one operation, from the one to the other, both printable names."""
-    steps, at = [(kernel, "", of.kernel, 0.0, of.kernel, "end")], of.kernel
-    for what, how, cost in _largest_first(of):
+    steps, at = [(kernel, "", operation.kernel, 0.0, operation.kernel, "end")], operation.kernel
+    for what, how, cost in _largest_first(operation):
         steps.append((what, how, cost, min(at, at + cost), abs(cost), "more" if cost >= 0 else "less"))
         at += cost
-    steps.append((servers, "", of.servers, 0.0, of.servers, "end"))
+    steps.append((servers, "", operation.servers, 0.0, operation.servers, "end"))
     whole = max(left + width for _, _, _, left, width, _ in steps) or 1.0
     return Waterfall(
-        printable(name(of.row)),
-        _ratio(of),
+        printable(name(operation.row)),
+        _ratio(operation),
         tuple(
             Step(
                 f"{what}{f', {how}' if how else ''}",
                 _count(cost) if kind == "end" else f"{cost:+,.0f}",
-                "" if kind == "end" or not of.difference else format_percent(cost / of.difference),
+                "" if kind == "end" or not operation.difference else format_percent(cost / operation.difference),
                 100 * left / whole,
                 100 * width / whole,
                 kind,
@@ -145,8 +145,8 @@ def waterfall(of: Costs, kernel: str, servers: str) -> Waterfall:
     )
 
 
-def _ratio(of: Costs) -> str:
-    return f"{ratio_text(of.servers / of.kernel)} times" if of.kernel > 0 else ""
+def _ratio(operation: Costs) -> str:
+    return f"{ratio_text(operation.servers / operation.kernel)} times" if operation.kernel > 0 else ""
 
 
 def _count(value: float) -> str:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import msgspec
@@ -29,6 +27,7 @@ from kernometer.report.words.units import NOTHING, counted, format_value, ratio_
 from kernometer.report.write.document import pick, plain
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line
 from kernometer.stats.model import Comparison
+from kernometer.tables import packaged
 from kernometer.text import printable
 
 #: Rows of a family of undecided ones, of a finding's figures, and of rules that lack rows, before the rest is counted.
@@ -38,41 +37,45 @@ KINDS = ("cause", "flaw")
 _COLOURS = {Confidence.SHOWN: "green", Confidence.LIKELY: "green", Confidence.REFUTED: "dim"}
 
 
-def blocks(of: Diagnosis, remarks: Sequence[str]) -> Iterator[Block]:
+def blocks(diagnosis: Diagnosis, remarks: Sequence[str]) -> Iterator[Block]:
     """For the terminal: the sentence, what else differs, the findings, what stays undecided, the cost ladder."""
-    yield Line(printable(sentence(of)), "bold")
+    yield Line(printable(sentence(diagnosis)), "bold")
     yield from (Line(printable(line), "yellow") for line in remarks)
-    letters = dict(zip((system.name for system in of.systems), "AB" if len(of.systems) > 1 else ("",), strict=True))
+    letters = dict(
+        zip((system.name for system in diagnosis.systems), "AB" if len(diagnosis.systems) > 1 else ("",), strict=True)
+    )
     if len(letters) > 1:
         yield Line(printable("; ".join(f"{letter}: {name}" for name, letter in letters.items())))
     groups: dict[tuple[str, Confidence], dict[str, Finding]] = {}
-    for finding in of.findings:  # what one rule says of both systems with equal confidence is printed once
+    for finding in diagnosis.findings:  # what one rule says of both systems with equal confidence is printed once
         groups.setdefault((finding.rule.name, finding.confidence), {})[letters[finding.system]] = finding
     for alike in groups.values():
-        yield from _finding_lines(alike, of.systems)
-    for rest in of.undecided:
+        yield from _finding_lines(alike, diagnosis.systems)
+    for rest in diagnosis.undecided:
         yield from _undecided_lines(rest)
-    if of.ladder:
+    if diagnosis.ladder:
         yield BLANK
         yield Line("Cost ladder, each rung in null calls", "bold")
-        yield _ladder(of)
+        yield _ladder(diagnosis)
 
 
-def sentence(of: Diagnosis) -> str:
+def sentence(diagnosis: Diagnosis) -> str:
     """How many findings of each kind, and how many rows stay undecided."""
-    names = " against ".join(system.name for system in reversed(of.systems))
-    kinds = [finding.kind.partition(" ")[0] for finding in of.findings if finding.confidence is not Confidence.REFUTED]
+    names = " against ".join(system.name for system in reversed(diagnosis.systems))
+    kinds = [
+        finding.kind.partition(" ")[0] for finding in diagnosis.findings if finding.confidence is not Confidence.REFUTED
+    ]
     told = (("cause", ""), ("flaw", " of the figures"), ("claim", " of the literature"))
     words = ", ".join(counted(kinds.count(kind), kind) + rest for kind, rest in told)
-    rows = counted(sum(len(group.rows) for group in of.undecided), "row")
-    return f"{names}: {words}" + (f"; {rows} undecided." if len(of.systems) > 1 else ".")
+    rows = counted(sum(len(group.rows) for group in diagnosis.undecided), "row")
+    return f"{names}: {words}" + (f"; {rows} undecided." if len(diagnosis.systems) > 1 else ".")
 
 
-def words(of: Evidence) -> str:
+def words(evidence: Evidence) -> str:
     """With the number in them."""
-    value = of.value.value
+    value = evidence.value.value
     plain = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-    return of.words.replace("{t}", format_value(value, of.value.unit or "ns")).replace("{}", plain)
+    return evidence.words.replace("{t}", format_value(value, evidence.value.unit or "ns")).replace("{}", plain)
 
 
 def _finding_lines(alike: Mapping[str, Finding], systems: Sequence[System]) -> Iterator[Block]:
@@ -83,8 +86,8 @@ def _finding_lines(alike: Mapping[str, Finding], systems: Sequence[System]) -> I
     yield BLANK
     lead = f"{first.kind}{where}: {rule.claim}"
     yield Line(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow"), lead=lead)
-    for letter, one in alike.items():
-        for evidence in one.evidence:
+    for letter, finding in alike.items():
+        for evidence in finding.evidence:
             if len(alike) == 1 or not evidence.of_other:  # the other system has its own line
                 yield _indented(f"- {f'{letter}: ' if len(alike) > 1 else ''}{words(evidence)}")
     rows = [*dict.fromkeys(row for finding in alike.values() for evidence in finding.evidence for row in evidence.rows)]
@@ -93,10 +96,10 @@ def _finding_lines(alike: Mapping[str, Finding], systems: Sequence[System]) -> I
     more = [(f"and {counted(len(rows) - FIGURES, 'more row')}",)] if len(rows) > FIGURES else []
     yield Grid((), [*heads, *grid, *more], left=range(3), indent=4)
     yield _indented(f"refuted if: {rule.refute}")
-    for letter, one in alike.items():
-        if one.outcome:
+    for letter, finding in alike.items():
+        if finding.outcome:
             verdict = "refuted" if confidence is Confidence.REFUTED else "not refuted"
-            yield _indented(f"here{f', {letter}' if letter else ''}: {words(one.outcome)}: {verdict}")
+            yield _indented(f"here{f', {letter}' if letter else ''}: {words(finding.outcome)}: {verdict}")
     if rule.refuted_if and not first.outcome:
         yield _indented("the rows that could refute it are not here, or do not decide")
     if rule.source:
@@ -115,48 +118,50 @@ def shown(system: System, row: str) -> str:
     return printable(figure.printed, 30) or format_value(figure.value, figure.unit)
 
 
-def _undecided_lines(of: Undecided) -> Iterator[Block]:
-    known = sorted((ratio for _, ratio in of.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
+def _undecided_lines(group: Undecided) -> Iterator[Block]:
+    known = sorted((ratio for _, ratio in group.rows if 0 < ratio < math.inf), key=lambda ratio: abs(math.log(ratio)))
     ends = dict.fromkeys(map(ratio_text, (*known[:1], *known[-1:])))
-    what = f"{counted(len(of.rows), 'row')} of {of.family} differ{'' if len(of.rows) > 1 else 's'}"
-    if of.family == STATED:
-        what = f"{counted(len(of.rows), 'ratio')} that the text states"
+    what = f"{counted(len(group.rows), 'row')} of {group.family} differ{'' if len(group.rows) > 1 else 's'}"
+    if group.family == STATED:
+        what = f"{counted(len(group.rows), 'ratio')} that the text states"
     yield BLANK
     yield Line(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold")
     rows = (
         f"{row} {f'{ratio_text(ratio)}×' if math.isfinite(ratio) and ratio else '(a number on one side only)'}"
-        for row, ratio in of.rows[:SHOWN]
+        for row, ratio in group.rows[:SHOWN]
     )
-    yield _indented("; ".join(rows) + (f" and {len(of.rows) - SHOWN} more" if len(of.rows) > SHOWN else ""))
-    for rule, lacking in of.lacking[:LACKING]:
+    yield _indented("; ".join(rows) + (f" and {len(group.rows) - SHOWN} more" if len(group.rows) > SHOWN else ""))
+    for rule, lacking in group.lacking[:LACKING]:
         yield _indented(f"{rule} cannot tell without {', '.join(lacking[:LACKING])}")
-    if of.excluded:
-        yield _indented(f"excluded by rows that are here: {', '.join(of.excluded)}")
-    if of.family == STATED:
+    if group.excluded:
+        yield _indented(f"excluded by rows that are here: {', '.join(group.excluded)}")
+    if group.family == STATED:
         yield _indented("the paper prints no rows, and every rule needs some: nothing about the cause can be decided")
-    elif not of.lacking and not of.excluded:
+    elif not group.lacking and not group.excluded:
         yield _indented("no rule speaks of these rows; rows of what they consist of, or a profile, could tell")
 
 
-def _ladder(of: Diagnosis) -> Grid:
-    calls = of.ladder.get("a null call", (None,) * len(of.systems))
+def _ladder(diagnosis: Diagnosis) -> Grid:
+    calls = diagnosis.ladder.get("a null call", (None,) * len(diagnosis.systems))
     rows = []
-    for what, costs in of.ladder.items():
+    for what, costs in diagnosis.ladder.items():
         cells = [what]
         for cost, call in zip(costs, calls, strict=True):
             cells.append(format_value(cost.value, cost.unit) if cost else NOTHING)
             cells.append(f"{cost.value / call.value:.2g}" if cost and call else "")
         rows.append(cells)
-    return Grid(("", *(head for system in of.systems for head in (printable(system.name, 24), "×"))), rows, cut=True)
+    return Grid(
+        ("", *(head for system in diagnosis.systems for head in (printable(system.name, 24), "×"))), rows, cut=True
+    )
 
 
-def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
+def document(diagnosis: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
     """`explain --json`."""
     return {
-        "systems": [pick(system, "name", "by") for system in of.systems],
-        "sentence": sentence(of),
+        "systems": [pick(system, "name", "by") for system in diagnosis.systems],
+        "sentence": sentence(diagnosis),
         "remarks": [*remarks],
-        "findings": [_finding(finding, of.systems) for finding in of.findings],
+        "findings": [_finding(finding, diagnosis.systems) for finding in diagnosis.findings],
         "undecided": [
             {
                 "family": group.family,
@@ -164,9 +169,9 @@ def document(of: Diagnosis, remarks: Iterable[str]) -> dict[str, Any]:
                 "lacking": [{"rule": rule, "rows": [*rows]} for rule, rows in group.lacking],
                 "excluded": [*group.excluded],
             }
-            for group in of.undecided
+            for group in diagnosis.undecided
         ],
-        "ladder": [{"what": what, "costs": plain(costs)} for what, costs in of.ladder.items()],
+        "ladder": [{"what": what, "costs": plain(costs)} for what, costs in diagnosis.ladder.items()],
     }
 
 
@@ -195,21 +200,21 @@ def _finding(finding: Finding, systems: Sequence[System]) -> dict[str, Any]:
 
 @cache
 def rules() -> Rules:
-    document = tomllib.loads(files("kernometer.explain").joinpath("rules.toml").read_text(encoding="utf-8"))
+    document = packaged("kernometer.explain", "rules.toml")
     named = [{"name": name, **rest} for name, rest in document["rule"].items()]
     return msgspec.convert({**document, "rule": named}, Rules)
 
 
 def causes(a: Subject, b: Subject, comparison: Comparison) -> list[Cause]:
     """Why B differs from A, the surest first; none where times are held against counts."""
-    if len({one.session.by for one in (*a.results, *b.results)}) != 1:
+    if len({result.session.by for result in (*a.results, *b.results)}) != 1:
         return []
-    sides = [of_session(one.key, one.results[0], one.figures[0], comparison) for one in (a, b)]
-    found = diagnose(rules(), sides[0], sides[1], {row.row: row for row in comparison.rows}).findings
-    told = [one for one in found if one.kind in KINDS and one.confidence > Confidence.UNDECIDED]
-    told.sort(key=lambda one: -one.confidence)
-    letters = {one.key: one.letter for one in (a, b)}
-    return [_cause(one, letters[one.system]) for one in told]
+    sides = [of_session(subject.key, subject.results[0], subject.figures[0], comparison) for subject in (a, b)]
+    findings = diagnose(rules(), sides[0], sides[1], {row.row: row for row in comparison.rows}).findings
+    told = [finding for finding in findings if finding.kind in KINDS and finding.confidence > Confidence.UNDECIDED]
+    told.sort(key=lambda finding: -finding.confidence)
+    letters = {subject.key: subject.letter for subject in (a, b)}
+    return [_cause(finding, letters[finding.system]) for finding in told]
 
 
 def _cause(finding: Finding, letter: str) -> Cause:

@@ -33,63 +33,66 @@ class StudyView:
     notes: tuple[str, ...]
 
 
-def of_columns(of: Series) -> Study | None:
+def of_columns(matrix: Series) -> Study | None:
     """Of the sessions of a matrix; None where `study` has none."""
-    return study(result for column in of.columns for result in column.results)
+    return study(result for column in matrix.columns for result in column.results)
 
 
-def view(of: Study) -> StudyView:
-    rows = [(family(f"{key}/")[1], found) for key, found in of.families.items()]
-    if of.whole is not None:
-        rows.append((ALL, of.whole))
+def view(crossed: Study) -> StudyView:
+    rows = [(family(f"{key}/")[1], part) for key, part in crossed.families.items()]
+    if crossed.whole is not None:
+        rows.append((ALL, crossed.whole))
     return StudyView(
-        f"Kernels by machines: {len(of.kernels)} kernels on {counted(len(of.machines), 'machine')}",
+        f"Kernels by machines: {len(crossed.kernels)} kernels on {counted(len(crossed.machines), 'machine')}",
         HEADS,
-        tuple((title, _cells(found)) for title, found in rows),
-        tuple(printable(text, LINE) for text in _notes(of)),
+        tuple((title, _cells(part)) for title, part in rows),
+        tuple(printable(text, LINE) for text in _notes(crossed)),
     )
 
 
-def _cells(of: Split) -> tuple[str, ...]:
-    shares = (_share(of.shares.get(part)) for part in PARTS)
-    return (str(of.units), f"×{math.exp(of.deviation):.3g}", *shares)
+def _cells(split: Split) -> tuple[str, ...]:
+    shares = (_share(split.shares.get(part)) for part in PARTS)
+    return (str(split.units), f"×{math.exp(split.deviation):.3g}", *shares)
 
 
-def _share(of: Share | None) -> str:
-    if of is None:
+def _share(share: Share | None) -> str:
+    if share is None:
         return NOTHING
-    if of.low is None or of.high is None:
-        return f"{100 * of.value:.1f} %"
-    return f"{100 * of.value:.1f} % ({100 * of.low:.0f}–{100 * of.high:.0f})"
+    if share.low is None or share.high is None:
+        return f"{100 * share.value:.1f} %"
+    return f"{100 * share.value:.1f} % ({100 * share.low:.0f}–{100 * share.high:.0f})"
 
 
-def _notes(of: Study) -> list[str]:
-    found = [f"Kernels: {', '.join(map(name, of.kernels))}.", f"Machines: {', '.join(map(name, of.machines))}."]
-    if of.whole is None:
-        found.append("There is no split: no operation has a figure of every kernel on every machine.")
+def _notes(crossed: Study) -> list[str]:
+    notes = [
+        f"Kernels: {', '.join(map(name, crossed.kernels))}.",
+        f"Machines: {', '.join(map(name, crossed.machines))}.",
+    ]
+    if crossed.whole is None:
+        notes.append("There is no split: no operation has a figure of every kernel on every machine.")
     else:
-        found.append(
+        notes.append(
             "Spread: one standard deviation, as a factor. Shares of its square, with 95 % intervals for other"
             " operations on these kernels and machines."
         )
-        if len(of.machines) == 1:
-            found.append("On one machine neither its own part nor the interaction can be told.")
-        elif "rest" not in of.whole.shares and not of.by_path:
-            found.append("With one session a cell the differences of sessions are part of the interaction.")
-    if of.by_path:
-        found.append("A count knows no cache and no clock: it says nothing about whether hardware decides more.")
-    if of.missing:
-        found.append(
-            f"Not measured: {'; '.join(f'{name(kernel)} on {name(machine)}' for kernel, machine in of.missing)}."
+        if len(crossed.machines) == 1:
+            notes.append("On one machine neither its own part nor the interaction can be told.")
+        elif "rest" not in crossed.whole.shares and not crossed.by_path:
+            notes.append("With one session a cell the differences of sessions are part of the interaction.")
+    if crossed.by_path:
+        notes.append("A count knows no cache and no clock: it says nothing about whether hardware decides more.")
+    if crossed.missing:
+        notes.append(
+            f"Not measured: {'; '.join(f'{name(kernel)} on {name(machine)}' for kernel, machine in crossed.missing)}."
         )
-    elif of.left_out:
-        found.append(f"Left out, without a figure in some cell: {', '.join(map(name, of.left_out))}.")
-    return found
+    elif crossed.left_out:
+        notes.append(f"Left out, without a figure in some cell: {', '.join(map(name, crossed.left_out))}.")
+    return notes
 
 
-def blocks(of: Study) -> Iterator[Block]:
+def blocks(crossed: Study) -> Iterator[Block]:
     """For the terminal: the table of shares, in 80 columns."""
-    shown = view(of)
+    shown = view(crossed)
     yield Line(shown.title, "bold")
     if shown.rows:
         heads = ("", *(head.replace("operations", "ops") for head in shown.heads))
@@ -98,15 +101,15 @@ def blocks(of: Study) -> Iterator[Block]:
     yield from (Line(text, "dim") for text in shown.notes)
 
 
-def document(of: Study) -> dict[str, Any]:
+def document(crossed: Study) -> dict[str, Any]:
     """For --json: docs/matrix.md."""
     return {
-        **pick(of, "kernels", "machines"),
-        "families": {key: _split(split) for key, split in of.families.items()},
-        "all": _split(of.whole) if of.whole is not None else None,
-        **pick(of, "missing", "left_out"),
+        **pick(crossed, "kernels", "machines"),
+        "families": {key: _split(split) for key, split in crossed.families.items()},
+        "all": _split(crossed.whole) if crossed.whole is not None else None,
+        **pick(crossed, "missing", "left_out"),
     }
 
 
-def _split(of: Split) -> dict[str, Any]:
-    return {"operations": of.units, **pick(of, "deviation", "shares")}
+def _split(split: Split) -> dict[str, Any]:
+    return {"operations": split.units, **pick(split, "deviation", "shares")}

@@ -31,71 +31,81 @@ class View:
     missing: tuple[str, ...]  #: rows that A or B lacks
 
 
-def blocks(of: Prediction, view: View) -> Iterator[Block]:
+def blocks(costs: Prediction, view: View) -> Iterator[Block]:
     """For the terminal: the kernel's share on A and B; the prices; what has none."""
     unit = "count" if view.by == "path" else "ns"
-    yield Line(_sentence(of, view), "bold")
-    yield from map(Line, _facts(of, view))
+    yield Line(_sentence(costs, view), "bold")
+    yield from map(Line, _facts(costs, view))
     how = "counted" if view.by == "path" else "measured"
-    user, ratio = format_value(of.user, unit), ratio_text(of.b / of.a) if of.a else ""
+    user, ratio = format_value(costs.user, unit), ratio_text(costs.b / costs.a) if costs.a else ""
     yield BLANK
     yield Grid(
         ("", f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A"),
         (
             ("the program itself", user, user, "as on A"),
-            (f"the kernel, {how}" if of.scaled else "the kernel, priced", format_value(of.a, unit), "", ""),
-            ("the kernel, predicted", "", format_value(of.b, unit), ratio),
-            ("  at least", "", format_value(of.low, unit), ""),
-            ("  at most", "", format_value(of.high, unit), ""),
-            ("the kernel's share", format_percent(of.share(of.a)), format_percent(of.share(of.b)), ""),
+            (
+                f"the kernel, {how}" if costs.scaled else "the kernel, priced",
+                format_value(costs.a, unit),
+                "",
+                "",
+            ),
+            ("the kernel, predicted", "", format_value(costs.b, unit), ratio),
+            ("  at least", "", format_value(costs.low, unit), ""),
+            ("  at most", "", format_value(costs.high, unit), ""),
+            (
+                "the kernel's share",
+                format_percent(costs.share(costs.a)),
+                format_percent(costs.share(costs.b)),
+                "",
+            ),
         ),
     )
     yield BLANK
     prices = [
         (line.what, f"{line.count:,}", line.a, line.b, ratio_text(line.b / line.a) if line.a > 0 else "")
-        for line in of.lines
+        for line in costs.lines
     ]
     yield Grid(
         ("price", "count", "A", "B", "B/A"),
         (
             (what, count, format_value(a, unit), format_value(b, unit), more)
-            for what, count, a, b, more in (*prices, ("all prices", "", of.priced_a, of.priced_b, ""))
+            for what, count, a, b, more in (*prices, ("all prices", "", costs.priced_a, costs.priced_b, ""))
         ),
     )
     yield BLANK
-    yield from map(Line, _without(of, view))
+    yield from map(Line, _without(costs, view))
 
 
-def _sentence(of: Prediction, view: View) -> str:
-    low, high = (format_percent(of.share(end)) for end in (of.low, of.high))
+def _sentence(costs: Prediction, view: View) -> str:
+    low, high = (format_percent(costs.share(end)) for end in (costs.low, costs.high))
     return (
         f"{printable(view.command[0], NAME)} on {printable(view.b, NAME)}: the kernel would take "
-        f"{format_percent(of.share(of.b))} of it [{low}, {high}], on {printable(view.a, NAME)} it takes "
-        f"{format_percent(of.share(of.a))}."
+        f"{format_percent(costs.share(costs.b))} of it [{low}, {high}], on {printable(view.a, NAME)} it takes "
+        f"{format_percent(costs.share(costs.a))}."
     )
 
 
-def _facts(of: Prediction, view: View) -> Iterator[str]:
+def _facts(costs: Prediction, view: View) -> Iterator[str]:
     yield f"Command   {printable(shlex.join(view.command), 3 * NAME)}"
     how = f"exited with status {view.status}" if view.status >= 0 else f"was killed by signal {-view.status}"
     yield f"Ended     it {how}"
     witness = f"; {view.witness}" if view.witness else ""
-    yield f"Calls     {of.calls:,} recorded by {view.recorder}{witness}"
+    yield f"Calls     {costs.calls:,} recorded by {view.recorder}{witness}"
     if view.by == "path":
         yield "Costs     in instructions"
-    if not of.scaled:
+    if not costs.scaled:
         yield "Remark    A is not where the command ran: its kernel work is the sum of the prices."
 
 
-def _without(of: Prediction, view: View) -> Iterator[str]:
-    shown = ", ".join(f"{name} {count:,}" for name, count in of.unpriced[:UNPRICED])
-    more = f" and {len(of.unpriced) - UNPRICED} more kinds" if len(of.unpriced) > UNPRICED else ""
-    yield f"{format_percent(of.unpriced_share)} of the calls have no price{f': {shown}{more}' if shown else '.'}"
-    if of.scaled and of.a > 0:
-        explained = format_percent(of.priced_a / of.a)
+def _without(costs: Prediction, view: View) -> Iterator[str]:
+    shown = ", ".join(f"{name} {count:,}" for name, count in costs.unpriced[:UNPRICED])
+    more = f" and {len(costs.unpriced) - UNPRICED} more kinds" if len(costs.unpriced) > UNPRICED else ""
+    yield f"{format_percent(costs.unpriced_share)} of the calls have no price{f': {shown}{more}' if shown else '.'}"
+    if costs.scaled and costs.a > 0:
+        explained = format_percent(costs.priced_a / costs.a)
         yield f"The prices explain {explained} of the kernel's cost on A; the rest is scaled with them."
-    if of.scaled and of.priced_a > of.a:  # rows cost less than a program's calls, as docs/predict.md shows
-        priced = format_percent(min(1.0, of.priced_a / (of.a + of.user)))
+    if costs.scaled and costs.priced_a > costs.a:  # rows cost less than a program's calls, as docs/predict.md shows
+        priced = format_percent(min(1.0, costs.priced_a / (costs.a + costs.user)))
         yield f"That is more than was measured: do not trust the shares; by the prices it would be {priced} on A."
         if view.by == "time":
             yield "A kernel that divides time at its ticks is often wrong for short programs."
@@ -103,15 +113,20 @@ def _without(of: Prediction, view: View) -> Iterator[str]:
         yield f"A or B lacks rows: {', '.join(view.missing)}"
 
 
-def document(of: Prediction, view: View) -> str:
+def document(costs: Prediction, view: View) -> str:
     """The JSON of --json: docs/predict.md."""
-    shares = {"share_a": of.a, "share_b": of.b, "share_low": of.low, "share_high": of.high}
+    shares = {
+        "share_a": costs.a,
+        "share_b": costs.b,
+        "share_low": costs.low,
+        "share_high": costs.high,
+    }
     return json.dumps(
         {
             **asdict(view),
-            **asdict(of),
-            **{name: of.share(kernel) for name, kernel in shares.items()},
-            "unpriced_share": of.unpriced_share,
+            **asdict(costs),
+            **{name: costs.share(kernel) for name, kernel in shares.items()},
+            "unpriced_share": costs.unpriced_share,
         },
         ensure_ascii=False,
         indent=1,

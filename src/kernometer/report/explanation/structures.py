@@ -44,11 +44,11 @@ class StructuresView:
     waterfalls: tuple[Waterfall, ...]
 
 
-def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
+def view(answer: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
     """`of`: None if nothing could be measured. `left_out`: by what is left out, why."""
     heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
     lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
-    if of is None:
+    if answer is None:
         return StructuresView(TITLE, CAPTION, heads, (), (), lacking, (), ())
     rows = tuple(
         (
@@ -58,73 +58,74 @@ def view(of: Answer | None, left_out: Mapping[str, KernometerError]) -> Structur
                 *(_times(each.ratio(a, b)) for a, b in _RATIOS),
             ),
         )
-        for each in of.operations
+        for each in answer.operations
     )
-    falls = of.costs.rows if of.costs else ()
+    falls = answer.costs.rows if answer.costs else ()
     return StructuresView(
         TITLE,
         CAPTION,
         heads,
         rows,
-        tuple(_sentences(of)),
+        tuple(_sentences(answer)),
         lacking,
-        tuple(costs.prices(of.costs)) if of.costs else (),
+        tuple(costs.prices(answer.costs)) if answer.costs else (),
         tuple(costs.waterfall(each, MONO, MICRO) for each in falls),
     )
 
 
-def blocks(of: StructuresView) -> Iterator[Block]:
+def blocks(shown: StructuresView) -> Iterator[Block]:
     """For the terminal: the table, the answer, and what is left out."""
-    if of.rows:
+    if shown.rows:
         yield BLANK
-        yield Line(of.caption, "bold")
-        heads = [head.replace(" / ", "\n/") for head in of.heads]
-        yield Grid(heads, ((row, *cells) for row, cells in of.rows), style="dim", whole=range(1, len(heads)))
+        yield Line(shown.caption, "bold")
+        heads = [head.replace(" / ", "\n/") for head in shown.heads]
+        yield Grid(heads, ((row, *cells) for row, cells in shown.rows), style="dim", whole=range(1, len(heads)))
         yield BLANK
-        yield Line(of.title, "bold")
-    yield from map(Line, of.answer)
-    for what, why, to_do in of.left_out:
+        yield Line(shown.title, "bold")
+    yield from map(Line, shown.answer)
+    for what, why, to_do in shown.left_out:
         yield Line(f"Left out: {what}. {why}")
         if to_do:
             yield Line(to_do, indent=2)
 
 
-def document(of: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
+def document(answer: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
     """For --json: docs/trio.md, "Structure or writing"."""
     return {
-        "rows": [{"row": each.row, "instructions": plain(each.counts)} for each in of.operations],
-        "factors": pick(of, "written", "structure", "domains", "spaces"),
-        **pick(of, "written_more", "structure_more", "events"),
-        "costs": costs.document(of.costs) if of.costs else None,
+        "rows": [{"row": each.row, "instructions": plain(each.counts)} for each in answer.operations],
+        "factors": pick(answer, "written", "structure", "domains", "spaces"),
+        **pick(answer, "written_more", "structure_more", "events"),
+        "costs": costs.document(answer.costs) if answer.costs else None,
         "left_out": {what: why.text for what, why in left_out.items()},
     }
 
 
-def _sentences(of: Answer) -> Iterator[str]:
+def _sentences(answer: Answer) -> Iterator[str]:
     """The answer, each sentence from the figures."""
-    if of.structure:
-        yield f"Structure: {MICRO} takes {_factor(of.structure)} the instructions of {MONO}, from the same source."
-        if of.domains and of.spaces:
+    if answer.structure:
+        yield f"Structure: {MICRO} takes {_factor(answer.structure)} the instructions of {MONO}, from the same source."
+        if answer.domains and answer.spaces:
             yield (
-                f"Of this, protection domains and messages are {_times(of.domains.mean)} times (hybrid beside "
-                f"{MONO}), address spaces {_times(of.spaces.mean)} times ({MICRO} beside hybrid)."
+                f"Of this, protection domains and messages are {_times(answer.domains.mean)} times (hybrid beside "
+                f"{MONO}), address spaces {_times(answer.spaces.mean)} times ({MICRO} beside hybrid)."
             )
-    if of.written:
-        yield f"Way of writing: Linux takes {_factor(of.written)} the instructions of {MONO}, with the same structure."
-    if of.written and of.structure:
-        yield _larger(of)
-    if of.costs and of.events:
-        told = counted(sum(bool(each.difference) for each in of.costs.rows), "operation")
-        shares = ", ".join(f"{kind} {format_percent(share)}" for kind, share in of.events.items())
+    if answer.written:
+        times = _factor(answer.written)
+        yield f"Way of writing: Linux takes {times} the instructions of {MONO}, with the same structure."
+    if answer.written and answer.structure:
+        yield _larger(answer)
+    if answer.costs and answer.events:
+        told = counted(sum(bool(each.difference) for each in answer.costs.rows), "operation")
+        shares = ", ".join(f"{kind} {format_percent(share)}" for kind, share in answer.events.items())
         yield f"What {MICRO} takes more, by what each event costs alone, mean of {told}: {shares}."
-    if of.structure or of.written:
+    if answer.structure or answer.written:
         yield _LIMIT
 
 
-def _larger(of: Answer) -> str:
-    both = len(of.written_more) + len(of.structure_more)
-    text = f"The way of writing is the larger factor in {len(of.written_more)} of {counted(both, 'operation')}"
-    return f"{text}, the structure in {_some(of.structure_more)}." if of.structure_more else f"{text}."
+def _larger(answer: Answer) -> str:
+    both = len(answer.written_more) + len(answer.structure_more)
+    text = f"The way of writing is the larger factor in {len(answer.written_more)} of {counted(both, 'operation')}"
+    return f"{text}, the structure in {_some(answer.structure_more)}." if answer.structure_more else f"{text}."
 
 
 def _some(rows: Sequence[str]) -> str:
@@ -133,11 +134,11 @@ def _some(rows: Sequence[str]) -> str:
     return f"{len(rows)}{named}"
 
 
-def _factor(of: Factor) -> str:
+def _factor(factor: Factor) -> str:
     """The geometric mean with its range."""
     return (
-        f"{_times(of.mean)} times (geometric mean of {counted(of.operations, 'operation')}, "
-        f"{_times(of.least)} to {_times(of.most)})"
+        f"{_times(factor.mean)} times (geometric mean of {counted(factor.operations, 'operation')}, "
+        f"{_times(factor.least)} to {_times(factor.most)})"
     )
 
 

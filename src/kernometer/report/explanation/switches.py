@@ -21,32 +21,35 @@ LEGEND = (
 )
 
 
-def of_columns(of: Series) -> Factorial | None:
+def of_columns(matrix: Series) -> Factorial | None:
     """Of the sessions of a matrix; None without switches."""
-    return of_results(result for column in of.columns for result in column.results)
+    return of_results(result for column in matrix.columns for result in column.results)
 
 
-def blocks(of: Factorial) -> Iterator[Block]:
+def blocks(design: Factorial) -> Iterator[Block]:
     """For the terminal: of each operation both ends, the switches' effects, the interactions of two, what is left."""
-    yield Line(f"What switches cost in {printable(of.structure)}, in instructions: {', '.join(of.switches)}", "bold")
-    for row in of.rows:
+    yield Line(
+        f"What switches cost in {printable(design.structure)}, in instructions: {', '.join(design.switches)}",
+        "bold",
+    )
+    for row in design.rows:
         yield Line(f"{printable(name(row.row))}: {count_text(row.off)} without, {count_text(row.on)} with all")
         yield from (Line(text, indent=4) for text in _lines(row))
     yield from (Line(text, "dim") for text in LEGEND)
-    if of.missing:
-        listed = "; ".join(", ".join(sorted(cell)) or "none" for cell in of.missing)
+    if design.missing:
+        listed = "; ".join(", ".join(sorted(cell)) or "none" for cell in design.missing)
         yield Line(printable(f"Without sessions of these settings there is no effect: {listed}"), "yellow")
 
 
 def _lines(row: Effects) -> list[str]:
-    found = [f"{each} {_effect(effect)}" for each, effect in row.switches.items() if _moves(effect)]
+    effects = [f"{each} {_effect(effect)}" for each, effect in row.switches.items() if _moves(effect)]
     pairs = sorted(
         (pair for pair in row.pairs if abs(row.pairs[pair]) >= LEAST), key=lambda pair: -abs(row.pairs[pair])
     )
-    found += [f"{a} and {b} {_signed(row.pairs[a, b])}" for a, b in pairs]
-    if not found:
+    effects += [f"{a} and {b} {_signed(row.pairs[a, b])}" for a, b in pairs]
+    if not effects:
         return ["no switch moves it"]
-    return [*found, f"rest {count_text(row.rest)} ({format_percent(row.rest / row.off)})"]
+    return [*effects, f"rest {count_text(row.rest)} ({format_percent(row.rest / row.off)})"]
 
 
 def _moves(effect: Effect) -> bool:
@@ -63,7 +66,10 @@ def _signed(value: float) -> str:
     return count_text(value) if value < 0 else f"+{count_text(value)}"
 
 
-def document(of: Factorial) -> dict[str, Any]:
+def document(design: Factorial) -> dict[str, Any]:
     """For --json: docs/trio.md."""
-    rows = [pick(row, "row", "off", "on", "switches", "pairs", "rest") for row in of.rows]
-    return pick(of, "structure", "switches") | {"rows": rows, "missing": [sorted(cell) for cell in of.missing]}
+    rows = [pick(row, "row", "off", "on", "switches", "pairs", "rest") for row in design.rows]
+    return pick(design, "structure", "switches") | {
+        "rows": rows,
+        "missing": [sorted(cell) for cell in design.missing],
+    }

@@ -29,7 +29,7 @@ class Side:
     sessions: int
 
     @staticmethod
-    def of(name: str, results: Sequence[Result]) -> Side:
+    def from_results(name: str, results: Sequence[Result]) -> Side:
         """From its sessions."""
         header = results[0].header
         kernel = " ".join(header.uname.get(key, "") for key in ("sysname", "release")) if header else ""
@@ -50,17 +50,17 @@ class View:
 def blocks(view: View) -> Iterator[Block]:
     """For the terminal: the judgement first; then of each result its counts, the range of the hardware, and times
     where they are told."""
-    of = view.judgement
+    judgement = view.judgement
     a, b = view.by_time, view.by_path
     yield Line("From counts to time: families predicted from the others", "bold")
     yield Line(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}"))
     yield Line(printable(f"by path {b.name}: {b.kernel}"))
-    shares = ((family, *of.share(family)) for family in FAMILIES)
+    shares = ((family, *judgement.share(family)) for family in FAMILIES)
     rows = [(family, str(rows), str(near), format_percent(near / rows)) for family, near, rows in shares if rows]
     yield Grid(("family", "rows", f"within {FACTOR}", "share"), rows)
     if a.kernel != b.kernel:
         yield Line("The two are not one build: what differs between them counts as error.")
-    yield from map(Line, _verdict(of))
+    yield from map(Line, _verdict(judgement))
     for title, operations in view.results.items():
         yield BLANK
         yield Line(printable(title), "bold")
@@ -71,24 +71,24 @@ def blocks(view: View) -> Iterator[Block]:
 
 def document(view: View) -> dict[str, Any]:
     """For --json: docs/path-to-time.md."""
-    of = view.judgement
-    shares = {family: of.share(family) for family in FAMILIES}
+    judgement = view.judgement
+    shares = {family: judgement.share(family) for family in FAMILIES}
     return {
         "families": {
-            family: {"near": near, "rows": rows, "passes": of.passes(family)}
+            family: {"near": near, "rows": rows, "passes": judgement.passes(family)}
             for family, (near, rows) in shares.items()
             if rows
         },
-        "passes": of.passes(*JUDGED),
-        "costs": dict(zip(KINDS, of.costs, strict=True)),
-        "judged": {each.row.row: each.ratio for each in of.rows},
+        "passes": judgement.passes(*JUDGED),
+        "costs": dict(zip(KINDS, judgement.costs, strict=True)),
+        "judged": {each.row.row: each.ratio for each in judgement.rows},
         "results": {
             title: [
                 {
                     "row": row.row,
                     "counts": dict(zip(KINDS, row.counts, strict=True)),
-                    "time": of.time(row),
-                    "no_time": of.reason(row),
+                    "time": judgement.time(row),
+                    "no_time": judgement.reason(row),
                     "cycles": view.hardware.cycles(row),
                 }
                 for row in rows
@@ -98,22 +98,24 @@ def document(view: View) -> dict[str, Any]:
     }
 
 
-def _verdict(of: Judgement) -> Iterator[str]:
-    near, rows = of.share(*JUDGED)
+def _verdict(judgement: Judgement) -> Iterator[str]:
+    near, rows = judgement.share(*JUDGED)
     share = format_percent(near / rows) if rows else NOTHING
-    bar = f"{'at least' if of.passes(*JUDGED) else 'below'} {format_percent(ENOUGH)}"
+    bar = f"{'at least' if judgement.passes(*JUDGED) else 'below'} {format_percent(ENOUGH)}"
     yield f"{', '.join(JUDGED)} together: {near} of {rows}, {share}, {bar}."
-    told = [family for family in JUDGED if of.passes(family)]
-    never = [family for family in JUDGED if not of.passes(family)]
+    told = [family for family in JUDGED if judgement.passes(family)]
+    never = [family for family in JUDGED if not judgement.passes(family)]
     if told:
         yield f"Times are told of {', '.join(told)}, where no event is denser than in the rows judged."
     if never:
         yield f"No times are told of {', '.join(never)}: too few are near."
-    far = sorted((each for each in of.rows if not each.near), key=lambda each: -abs(math.log(max(each.ratio, 1e-9))))
+    far = sorted(
+        (each for each in judgement.rows if not each.near), key=lambda each: -abs(math.log(max(each.ratio, 1e-9)))
+    )
     if far:
         listed = ", ".join(f"{name(each.row.row)} {each.ratio:.2f}" for each in far[:NAMED])
         yield f"Furthest off, predicted by measured: {listed}"
-    costs = zip(KINDS, of.costs, strict=True)
+    costs = zip(KINDS, judgement.costs, strict=True)
     yield f"Costs fitted to all, ns: {', '.join(f'{kind} {cost:.3g}' for kind, cost in costs)}"
 
 
@@ -131,7 +133,7 @@ def _rows(view: View, rows: Sequence[Operation]) -> Iterator[Sequence[str]]:
 
 def _legend(view: View) -> Iterator[str]:
     yield "Hardware: what events cost beyond their one instruction, by published figures:"
-    for one in view.hardware.price:
-        yield f"  {one.event}: {one.what}, {one.low.cycles:,.0f} to {one.high.cycles:,.0f} cycles"
+    for priced in view.hardware.price:
+        yield f"  {priced.event}: {priced.what}, {priced.low.cycles:,.0f} to {priced.high.cycles:,.0f} cycles"
     yield "No time: too few rows of its family are near; its own prediction is far off; or"
     yield "it has more of these events for each instruction than any row judged."

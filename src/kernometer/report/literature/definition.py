@@ -86,8 +86,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 def figures() -> dict[str, PaperFigure]:
     """Every figure by its name, paper by paper."""
     folder = files("kernometer.report.literature").joinpath("figures")
-    texts = sorted((one.name, one.read_bytes()) for one in folder.iterdir() if one.name.endswith(".toml"))
-    return {one.name: one for _, text in texts for one in msgspec.toml.decode(text, type=_File).figure}
+    texts = sorted((file.name, file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".toml"))
+    return {figure.name: figure for _, text in texts for figure in msgspec.toml.decode(text, type=_File).figure}
 
 
 def find(name: str) -> PaperFigure:

@@ -7,13 +7,13 @@ colour alone. Bands and whiskers are 95 % intervals within the session.
 from __future__ import annotations
 
 import math
-import tomllib
-from functools import cache
-from importlib.resources import files
+from itertools import chain
+from textwrap import wrap
 from typing import Any
 
 from kernometer.errors import LibraryError
 from kernometer.report.literature.points import Drawing, Panel
+from kernometer.tables import packaged
 
 WIDTH, HEIGHT, BAR, LINE = 560, 340, 17, 22
 #: Colours of a drawing on white; look.toml has those of axes, legends and titles.
@@ -68,22 +68,15 @@ def spec(drawing: Drawing) -> dict[str, Any]:
     }
 
 
-@cache
 def _look() -> dict[str, Any]:
     """Vega's configuration, and how numbers on an axis are written."""
-    return tomllib.loads(files(__package__).joinpath("look.toml").read_text(encoding="utf-8"))
+    return packaged(__package__, "look.toml")
 
 
 def _lines(sentences: list[str]) -> list[str]:
     """The sentences in lines: Vega does not break lines."""
-    lines: list[str] = []
-    for sentence in sentences:
-        lines.append("")
-        for word in sentence.split():
-            if lines[-1] and len(lines[-1]) + len(word) >= TITLE:
-                lines.append("")
-            lines[-1] += (" " if lines[-1] else "") + word
-    return lines
+    broken = (wrap(sentence, TITLE, break_long_words=False, break_on_hyphens=False) for sentence in sentences)
+    return [*chain.from_iterable(broken)]
 
 
 def _short(label: str) -> str:
@@ -95,7 +88,7 @@ def _coded(panel: Panel) -> dict[str, Any]:
     labels = [_short(line.label) for line in panel.series]
     order = {"domain": labels}
     count = len(labels)
-    dashes = [list(DASHES[one.source % len(DASHES)]) for one in panel.series]
+    dashes = [list(DASHES[series.source % len(DASHES)]) for series in panel.series]
     column = {"field": "series", "type": "nominal", "title": None, "sort": None}
     legend = {"orient": "bottom", "columns": 3 if count > 3 else count, "direction": "horizontal"}
     return {
@@ -116,15 +109,15 @@ def _data(panel: Panel) -> list[dict[str, Any]]:
     least, most = (min(ys) / REACH, max(ys) * REACH) if ys else (0.0, 0.0)
     return [
         {
-            "series": _short(one.label),
-            "source": one.source,
+            "series": _short(series.label),
+            "source": series.source,
             "x": point.x,
             "y": point.y,
             "low": None if point.low is None else max(point.low, min(least, point.y)),
             "high": None if point.high is None else min(point.high, max(most, point.y)),
         }
-        for one in panel.series
-        for point in one.points
+        for series in panel.series
+        for point in series.points
     ]
 
 
@@ -143,8 +136,8 @@ def _one_two_five(low: float, high: float) -> list[float]:
 
 def _curves(panel: Panel) -> dict[str, Any]:
     code = _coded(panel)
-    numbers = [float(point.x) for one in panel.series for point in one.points]
-    ys = [value for one in panel.series for p in one.points for value in (p.y, p.low) if value is not None]
+    numbers = [float(point.x) for series in panel.series for point in series.points]
+    ys = [value for series in panel.series for p in series.points for value in (p.y, p.low) if value is not None]
     x_axis: dict[str, Any] = {
         "title": panel.x_title,
         "grid": False,
@@ -192,8 +185,8 @@ def _without(code: dict[str, Any], channel: str) -> dict[str, Any]:
 
 def _bars(panel: Panel) -> dict[str, Any]:
     """Horizontal bars, two or more per name, each with its figure in digits: the shortest cannot be read off."""
-    data = [{**one, "figure": f"{one['y']:.3g}"} for one in _data(panel)]
-    names = list(dict.fromkeys(one["x"] for one in data))
+    data = [{**point, "figure": f"{point['y']:.3g}"} for point in _data(panel)]
+    names = list(dict.fromkeys(bar["x"] for bar in data))
     ends = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
     y_axis = {"axis": {"labelLimit": 240, "grid": False}, "scale": {"paddingInner": 0.25}}
     y: dict[str, Any] = {"field": "x", "type": "nominal", "sort": names, "title": None, **y_axis}
@@ -228,15 +221,16 @@ def _bars(panel: Panel) -> dict[str, Any]:
 
 def _grid(panel: Panel) -> dict[str, Any]:
     """A grid as text, in lines and columns like a program's output."""
-    heads = [*panel.x_title.split(", "), *(_short(f"{one.label}, {panel.unit}") for one in panel.series)]
-    found: dict[str, dict[int, str]] = {}
-    for place, one in enumerate(panel.series):
-        for point in one.points:
-            found.setdefault(str(point.x), {})[place] = digits(point.y)
-        for x, word in one.blank.items():
-            found.setdefault(x, {})[place] = word
+    heads = [*panel.x_title.split(", "), *(_short(f"{series.label}, {panel.unit}") for series in panel.series)]
+    places: dict[str, dict[int, str]] = {}
+    for place, series in enumerate(panel.series):
+        for point in series.points:
+            places.setdefault(str(point.x), {})[place] = digits(point.y)
+        for x, word in series.blank.items():
+            places.setdefault(x, {})[place] = word
     lines = [heads]
-    lines += [[*key.split(", "), *(of.get(i, "") for i in range(len(panel.series)))] for key, of in found.items()]
+    count = len(panel.series)
+    lines += [[*key.split(", "), *(texts.get(i, "") for i in range(count))] for key, texts in places.items()]
     cells = [
         {"row": row, "column": column, "text": text, "weight": "bold" if row == 0 else "normal"}
         for row, line in enumerate(lines)

@@ -91,16 +91,19 @@ def source_of(name: str, result: Result, figures: Mapping[str, RowFigure]) -> So
     first: dict[str, Run] = {}
     for run in result.runs:
         first.setdefault(run.row, run)
-    lacking = {one.row: one.reason for one in result.unsupported} | {
+    lacking = {lack.row: lack.reason for lack in result.unsupported} | {
         failure.row: failure.text for failure in result.failures
     }
-    lacking |= {row: f"{BELOW}: nothing above the clock's" for row, one in figures.items() if one.value is None}
+    lacking |= {row: f"{BELOW}: nothing above the clock's" for row, figure in figures.items() if figure.value is None}
     values = {
         row: Value(
-            one.value, one.unit, *((None, None) if one.exact else (one.value_low, one.value_high)), first[row].bytes
+            figure.value,
+            figure.unit,
+            *((None, None) if figure.exact else (figure.value_low, figure.value_high)),
+            first[row].bytes,
         )
-        for row, one in figures.items()
-        if one.value is not None and one.value > 0
+        for row, figure in figures.items()
+        if figure.value is not None and figure.value > 0
     }
     lacking = {row: why for row, why in lacking.items() if row not in values}
     return Source(name, values, lacking, first, by=result.session.by, target=result.session.target)
@@ -148,7 +151,7 @@ class _Lacks:
         tried = {
             row: why
             for row, why in source.lacking.items()
-            if any(Row(row).values(one) is not None for one in part.rows)
+            if any(Row(row).values(pattern) is not None for pattern in part.rows)
         }
         if source.by == "path" and not part.by_path:
             self.tried[f"{part.rows[0]} ({source.name})"] = "it can be measured by time only"
@@ -169,14 +172,16 @@ class _Lacks:
                 self.note(source, part)
             elif row != part.rows[0]:
                 other.setdefault(row, []).append(source.name)
-        self.remarks += [f"{part.label}: {row} ({', '.join(of)}), not {part.rows[0]}" for row, of in other.items()]
+        self.remarks += [
+            f"{part.label}: {row} ({', '.join(names)}), not {part.rows[0]}" for row, names in other.items()
+        ]
         return rows
 
     def raise_if_any(self) -> None:
         if not self.rows:
             return
         source = self.rows[0][0]
-        parts = [part for of, part in self.rows if of is source]
+        parts = [part for lacking, part in self.rows if lacking is source]
         rows = [part.rows[0] for part in parts]
         wanted = parts if source.published else self.figure.parts  # one session with all rows
         measure = command(self.figure, wanted, source.by, source.target)
@@ -196,17 +201,17 @@ class _Lacks:
 
 
 def _curves(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
-    found: list[tuple[Group, str, int, dict[float, Value]]] = []
+    curves: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
         lines_of = partial(_lines, figure.x.of, group.label)
         rows = lacks.chosen(group, sources, lines_of)
         for number, (source, row) in enumerate(zip(sources, rows, strict=True)):
             lines = lines_of(source, row) if row else {}
-            found += [(group, _label(label, sources, number), number, points) for label, points in lines.items()]
+            curves += [(group, _label(label, sources, number), number, points) for label, points in lines.items()]
     for place, axis in enumerate(figure.y):
         series = tuple(
             Series(label, number, tuple(_point(axis, x, points[x]) for x in sorted(points)))
-            for group, label, number, points in found
+            for group, label, number, points in curves
             if group.axis in (None, place)
         )
         unit, title = _scale(axis, sources)
@@ -244,14 +249,14 @@ def _filled(label: str, known: Mapping[str, str]) -> str:
 def _point(axis: YAxis, x: float, value: Value) -> Point:
     """The row on that axis. For a time from a bandwidth the interval's ends are swapped."""
 
-    def scaled(of: float | None) -> float | None:
-        if of is None:
+    def scaled(number: float | None) -> float | None:
+        if number is None:
             return None
         if value.unit == "instructions":
-            return of * (x if axis.times_x else axis.whole / value.moved if axis.whole and value.moved else 1)
+            return number * (x if axis.times_x else axis.whole / value.moved if axis.whole and value.moved else 1)
         if axis.whole:
-            of = axis.whole / of * 1e9
-        return of * (x if axis.times_x else 1) / FACTORS[axis.unit]
+            number = axis.whole / number * 1e9
+        return number * (x if axis.times_x else 1) / FACTORS[axis.unit]
 
     return _ordered(x, scaled(value.value), scaled(value.low), scaled(value.high))
 
@@ -281,8 +286,8 @@ def _bars(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
             if reference is not None and value is not None:
                 points[number] += _bar(bar.label, reference, value, itself=number == 0)
     series = tuple(Series(source.name, number, tuple(points[number])) for number, source in enumerate(sources))
-    of = "speed" if sources[0].by == "time" else "operations per instruction"
-    yield Panel(figure.kind, "", f"{of}, {sources[0].name} = 100 (more is better)", "", "first = 100", series)
+    what = "speed" if sources[0].by == "time" else "operations per instruction"
+    yield Panel(figure.kind, "", f"{what}, {sources[0].name} = 100 (more is better)", "", "first = 100", series)
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
@@ -290,10 +295,10 @@ def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterabl
 
     The interval is that of a ratio of two figures with independent errors, on the logarithm.
     """
-    of = in_unit(reference.value, reference.unit, value.unit)
-    if of is None:
+    base = in_unit(reference.value, reference.unit, value.unit)
+    if base is None:
         return
-    y = 100 * (of / value.value if value.better_lower else value.value / of)
+    y = 100 * (base / value.value if value.better_lower else value.value / base)
     half = math.hypot(_half_width(reference), _half_width(value))
     known = not itself and value.low is not None and reference.low is not None
     yield Point(label, y, y * math.exp(-half), y * math.exp(half)) if known else Point(label, y)
@@ -315,7 +320,7 @@ def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
     series = []
     for number, source in enumerate(sources):
         for group in figure.group:
-            rows = [row for row in source.values if any(Row(row).values(one) is not None for one in group.rows)]
+            rows = [row for row in source.values if any(Row(row).values(pattern) is not None for pattern in group.rows)]
             points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
             if points:
                 label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
@@ -332,11 +337,15 @@ def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
 def _blank(figure: PaperFigure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
     """The text at each place without a figure whose row was tried. Notes all rows without a figure in `lacks`."""
     tried = {
-        row: why for row, why in source.lacking.items() if any(Row(row).values(one) is not None for one in group.rows)
+        row: why
+        for row, why in source.lacking.items()
+        if any(Row(row).values(pattern) is not None for pattern in group.rows)
     }
     lacks.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
     there = {
-        _key(row) for row in (*source.values, *tried) if any(Row(row).values(one) is not None for one in group.rows)
+        _key(row)
+        for row in (*source.values, *tried)
+        if any(Row(row).values(pattern) is not None for pattern in group.rows)
     }
     places = [", ".join(f"{value:g}" for value in place) for place in product(*figure.places)]
     absent = [f"({place})" for place in places if place not in there]

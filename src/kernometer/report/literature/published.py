@@ -66,9 +66,9 @@ def blocks(publication: Publication, figures: Sequence[Published]) -> Iterator[B
     if paper.machine:
         yield from _say(f"on {paper.machine}")
     yield from _say(*(f"{key}: {value}" for key, value in paper.conditions.items()), style="dim")
-    yield from _say(*(f"It lacks {one}." for one in paper.lacks))
+    yield from _say(*(f"It lacks {lack}." for lack in paper.lacks))
     for name in dict.fromkeys(figure.table for figure in figures):
-        inside = [one for one in figures if one.table == name]
+        inside = [figure for figure in figures if figure.table == name]
         about = paper.tables.get(name, "")
         yield BLANK
         yield from _say(f"{name}{': ' + about if about else ''}", style="bold")
@@ -77,13 +77,13 @@ def blocks(publication: Publication, figures: Sequence[Published]) -> Iterator[B
     if publication.stated:
         yield BLANK
         yield from _stated(publication)
-    yield from _say(*paper.notes, *(f"left out: {one}" for one in paper.left_out))
+    yield from _say(*paper.notes, *(f"left out: {part}" for part in paper.left_out))
 
 
 def _figures_table(figures: Sequence[Published], systems: Sequence[str]) -> Grid:
     rows = []
     for row in dict.fromkeys(figure.row for figure in figures):
-        cells = {one.system: one for one in figures if one.row == row}
+        cells = {figure.system: figure for figure in figures if figure.row == row}
         first = next(iter(cells.values()))
         values = (shown(cells[system]) if system in cells else "" for system in systems)
         ours = first.ours[0] if first.ours else f"{first.overhead_of[0]}, its overhead" if first.overhead_of else ""
@@ -93,14 +93,14 @@ def _figures_table(figures: Sequence[Published], systems: Sequence[str]) -> Grid
 
 def _notes(figures: Iterable[Published]) -> list[str]:
     """Each note with its rows."""
-    found: dict[str, dict[str, None]] = {}
+    rows_of: dict[str, dict[str, None]] = {}
     for figure in figures:
         notes = [figure.note] if figure.note else []
         notes += [f"differs from {figure.differs}"] if figure.differs else []
         notes += [f"read as {figure.meant}"] if figure.meant and not figure.note else []
         for note in notes:
-            found.setdefault(note, {})[figure.row] = None
-    return [f"{', '.join(rows)}: {note}" for note, rows in found.items()]
+            rows_of.setdefault(note, {})[figure.row] = None
+    return [f"{', '.join(rows)}: {note}" for note, rows in rows_of.items()]
 
 
 def _stated(publication: Publication) -> Iterator[Block]:
@@ -141,7 +141,7 @@ def pairs_blocks(names: tuple[str, str], publication: Publication, pairs: Sequen
         yield from _say(different(paper), style="yellow")
     rows = []
     for pair in pairs:
-        sides = (one if isinstance(one, str) else format_value(one, pair.unit) for one in (pair.a, pair.b))
+        sides = (side if isinstance(side, str) else format_value(side, pair.unit) for side in (pair.a, pair.b))
         cells = (pair.row, *sides, NOTHING if pair.ratio is None else ratio_text(pair.ratio))
         printed = (f"{pair.published.rpartition(': ')[2]}: {pair.printed}",) if measured else ()
         rows.append([printable(cell) for cell in (*cells, *printed)])
@@ -157,7 +157,7 @@ def alone_blocks(column: Column, pairs: Sequence[Pair]) -> Iterator[Block]:
     """The rows of one side that the other has not."""
     both = {pair.row for pair in pairs}
     figures = [figure for figure in column.publication.figures if figure.system == column.system and figure.better]
-    if rows := [one.row for one in figures if name_of(one) not in both]:
+    if rows := [figure.row for figure in figures if name_of(figure) not in both]:
         yield from _say(f"only in {column.name}, {len(rows)} rows: {', '.join(rows)}")
 
 

@@ -54,15 +54,17 @@ def _table(panel: Panel) -> Grid:
     if panel.kind == "bars":
         heads = [""]
     places: dict[float | str, dict[int, Point]] = {}
-    for number, one in enumerate(panel.series):
-        for point in one.points:
+    for number, series in enumerate(panel.series):
+        for point in series.points:
             places.setdefault(point.x, {})[number] = point
-        for place in one.blank:
+        for place in series.blank:
             places.setdefault(place, {})
     order = [*places] if any(isinstance(x, str) for x in places) else sorted(places, key=float)
     rows = []
     for x in order:
-        cells = [_cell(places[x].get(number)) or one.blank.get(str(x), "") for number, one in enumerate(panel.series)]
+        cells = [
+            _cell(places[x].get(number)) or series.blank.get(str(x), "") for number, series in enumerate(panel.series)
+        ]
         rows.append([printable(cell) for cell in (*_place(panel, x), *cells)])
     return Grid([printable(head) for head in (*heads, *(line.label for line in panel.series))], rows, left=())
 

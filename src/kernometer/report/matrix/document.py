@@ -26,37 +26,41 @@ from kernometer.stats.series import Change, Column, Series
 _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "by_mean", "smallest", "sessions_missing", "notes")
 
 
-def document(of: Series) -> str:
+def document(matrix: Series) -> str:
     """The whole matrix; strings are not made printable."""
-    of_settings, of_machines = settings_of(of), study_of(of)
-    others = [column for column in of.columns if column.name != of.baseline]
-    profiles = {column.name: newest(column.results) for column in of.columns}
+    of_settings, of_machines = settings_of(matrix), study_of(matrix)
+    others = [column for column in matrix.columns if column.name != matrix.baseline]
+    profiles = {column.name: newest(column.results) for column in matrix.columns}
     made = {
-        "by": next(one.session.by for column in of.columns for one in column.results),
-        "baseline": of.baseline,
-        "delta": next(iter(of.comparisons.values())).delta,
-        "systems": [_system(column) for column in of.columns],
+        "by": next(result.session.by for column in matrix.columns for result in column.results),
+        "baseline": matrix.baseline,
+        "delta": next(iter(matrix.comparisons.values())).delta,
+        "systems": [_system(column) for column in matrix.columns],
         "rows": [
             {
                 "row": row,
                 "family": family(row)[0],
-                "unit": figure.unit if (figure := of.figures.get(row)) else "",
+                "unit": figure.unit if (figure := matrix.figures.get(row)) else "",
                 "value": figure.value if figure else None,
                 **_parts(figure),
-                "cells": {column.name: _cell(of.cell(row, column.name)) for column in others},
-                "counters": counted(row, {column.name: column.results for column in of.columns}),
+                "cells": {column.name: _cell(matrix.cell(row, column.name)) for column in others},
+                "counters": counted(row, {column.name: column.results for column in matrix.columns}),
             }
-            for row in of.rows
+            for row in matrix.rows
         ],
-        "curves": rows_document(of.rows, definitions(result for column in of.columns for result in column.results)),
-        "boundaries": boundaries_document(of_columns(of)),
+        "curves": rows_document(
+            matrix.rows, definitions(result for column in matrix.columns for result in column.results)
+        ),
+        "boundaries": boundaries_document(of_columns(matrix)),
         "factorial": factorial_document(of_settings) if of_settings else None,
         "machines": study_document(of_machines) if of_machines else None,
-        "changes": [_change(change, profiles) for change in of.changes],
+        "changes": [_change(change, profiles) for change in matrix.changes],
         "conditions": list(
-            dict.fromkeys(text for comparison in of.comparisons.values() for text in comparison.conditions)
+            dict.fromkeys(text for comparison in matrix.comparisons.values() for text in comparison.conditions)
         ),
-        "remarks": list(dict.fromkeys(remark for one in of.comparisons.values() for remark in one.remarks)),
+        "remarks": list(
+            dict.fromkeys(remark for comparison in matrix.comparisons.values() for remark in comparison.remarks)
+        ),
     }
     return msgspec.json.format(msgspec.json.encode(made), indent=1).decode()
 
@@ -106,5 +110,5 @@ def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> 
 
 def _functions(before: Breakdown | None, after: Breakdown | None) -> dict[str, Any] | None:
     """None if one of the two has no profile."""
-    found = difference(before, after)
-    return difference_document(found) if found else None
+    changed = difference(before, after)
+    return difference_document(changed) if changed else None

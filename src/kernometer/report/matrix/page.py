@@ -19,10 +19,10 @@ from kernometer.stats.model import Verdict
 from kernometer.stats.series import Series
 
 
-def render(of: Series) -> str:
+def render(matrix: Series) -> str:
     """The page of a series."""
-    shown, study = view(of), study_of(of)
-    every = [row for one in shown.rows for row in (one, *one.points)]
+    shown, study = view(matrix), study_of(matrix)
+    every = [row for line in shown.rows for row in (line, *line.points)]
     points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in shown.families]
     values = {
         "title": f"{len(shown.heads) + 1} systems, {len(shown.rows)} operations",
@@ -30,25 +30,24 @@ def render(of: Series) -> str:
         "made": shown.made,
         "lead": _lead(shown),
         "matrix": shown,
-        "tallies": counters({column.name: column.results for column in of.columns if column.results}),
-        "boundaries": of_series(of),
+        "tallies": counters({column.name: column.results for column in matrix.columns if column.results}),
+        "boundaries": of_series(matrix),
         "study": study_view(study) if study and study.whole else None,  # of kernels by machines
-        "points": [one for one in points if one[1]],  # of curves, by family
+        "points": [family for family in points if family[1]],  # of curves, by family
         "notes": tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
         "legend": _legend(),
     }
     return fill("matrix.html.j2", values, "report.css", "matrix.css")
 
 
-def _lead(of: MatrixView) -> str:
-    if of.first == of.last or of.last not in of.heads:  # all were compared with one, or with the last
-        return f"{len(of.heads)} systems, each compared with {of.baseline}."
-    at = of.heads.index(of.last)
-    kinds = Counter(row.cells[at].kind for row in of.rows)
-    return (
-        f"On {of.last} {kinds[Verdict.SLOWER.value]} of {len(of.rows)} operations cost more than on {of.baseline}, "
-        f"and {kinds[Verdict.FASTER.value]} cost less."
-    )
+def _lead(shown: MatrixView) -> str:
+    if shown.first == shown.last or shown.last not in shown.heads:  # all were compared with one, or with the last
+        return f"{len(shown.heads)} systems, each compared with {shown.baseline}."
+    at = shown.heads.index(shown.last)
+    kinds = Counter(row.cells[at].kind for row in shown.rows)
+    more, less = kinds[Verdict.SLOWER.value], kinds[Verdict.FASTER.value]
+    operations = f"{more} of {len(shown.rows)} operations cost more than on {shown.baseline}"
+    return f"On {shown.last} {operations}, and {less} cost less."
 
 
 def _legend() -> tuple[tuple[str, str], ...]:

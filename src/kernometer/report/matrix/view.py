@@ -73,7 +73,7 @@ class MatrixRow:
     def note(self) -> tuple[str, ...]:
         """What all its cells note, as they do a floor: shown once, beside the figure."""
         known = [cell.note for cell in self.cells if cell.kind in _COMPARED]
-        return tuple(one for one in known[0] if all(one in other for other in known)) if known else ()
+        return tuple(text for text in known[0] if all(text in other for other in known)) if known else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,47 +131,50 @@ class MatrixView:
         return tuple(row for _title, rows in self.families for row in rows)
 
 
-def view(of: Series, *, points: bool = False) -> MatrixView:
+def view(matrix: Series, *, points: bool = False) -> MatrixView:
     """The view of a series for table and page. `points`: every point of a curve as a row of its own."""
-    names = [column.name for column in of.columns]
+    names = [column.name for column in matrix.columns]
     heads = dict(zip(names, short_names(names), strict=True))
-    others = [column for column in of.columns if column.name != of.baseline]
-    comparisons = list(of.comparisons.values())
-    shared = {one.b: footnotes_of([row for row in one.rows if row.verdict not in TOLD]) for one in comparisons}
+    others = [column for column in matrix.columns if column.name != matrix.baseline]
+    comparisons = list(matrix.comparisons.values())
+    shared = {
+        comparison.b: footnotes_of([row for row in comparison.rows if row.verdict not in TOLD])
+        for comparison in comparisons
+    }
     families: dict[str, list[MatrixRow]] = {}
-    workloads = {} if points else definitions(result for column in of.columns for result in column.results)
-    judged = {row: tuple(of.cell(row, one.name) for one in others) for row in of.rows}
-    notes = [shared.get(one.name, []) for one in others]
+    workloads = {} if points else definitions(result for column in matrix.columns for result in column.results)
+    judged = {row: tuple(matrix.cell(row, column.name) for column in others) for row in matrix.rows}
+    notes = [shared.get(column.name, []) for column in others]
     for line in gathered(judged, workloads):
         if isinstance(line, str):
-            made = _row(line, of.figures.get(line), judged[line], notes)
+            made = _row(line, matrix.figures.get(line), judged[line], notes)
         else:
-            made = _curve(line, of.figures, notes)
+            made = _curve(line, matrix.figures, notes)
         families.setdefault(family(made.row)[1], []).append(made)
-    profiles = {column.name: newest(column.results) for column in of.columns}
+    profiles = {column.name: newest(column.results) for column in matrix.columns}
     longer, shorter = (
-        tuple(_changed([change for change in of.changes if change.longer is way], workloads, heads, profiles))
+        tuple(_changed([change for change in matrix.changes if change.longer is way], workloads, heads, profiles))
         for way in (True, False)
     )
-    whole = [column for column in of.columns if column.results]
+    whole = [column for column in matrix.columns if column.results]
     steps = [column for column in whole if not column.aside] or whole
     return MatrixView(
         by=whole[0].results[0].session.by,
         made=f"Kernometer {__version__}",
         delta=f"{comparisons[0].delta * 100:.3g} %",
-        baseline=heads[of.baseline],
-        baseline_name=name(of.baseline),
-        heads=tuple(heads[one.name] for one in others),
-        names=tuple(name(one.name) for one in others),
+        baseline=heads[matrix.baseline],
+        baseline_name=name(matrix.baseline),
+        heads=tuple(heads[column.name] for column in others),
+        names=tuple(name(column.name) for column in others),
         first=heads[steps[0].name],
         last=heads[steps[-1].name],
         families=tuple((title, tuple(rows)) for title, rows in families.items()),
         longer=longer,
         shorter=tuple(reversed(shorter)),
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
-        systems=tuple(subject.system for subject in gather([(one.name, one.results) for one in whole])),
-        failures=tuple((name(one.name), sentence(one.failure)) for one in of.columns if one.failure),
-        conditions=tuple(dict.fromkeys(sentence(text) for one in comparisons for text in one.conditions)),
+        systems=tuple(subject.system for subject in gather([(column.name, column.results) for column in whole])),
+        failures=tuple((name(column.name), sentence(column.failure)) for column in matrix.columns if column.failure),
+        conditions=tuple(dict.fromkeys(sentence(text) for comparison in comparisons for text in comparison.conditions)),
         warnings=_warnings(comparisons, heads),
         remarks=(*_one_probe(whole), *_remarks(comparisons, shared)),
     )
@@ -189,12 +192,12 @@ def _curve(
 ) -> MatrixRow:
     """One line: on each system the point that represents the curve there; its points as rows."""
     ends = extremes(with_points(curve, [figures.get(point.row) for point in curve.points]))
-    texts = [] if ends is None else list(dict.fromkeys(format_value(one.value, one.unit) for one in ends))
+    texts = [] if ends is None else list(dict.fromkeys(format_value(figure.value, figure.unit) for figure in ends))
     cells = tuple(
-        _curve_cell(with_points(curve, [point.of[at] for point in curve.points]), shared)
+        _curve_cell(with_points(curve, [point.item[at] for point in curve.points]), shared)
         for at, shared in enumerate(notes)
     )
-    points = tuple(_row(point.row, figures.get(point.row), point.of, notes) for point in curve.points)
+    points = tuple(_row(point.row, figures.get(point.row), point.item, notes) for point in curve.points)
     return MatrixRow(name(curve.name), " … ".join(texts) or NOTHING, cells, points)
 
 
@@ -205,13 +208,13 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
     if not counts:
         return _cell(None, shared)
     words = ", ".join(f"{count} {verdict.value}" for verdict, count in counts.items())
-    why = dict.fromkeys(sentence(note) for one in curve.points for note in own_notes(one.of, shared))
+    why = dict.fromkeys(sentence(note) for each_point in curve.points for note in own_notes(each_point.item, shared))
     kind = curve_verdict(curve)
     sign = SIGNS.get(kind, "")
     if point is not None and not sign:
-        sign = ratio_text(point.of.ratio or 1.0)
+        sign = ratio_text(point.item.ratio or 1.0)
         words = f"{sign} {kind.value} at {x_text(point.x)}; {words}"
-    return Cell(kind.value, sign, words, (), point.of.ratio if point is not None else None, tuple(why))
+    return Cell(kind.value, sign, words, (), point.item.ratio if point is not None else None, tuple(why))
 
 
 def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
@@ -241,9 +244,9 @@ def _changed(
         if isinstance(line, str):
             yield _change(of_row[line], heads, profiles)
             continue
-        most = max(line.points, key=lambda point: abs(math.log(change_size(point.of) or 1.0)))
+        most = max(line.points, key=lambda point: abs(math.log(change_size(point.item) or 1.0)))
         title = f"{line.name} at {x_text(most.x)} ({len(line.points)} points)"
-        yield replace(_change(most.of, heads, profiles), row=name(title))
+        yield replace(_change(most.item, heads, profiles), row=name(title))
 
 
 def _change(change: Change, heads: dict[str, str], profiles: Profiles) -> ChangeView:
@@ -260,7 +263,7 @@ def _change(change: Change, heads: dict[str, str], profiles: Profiles) -> Change
 
 def _step(step: Step, heads: dict[str, str], profiles: Profiles) -> StepView:
     row = step.row
-    before, after = (profiles[one].get(row.row) for one in (step.before, step.after))
+    before, after = (profiles[system].get(row.row) for system in (step.before, step.after))
     functions = difference(before, after)
     return StepView(
         before=heads[step.before],
@@ -293,14 +296,15 @@ def _signed(count: float) -> str:
 
 def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple[str, ...]:
     """Other differences than that of the systems: each fact once, with the systems that differ in it."""
-    found: dict[tuple[str, str], list[str]] = {}
+    facts: dict[tuple[str, str], list[str]] = {}
     for comparison in comparisons:
-        for one in comparison.differs:
-            if not one.asked:
-                found.setdefault((one.what, one.a), []).append(f"{heads[comparison.b]}: {short(one.b)}")
+        for fact in comparison.differs:
+            if not fact.asked:
+                told = f"{heads[comparison.b]}: {short(fact.b)}"
+                facts.setdefault((fact.what, fact.a), []).append(told)
     return tuple(
         sentence(f"{what}: {short(a)} on {heads[comparisons[0].a]}; {'; '.join(dict.fromkeys(others))}")
-        for (what, a), others in found.items()
+        for (what, a), others in facts.items()
     )
 
 
@@ -314,12 +318,12 @@ def _one_probe(columns: Sequence[Column]) -> Iterator[str]:
 
 def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:
     """Remarks that rows or comparisons share, each once, with the names of all its systems."""
-    found: dict[str, list[str]] = {}
+    systems: dict[str, list[str]] = {}
     for comparison in comparisons:
         own = (f"{comparison.b}: {note}" for note in shared[comparison.b])
         for remark in (*comparison.remarks, *own):
             before, name, after = remark.partition(comparison.b)
-            named = found.setdefault(f"{before}\0{after}" if name else remark, [])
+            named = systems.setdefault(f"{before}\0{after}" if name else remark, [])
             if name:
                 named.append(comparison.b)
-    return tuple(sentence(remark.replace("\0", ", ".join(names))) for remark, names in found.items())
+    return tuple(sentence(remark.replace("\0", ", ".join(names))) for remark, names in systems.items())

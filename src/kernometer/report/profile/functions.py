@@ -69,21 +69,21 @@ def signed_count(count: float) -> str:
     return f"{'−' if count < 0 else '+'}{size}"
 
 
-def sentence_of(of: Difference) -> str:
+def sentence_of(difference: Difference) -> str:
     """`+9,312: +6,190 in copy_page_range, +2,084 in … (new), +1,038 in 41 others`."""
-    parts = [f"{signed_count(one.more)} in {named(one)}" for one in of.changes[:NAMED]]
-    others = of.changes[NAMED:]
+    parts = [f"{signed_count(change.more)} in {named(change)}" for change in difference.changes[:NAMED]]
+    others = difference.changes[NAMED:]
     if others:
-        more = sum(one.more for one in others)
+        more = sum(change.more for change in others)
         parts.append(f"{signed_count(more)} in {len(others)} other{'s' if len(others) > 1 else ''}")
-    lacking = [change for change in of.changes if change.lacks]
-    told = f"; {signed_count(sum(one.more for one in lacking))} in functions for want of a feature" if lacking else ""
-    return f"{signed_count(of.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
+    lacking = [change.more for change in difference.changes if change.lacks]
+    told = f"; {signed_count(sum(lacking))} in functions for want of a feature" if lacking else ""
+    return f"{signed_count(difference.more)}: {', '.join(parts)}{told}" if parts else "no function differs"
 
 
-def common(of: Collection[Difference]) -> str:
+def common(differences: Collection[Difference]) -> str:
     """The functions that make the largest shares of most differences: `memset_orig (new) in 14 rows`; "" without."""
-    rows: Counter[str] = Counter(named(one) for row in of for one in row.changes[:NAMED])
+    rows: Counter[str] = Counter(named(change) for row in differences for change in row.changes[:NAMED])
     told = [f"{function} in {count} row{'s' if count > 1 else ''}" for function, count in rows.most_common(NAMED)]
     return ", ".join(told)
 
@@ -93,120 +93,126 @@ def named(change: Change) -> str:
     return f"{printable(change.name, LONGEST)}{f' ({words})' if words else ''}"
 
 
-def wanting(of: Iterable[Function]) -> Iterator[str]:
+def wanting(functions: Iterable[Function]) -> Iterator[str]:
     """A sentence for each feature of the processor for want of which some of these run."""
-    for feature in dict.fromkeys(one.lacks for one in of if one.lacks):
+    for feature in dict.fromkeys(function.lacks for function in functions if function.lacks):
         yield f"no {feature}: runs for want of {feature}, {features()[feature]['why']}."
 
 
-def blocks(of: Breakdown, *, whole: bool) -> Iterator[Block]:
+def blocks(profile: Breakdown, *, whole: bool) -> Iterator[Block]:
     """For the terminal: a row's functions and named lines, which sum to its figure."""
-    yield Line(f"{name(of.row)}: {_summary(of)}", "bold")
-    for line in _lines(of, None if whole else SHOWN):
+    yield Line(f"{name(profile.row)}: {_summary(profile)}", "bold")
+    for line in _lines(profile, None if whole else SHOWN):
         count, share = line.cells
         yield Line(f"{count:>13}  {f'{share:>7}  {line.where:<6}  ' if share else ''}{line.name}")
-    yield from (Line(text, "dim") for text in _parts(of))
+    yield from (Line(text, "dim") for text in _parts(profile))
 
 
-def _summary(of: Breakdown) -> str:
-    operations = f", {of.ops:g} operations" if of.ops != 1 else ""
-    title = "all iterations together, no figure" if of.view == "totals" else f"one iteration{operations}"
-    return f"{of.total:,} instructions, {title}"
+def _summary(profile: Breakdown) -> str:
+    operations = f", {profile.ops:g} operations" if profile.ops != 1 else ""
+    title = "all iterations together, no figure" if profile.view == "totals" else f"one iteration{operations}"
+    return f"{profile.total:,} instructions, {title}"
 
 
-def _lines(of: Breakdown, most: int | None) -> Iterator[FunctionLine]:
+def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
     """The largest functions, the others as one, and the named lines. Cells: instructions, share."""
-    functions = [*of.functions.items()]
+    functions = [*profile.functions.items()]
     shown, others = functions[:most], functions[len(functions[:most]) :]
-    for one, count in shown:
-        where = "kernel" if one.kernel else "user"
-        mark = f" (no {one.lacks})" if one.lacks else ""
-        yield FunctionLine(printable(one.name, LONGEST) + mark, where, (f"{count:,}", _share(count, of.total)))
+    for function, count in shown:
+        where = "kernel" if function.kernel else "user"
+        shown_name = printable(function.name, LONGEST) + (f" (no {function.lacks})" if function.lacks else "")
+        yield FunctionLine(shown_name, where, (f"{count:,}", _share(count, profile.total)))
     if others:
         count = sum(count for _, count in others)
-        yield FunctionLine(f"{len(others)} other functions", "", (f"{count:,}", _share(count, of.total)))
-    for what, count in of.named.items():
+        yield FunctionLine(f"{len(others)} other functions", "", (f"{count:,}", _share(count, profile.total)))
+    for what, count in profile.named.items():
         yield FunctionLine(what, "", (f"{count:,}".replace("-", "−"), ""))
 
 
-def _parts(of: Breakdown) -> Iterator[str]:
+def _parts(profile: Breakdown) -> Iterator[str]:
     """By address space and by task, where there are several."""
-    if len(of.spaces) > 1:
-        spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in of.spaces.items())
+    if len(profile.spaces) > 1:
+        spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in profile.spaces.items())
         yield f"Address spaces: {spaces}."
-    if len(of.tasks) > 1:
-        others = [f"{count:,}" for task, count in of.tasks.items() if task]
-        yield f"Tasks: the row's own {of.tasks.get(0, 0):,}, others {', '.join(others)}."
+    if len(profile.tasks) > 1:
+        others = [f"{count:,}" for task, count in profile.tasks.items() if task]
+        yield f"Tasks: the row's own {profile.tasks.get(0, 0):,}, others {', '.join(others)}."
 
 
 def _share(count: int, total: int) -> str:
     return format_percent(count / total) if total else ""
 
 
-def difference_blocks(b: str, found: Mapping[str, Difference]) -> Iterator[Block]:
+def difference_blocks(b: str, differences: Mapping[str, Difference]) -> Iterator[Block]:
     """For the terminal, a line a row: which functions make B's figure another one."""
-    if not found:
+    if not differences:
         return
     yield BLANK
     yield Line(f"By function, {name(b)}: instructions of an operation", "bold")
-    yield from (Line(f"{name(row)} {sentence_of(one)}") for row, one in found.items())
-    wanted = wanting(change for one in found.values() for change in one.changes)
+    yield from (Line(f"{name(row)} {sentence_of(difference)}") for row, difference in differences.items())
+    wanted = wanting(change for difference in differences.values() for change in difference.changes)
     yield from (Line(text, "dim") for text in wanted)
 
 
-def profile_view(of: Breakdown) -> ProfileView:
+def profile_view(profile: Breakdown) -> ProfileView:
     """For the page."""
-    notes = [*_parts(of), *wanting(of.functions)]
-    if of.without_stacks:
-        notes.append(f"Each function is drawn for itself: {of.without_stacks}.")
+    notes = [*_parts(profile), *wanting(profile.functions)]
+    if profile.without_stacks:
+        notes.append(f"Each function is drawn for itself: {profile.without_stacks}.")
     return ProfileView(
-        row=name(of.row),
-        summary=_summary(of),
-        lines=tuple(_lines(of, ON_PAGE)),
-        plot=flame(of),
+        row=name(profile.row),
+        summary=_summary(profile),
+        lines=tuple(_lines(profile, ON_PAGE)),
+        plot=flame(profile),
         notes=tuple(printable(note, 1000) for note in notes),
     )
 
 
-def changed_view(of: Difference) -> ChangedView:
+def changed_view(difference: Difference) -> ChangedView:
     """For the page."""
-    shown = of.changes[:ON_PAGE]
+    shown = difference.changes[:ON_PAGE]
     lines = [
-        FunctionLine(named(one), "kernel" if one.kernel else "", (f"{one.a:,g}", f"{one.b:,g}", signed_count(one.more)))
-        for one in shown
+        FunctionLine(
+            named(change),
+            "kernel" if change.kernel else "",
+            (f"{change.a:,g}", f"{change.b:,g}", signed_count(change.more)),
+        )
+        for change in shown
     ]
-    others = of.changes[len(shown) :]
+    others = difference.changes[len(shown) :]
     if others:
-        cells = ("", "", signed_count(sum(one.more for one in others)))
+        cells = ("", "", signed_count(sum(change.more for change in others)))
         lines.append(FunctionLine(f"{len(others)} others", "", cells))
-    return ChangedView(name(of.row), sentence_of(of), tuple(lines))
+    return ChangedView(name(difference.row), sentence_of(difference), tuple(lines))
 
 
-def document(of: Breakdown) -> dict[str, Any]:
+def document(profile: Breakdown) -> dict[str, Any]:
     """For --json."""
     return {
-        **pick(of, "row", "view", "total", "ops", "source"),
+        **pick(profile, "row", "view", "total", "ops", "source"),
         "functions": [
-            {"function": one.name, **pick(one, "kernel", "lacks"), "count": count}
-            for one, count in of.functions.items()
+            {"function": function.name, **pick(function, "kernel", "lacks"), "count": count}
+            for function, count in profile.functions.items()
         ],
-        **pick(of, "named", "spaces", "tasks", "without_stacks"),
+        **pick(profile, "named", "spaces", "tasks", "without_stacks"),
     }
 
 
-def difference_document(of: Difference) -> dict[str, Any]:
+def difference_document(difference: Difference) -> dict[str, Any]:
     """For --json."""
-    changes = [{"function": change.name, **pick(change, "kernel", "lacks", "a", "b", "more")} for change in of.changes]
-    return pick(of, "row", "more") | {"functions": changes}
+    changes = [
+        {"function": change.name, **pick(change, "kernel", "lacks", "a", "b", "more")} for change in difference.changes
+    ]
+    return pick(difference, "row", "more") | {"functions": changes}
 
 
-def notes_of(of: Sequence[Breakdown]) -> Iterator[Line]:
+def notes_of(profiles: Sequence[Breakdown]) -> Iterator[Line]:
     """Below the profiles: what runs for want of a feature, where names come from, why there are no stacks."""
-    texts = [*wanting(function for one in of for function in one.functions)]
-    for source in dict.fromkeys(one.source for one in of):
+    texts = [*wanting(function for profile in profiles for function in profile.functions)]
+    for source in dict.fromkeys(profile.source for profile in profiles):
         texts.append(f"Names of the kernel's functions: {source or 'none; a line is a page of code'}.")
-    for why in dict.fromkeys(one.without_stacks for one in of if one.without_stacks):
-        rows = [name(one.row) for one in of if one.without_stacks == why]
+    for why in dict.fromkeys(profile.without_stacks for profile in profiles if profile.without_stacks):
+        rows = [name(profile.row) for profile in profiles if profile.without_stacks == why]
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         texts.append(f"No stacks of calls, {rows[0]}{more}: {why}.")
     yield from (Line(text, "dim") for text in texts)
@@ -217,10 +223,10 @@ def topic_blocks(rows: Sequence[Topical], names: tuple[str, str], *, with_trio: 
     of."""
     a, b = (printable(each, 30) for each in names)
     yield Line(f"By topic, in instructions of an operation: {a}, {b}, and the share of the difference", "bold")
-    for of in rows:
-        ratio = f", {ratio_text(of.b / of.a)} times" if of.a > 0 else ""
-        yield Line(f"{printable(name(of.row))}: {count_text(of.a)} to {count_text(of.b)}{ratio}", "bold")
-        shares = [(each, each.more / of.more if of.more else 0.0) for each in of.shares]
+    for topical in rows:
+        ratio = f", {ratio_text(topical.b / topical.a)} times" if topical.a > 0 else ""
+        yield Line(f"{printable(name(topical.row))}: {count_text(topical.a)} to {count_text(topical.b)}{ratio}", "bold")
+        shares = [(each, each.more / topical.more if topical.more else 0.0) for each in topical.shares]
         yield Grid(
             (),
             (
@@ -233,14 +239,14 @@ def topic_blocks(rows: Sequence[Topical], names: tuple[str, str], *, with_trio: 
             ),
         )
         if with_trio:
-            absent = sum(each.more for each in of.shares if not each.trio)
-            yield Line(f"  * of which Trio has nothing: {format_percent(absent / of.more if of.more else 0.0)}")
+            absent = sum(share for each, share in shares if not each.trio)
+            yield Line(f"  * of which Trio has nothing: {format_percent(absent)}")
     yield Line("A function's topic is told by its name (docs/explain.md); inlined ones count for their callers.", "dim")
 
 
 def topics_document(rows: Sequence[Topical]) -> list[dict[str, Any]]:
     """For --json: docs/explain.md."""
     return [
-        pick(of, "row", "a", "b") | {"topics": [pick(each, "what", "trio", "a", "b") for each in of.shares]}
-        for of in rows
+        pick(topical, "row", "a", "b") | {"topics": [pick(each, "what", "trio", "a", "b") for each in topical.shares]}
+        for topical in rows
     ]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 
 from kernometer.report.chart import curves as curve_plots
 from kernometer.report.chart.axis import Axis, Span, axis_of, percent_label, span
@@ -19,8 +17,9 @@ from kernometer.results.model import Workload
 from kernometer.results.rows import Row
 from kernometer.stats.curves import Curve, extremes, gathered, peak, with_points
 from kernometer.stats.model import RowFigure
+from kernometer.tables import packaged
 
-TITLES = tomllib.loads(files(__package__).joinpath("families.toml").read_text(encoding="utf-8"))
+TITLES = packaged(__package__, "families.toml")
 #: The least half width of the axis of single intervals; wider intervals are cut.
 REACH = 0.05
 UNDEFINED = "not defined in this result's registry"
@@ -55,7 +54,10 @@ def figures(subjects: Sequence[Subject]) -> Figures:
         systems=tuple(subject.system for subject in subjects),
         first=tuple(_row(row, subjects, axis) for row in first.FIRST if row in rows),
         families=tuple(
-            Family(*family(key), tuple(_workload(one, definitions, of, subjects, axis) for one, of in inner.items()))
+            Family(
+                *family(key),
+                tuple(_workload(name_, definitions, of_it, subjects, axis) for name_, of_it in inner.items()),
+            )
             for key, inner in tree.items()
         ),
         flags=evidence.flags(subjects),
@@ -79,12 +81,12 @@ def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = ""
 
 def _measured(rows: Sequence[str], subjects: Sequence[Subject]) -> RowFigure:
     """Any figure of these rows: unit, per and direction are the same in all."""
-    return next(figure for row in rows for subject in subjects for figure in subject.of(row))
+    return next(figure for row in rows for subject in subjects for figure in subject.figures_of(row))
 
 
 def _around(subject: Subject, row: str) -> Span | None:
     """The interval relative to its figure; None if there is none."""
-    figure = pooled_figure(subject.of(row))
+    figure = pooled_figure(subject.figures_of(row))
     if figure is None or not figure.value or figure.value_low is None or figure.value_high is None:
         return None
     return span(1.0, figure.value_low / figure.value, figure.value_high / figure.value)
@@ -99,8 +101,11 @@ def _workload(
     key: str, definitions: Mapping[str, Workload], rows: Sequence[str], subjects: Sequence[Subject], axis: Axis
 ) -> WorkloadView:
     definition = definitions.get(key)
-    found = gathered({row: tuple(pooled_figure(subject.of(row)) for subject in subjects) for row in rows}, definitions)
-    lines = tuple(_row(one, subjects, axis) if isinstance(one, str) else _curve(one, subjects, axis) for one in found)
+    pooled = {row: tuple(pooled_figure(subject.figures_of(row)) for subject in subjects) for row in rows}
+    lines = tuple(
+        _row(line, subjects, axis) if isinstance(line, str) else _curve(line, subjects, axis)
+        for line in gathered(pooled, definitions)
+    )
     figure = _measured(rows, subjects)
     return WorkloadView(
         name=name(key),
@@ -118,15 +123,17 @@ def _workload(
 
 def _hangs_on(rows: Sequence[str], subjects: Sequence[Subject]) -> list[str]:
     """A name and each system's value: `transparent_hugepage: madvise (A), always (B)`."""
-    found: dict[str, dict[str, dict[str, None]]] = {}
+    conditions: dict[str, dict[str, dict[str, None]]] = {}
     for subject in subjects:
-        for figure in (figure for row in rows for figure in subject.of(row)):
+        for figure in (figure for row in rows for figure in subject.figures_of(row)):
             for what, value in figure.conditions.items():
-                found.setdefault(what, {}).setdefault(value, {})[subject.letter] = None
+                conditions.setdefault(what, {}).setdefault(value, {})[subject.letter] = None
     return [
         f"{what}: "
-        + ", ".join(f"{value} ({', '.join(letters)})" if len(subjects) > 1 else value for value, letters in of.items())
-        for what, of in found.items()
+        + ", ".join(
+            f"{value} ({', '.join(letters)})" if len(subjects) > 1 else value for value, letters in values.items()
+        )
+        for what, values in conditions.items()
     ]
 
 
@@ -134,7 +141,7 @@ def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subjec
     """All systems' figures along the parameter, as a drawing, as rows, and their ends as text."""
     title, parameter = name(curve.name), name(curve.parameter)
     lines = [
-        curve_plots.Line(subject.letter, index, tuple(point.of[index] for point in curve.points))
+        curve_plots.Line(subject.letter, index, tuple(point.item[index] for point in curve.points))
         for index, subject in enumerate(subjects)
     ]
     summary = sentence("; ".join([spread_of(curve), *filter(None, (_ends(curve, line) for line in lines))]))
@@ -146,7 +153,7 @@ def _curve(curve: Curve[tuple[RowFigure | None, ...]], subjects: Sequence[Subjec
         parameter=parameter,
         span=spread_of(curve),
         summary=summary,
-        ends=tuple(rows[one.row] for one in ends or ()),
+        ends=tuple(rows[figure.row] for figure in ends or ()),
         plot=curve_plots.values(
             parameter, [point.x for point in curve.points], lines, f"{title}, along {parameter}", text
         ),
@@ -161,7 +168,7 @@ def _ends(curve: Curve[tuple[RowFigure | None, ...]], line: curve_plots.Line) ->
     if ends is None:
         return ""
     at = {point.row: x_text(point.x) for point in of_system.points}
-    low, high = (f"{single(one).text} at {at[one.row]}" for one in ends)
+    low, high = (f"{single(figure).text} at {at[figure.row]}" for figure in ends)
     top = peak(of_system)
     flat = top is not None and top.first != top.last
     told = f" (not told from {x_text(top.first)} to {x_text(top.last)})" if top is not None and flat else ""

@@ -68,15 +68,17 @@ HEADS = ("figure", *_COLUMNS)
 
 def counters(systems: Mapping[str, Sequence[Result]]) -> Tallies:
     """A row for each of which some system's kernel tells its counters, in the registry's order."""
-    results = [result for of in systems.values() for result in of]
+    results = [result for sessions in systems.values() for result in sessions]
     told = dict.fromkeys(tally.row for result in results for tally in result.tallies)
     heads = short_names(list(systems))
-    costs = [{row: figure for result in of for row, figure in figures(result).items()} for of in systems.values()]
+    costs = [
+        {row: figure for result in sessions for row, figure in figures(result).items()} for sessions in systems.values()
+    ]
     rows = []
     for row in in_registry_order(results, told):
         lines = []
-        for head, of, known in zip(heads, systems.values(), costs, strict=True):
-            lines.append((head, (_figure(known.get(row)), *_cells(row, of))))
+        for head, sessions, known in zip(heads, systems.values(), costs, strict=True):
+            lines.append((head, (_figure(known.get(row)), *_cells(row, sessions))))
         rows.append((name(row), tuple(lines)))
     return Tallies(tuple(rows), HEADS, LEGEND) if rows else NOTHING_TOLD
 
@@ -123,4 +125,5 @@ def blocks(systems: Mapping[str, Sequence[Result]]) -> Iterator[Block]:
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     first, *others = cells
-    return " ".join((first.ljust(widths[0]), *(one.rjust(room) for one, room in zip(others, widths[1:], strict=True))))
+    figures = (cell.rjust(room) for cell, room in zip(others, widths[1:], strict=True))
+    return " ".join((first.ljust(widths[0]), *figures))

@@ -13,6 +13,7 @@ from kernometer.report.words.names import name, sentence
 from kernometer.results.model import Counting, Events, Run
 from kernometer.results.rows import Row
 from kernometer.stats.model import Flag, FlagCode
+from kernometer.tables import grouped
 
 #: A row's counting run is mentioned if it took at least so many times as long.
 TOLD_COUNTING = 1.1
@@ -84,11 +85,11 @@ class Finding:
 
 def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
     """Every flag, by reason, in the order of FlagCode; a detail that many rows share stands once."""
-    found: dict[FlagCode, dict[tuple[str, str], list[str]]] = {}
+    flagged: dict[FlagCode, dict[tuple[str, str], list[str]]] = {}
     for row in rows_of(subjects):
         for subject in subjects:
             for flag in _flags_of(subject, row):
-                found.setdefault(flag.code, {}).setdefault((subject.letter, flag.detail), []).append(row)
+                flagged.setdefault(flag.code, {}).setdefault((subject.letter, flag.detail), []).append(row)
     workloads = workloads_of(subjects)
     efforts = [result.session.effort for subject in subjects for result in subject.results]
     given = {option for effort in efforts for option, value in effort.items() if value}
@@ -97,24 +98,26 @@ def flags(subjects: Sequence[Subject]) -> tuple[FlagGroup, ...]:
             code=code.value,
             title=WORDS[code].label,
             letter=WORDS[code].letter,
-            meaning=explain(code, given, command=all(Row(row).command for of in found[code].values() for row in of)),
-            count=len({(letter, row) for (letter, _detail), rows in found[code].items() for row in rows}),
+            meaning=explain(
+                code, given, command=all(Row(row).command for rows in flagged[code].values() for row in rows)
+            ),
+            count=len({(letter, row) for (letter, _detail), rows in flagged[code].items() for row in rows}),
             folded=all(code in subject.hidden for subject in subjects),
             items=tuple(
                 FlagItem(names_of(rows, workloads), letter, sentence(detail))
-                for (letter, detail), rows in found[code].items()
+                for (letter, detail), rows in flagged[code].items()
             ),
         )
         for code in FlagCode
-        if code in found
+        if code in flagged
     )
 
 
 def slower(subjects: Sequence[Subject]) -> dict[str, float]:
     """Rows that took longer while events were counted, with the factor."""
-    known = {row: [one.counting for subject in subjects for one in subject.of(row)] for row in rows_of(subjects)}
-    most = {row: max((one for one in of if one is not None), default=1.0) for row, of in known.items()}
-    return {name(row): times for row, times in most.items() if times >= TOLD_COUNTING}
+    rows = ((row, figure) for row in rows_of(subjects) for subject in subjects for figure in subject.figures_of(row))
+    known = grouped((row, figure.counting or 1.0) for row, figure in rows)
+    return {name(row): max(times) for row, times in known.items() if max(times) >= TOLD_COUNTING}
 
 
 def truth(subjects: Sequence[Subject]) -> Counts:
@@ -135,7 +138,7 @@ _Cells = tuple[str, Subject, Mapping[str, str]]  #: a row on a system: by kind o
 def _each(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
     """Of each row on each system that has any."""
     rows = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
-    return [one for one in rows if one[2]]
+    return [cells_of for cells_of in rows if cells_of[2]]
 
 
 def _table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> Counts:
@@ -154,8 +157,8 @@ def _table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> C
     )
 
 
-def _in_words(of: Counts) -> Counts:
-    return replace(of, columns=tuple(kind.replace("_", " ") for kind in of.columns))
+def _in_words(counts: Counts) -> Counts:
+    return replace(counts, columns=tuple(kind.replace("_", " ") for kind in counts.columns))
 
 
 def _truth_summary(wrong: Sequence[str], counted: int) -> str:
@@ -196,20 +199,22 @@ def _vector(vector: Events) -> dict[str, str]:
 
 def absences(subjects: Sequence[Subject]) -> tuple[Absence, ...]:
     """Rows that failed or that a platform does not support, grouped by system and reason."""
-    found: dict[tuple[str, str, str], list[str]] = {}
+    absent: dict[tuple[str, str, str], list[str]] = {}
     for subject in subjects:
         for result in subject.results:
             for failure in result.failures:
                 cause = [part for part in (failure.call, failure.errno) if part]
                 known = all(part in failure.text for part in cause)
                 reason = failure.text if known else f"{failure.text} ({' '.join(cause)})"
-                found.setdefault(("failed", reason, subject.letter), []).append(failure.row)
+                absent.setdefault(("failed", reason, subject.letter), []).append(failure.row)
             for lacking in result.unsupported:
-                found.setdefault(("not on this platform", lacking.reason, subject.letter), []).append(lacking.row)
+                absent.setdefault(("not on this platform", lacking.reason, subject.letter), []).append(lacking.row)
     workloads = workloads_of(subjects)
     return tuple(
         Absence(names_of(rows, workloads), letter, kind, sentence(reason))
-        for (kind, reason, letter), rows in sorted(found.items(), key=lambda item: (item[0][0], item[1][0], item[0][2]))
+        for (kind, reason, letter), rows in sorted(
+            absent.items(), key=lambda item: (item[0][0], item[1][0], item[0][2])
+        )
     )
 
 
@@ -222,36 +227,38 @@ def findings(subjects: Sequence[Subject]) -> tuple[Finding, ...]:
             for item in listed if isinstance(listed, (list, tuple)) else ():
                 if isinstance(item, Mapping) and item.get("severity") in SEVERITIES:
                     letters.setdefault(_finding(item), {})[subject.letter] = None
-    found = [replace(finding, systems=", ".join(of)) for finding, of in letters.items()]
-    return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))
+    disturbing = [replace(finding, systems=", ".join(signs)) for finding, signs in letters.items()]
+    return tuple(sorted(disturbing, key=lambda finding: SEVERITIES.index(finding.severity)))
 
 
 def _flags_of(subject: Subject, row: str) -> list[Flag]:
-    return list(dict.fromkeys(flag for figure in subject.of(row) for flag in figure.flags))
+    return list(dict.fromkeys(flag for figure in subject.figures_of(row) for flag in figure.flags))
 
 
 def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
     """By kind, "claimed / counted" per iteration, or "not counted"."""
-    kinds = dict.fromkeys(kind for one in counted for kind in one.claimed)
-    found = {}
+    kinds = dict.fromkeys(kind for record in counted for kind in record.claimed)
+    cells = {}
     for kind in kinds:
-        claimed = [one.claimed[kind] for one in counted if kind in one.claimed]
-        told = [one for one in counted if kind in one.happened and one.iterations > 0]
+        claimed = [record.claimed[kind] for record in counted if kind in record.claimed]
+        told = [record for record in counted if kind in record.happened and record.iterations > 0]
         happened = "not counted"
         if told:
-            happened = _count(math.fsum(one.happened[kind] for one in told) / math.fsum(one.iterations for one in told))
-        found[kind] = f"{_count(claimed[0])} / {happened}"
-    return found
+            happened = _count(
+                math.fsum(record.happened[kind] for record in told) / math.fsum(record.iterations for record in told)
+            )
+        cells[kind] = f"{_count(claimed[0])} / {happened}"
+    return cells
 
 
 def _hardware(subject: Subject, row: str) -> dict[str, str]:
     """Means per iteration, and how the counters changed the row's time."""
     counted = subject.counted.get(row, ())
-    kinds = dict.fromkeys(kind for one in counted for kind in one.hardware)
-    means = {kind: [one.hardware[kind] for one in counted if kind in one.hardware] for kind in kinds}
-    found = {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
-    slower = [figure.counting for figure in subject.of(row) if figure.counting is not None]
-    return found | {"times_as_long": f"{max(slower):.3g}"} if found and slower else found
+    kinds = dict.fromkeys(kind for record in counted for kind in record.hardware)
+    means = {kind: [record.hardware[kind] for record in counted if kind in record.hardware] for kind in kinds}
+    cells = {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+    slower = [figure.counting for figure in subject.figures_of(row) if figure.counting is not None]
+    return cells | {"times_as_long": f"{max(slower):.3g}"} if cells and slower else cells
 
 
 def _count(number: float) -> str:

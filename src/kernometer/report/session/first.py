@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
-from importlib.resources import files
 
 from kernometer.report.session.systems import Subject, pooled_figure, rows_of
 from kernometer.report.words.flags import noisy
@@ -13,11 +11,10 @@ from kernometer.report.words.units import counted, format_percent
 from kernometer.results.rows import Row
 from kernometer.stats.flags import disturbance
 from kernometer.stats.model import RowFigure
+from kernometer.tables import packaged
 
 #: The rows that people ask for first, in the order in which they ask.
-FIRST: tuple[str, ...] = tuple(
-    tomllib.loads(files("kernometer.report.session").joinpath("first.toml").read_text(encoding="utf-8"))["rows"]
-)
+FIRST: tuple[str, ...] = tuple(packaged(__package__, "first.toml")["rows"])
 _TIMES = ("system", "user")
 #: Up to so many lines are all shown.
 FEW = 2 * len(FIRST)
@@ -42,37 +39,40 @@ def lead(subjects: Sequence[Subject]) -> str:
 
 def _kernels_shares(subjects: Sequence[Subject]) -> list[str]:
     """Of each command's processor time, with the interval of its system time."""
-    found = []
+    sentences = []
     for subject in subjects:
         for row in rows_of([subject]):
             if not Row(row).command or Row(row).point != "time=system":
                 continue
-            system, user = (pooled_figure(subject.of(row.replace("@time=system", f"@time={one}"))) for one in _TIMES)
+            names = [row.replace("@time=system", f"@time={which}") for which in _TIMES]
+            system, user = (pooled_figure(subject.figures_of(name_of_time)) for name_of_time in names)
             if system is None or user is None or (system.value is None and user.value is None):
                 continue
             whole = (system.value or 0.0) + (user.value or 0.0)
             ends = [end / whole for end in (system.value_low, system.value_high) if end is not None]
-            of = f" ({format_percent(ends[0])} to {format_percent(min(1.0, ends[1]))})" if len(ends) > 1 else ""
+            told = f" ({format_percent(ends[0])} to {format_percent(min(1.0, ends[1]))})" if len(ends) > 1 else ""
             if system.value is None or user.value is None:
-                of = f" ({'user' if user.value is None else 'system'} time is below resolution)"
+                told = f" ({'user' if user.value is None else 'system'} time is below resolution)"
             who = f"{subject.letter}: the" if len(subjects) > 1 else "The"
             command = name(Row(row).command)
             share = format_percent((system.value or 0.0) / whole)
-            found.append(f"{who} kernel's share of {command}'s processor time is {share}{of}, by sums over executions.")
-    return found
+            what = f"{who} kernel's share of {command}'s processor time"
+            sentences.append(f"{what} is {share}{told}, by sums over executions.")
+    return sentences
 
 
 def trust(subjects: Sequence[Subject]) -> str:
     """Whether the figures can be trusted, in one sentence: incomplete sessions, disturbances, width of intervals."""
     results = [result for subject in subjects for result in subject.results]
-    figures = [one for subject in subjects for of in subject.figures for one in of.values() if one.value is not None]
-    found = [disturbance(result) for result in results]
-    noises = [noise for noise in map(noisy, found) if noise]
+    sessions = [session for subject in subjects for session in subject.figures]
+    figures = [figure for session in sessions for figure in session.values() if figure.value is not None]
+    disturbances = [disturbance(result) for result in results]
+    noises = [noise for noise in map(noisy, disturbances) if noise]
     cut = [view.state for subject in subjects for view in subject.system.sessions if not view.complete]
     parts = [f"{_share_of(cut, results)}not complete: {cut[0]}"] if cut else []
     if noises:
         parts.append(_share_of(noises, results) + noises[0].rstrip("."))
-    elif any(found):
+    elif any(disturbances):
         parts.append("other work hardly disturbed the runs")
     text = "; ".join([*parts, *_known(figures)])
     return sentence(f"{text[:1].upper()}{text[1:]}.") if text else ""
@@ -88,9 +88,9 @@ def _known(figures: Sequence[RowFigure]) -> list[str]:
     if exact:
         return [f"{exact} of {len(figures)} counts are exact, and independent of what else the machine does"]
     shares = sorted(
-        max(one.value_high - one.value, one.value - one.value_low) / abs(one.value)
-        for one in figures
-        if one.value and one.value_low is not None and one.value_high is not None
+        max(figure.value_high - figure.value, figure.value - figure.value_low) / abs(figure.value)
+        for figure in figures
+        if figure.value and figure.value_low is not None and figure.value_high is not None
     )
     if not shares:
         return ["no figure has an interval"] if figures else []

@@ -42,13 +42,15 @@ class Distribution:
 
 def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distribution, ...]], ...]:
     """Every row with samples, by family, in the order of the runs."""
-    found: dict[str, list[Distribution]] = {}
+    families: dict[str, list[Distribution]] = {}
     for row in rows_of(subjects):
         series = [_series(subject, index, row) for index, subject in enumerate(subjects)]
         series = [line for line in series if line.runs]
         if series:
-            found.setdefault(family(workload_of(row))[1], []).append(_distribution(row, series, _unit(row, subjects)))
-    return tuple((title, tuple(rows)) for title, rows in found.items())
+            families.setdefault(family(workload_of(row))[1], []).append(
+                _distribution(row, series, _unit(row, subjects))
+            )
+    return tuple((title, tuple(rows)) for title, rows in families.items())
 
 
 def per_operation(run: Run) -> tuple[float, ...]:
@@ -68,7 +70,7 @@ def _series(subject: Subject, index: int, row: str) -> small.Series:
 def _unit(row: str, subjects: Sequence[Subject]) -> str:
     """The unit of its samples: those of a rate are times."""
     results = [result for subject in subjects for result in subject.results]
-    if any(one.unit == "count" for result in results if (one := result.workloads.get(workload_of(row)))):
+    if any(workload.unit == "count" for result in results if (workload := result.workloads.get(workload_of(row)))):
         return "count"
     return "instructions" if all(result.session.by == "path" for result in results) else "ns"
 
@@ -87,7 +89,7 @@ def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distri
     return Distribution(
         row=shown,
         anchor=anchor(row),
-        summary="median " + ", ".join(f"{one.system} {one.figures[1]}" for one in quantiles),
+        summary="median " + ", ".join(f"{part.system} {part.figures[1]}" for part in quantiles),
         quantiles=quantiles,
         ecdf=small.ecdf(series, f"Distribution of {shown}", words, label),
         order=small.order(series, f"Samples of {shown} in the order taken", words, label),

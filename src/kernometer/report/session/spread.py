@@ -38,17 +38,17 @@ class Spread:
 
 def spreads(subjects: Sequence[Subject], history: History | None) -> tuple[Spread, ...]:
     """For each subject with two sessions or more, for single sessions of the same thing, and for the host's history."""
-    found = [
+    views = [
         spread_view(spread_between_sessions(subject.figures), f"of {subject.system.name}")
         for subject in subjects
         if len(subject.entries) > 1
     ]
-    if not found and _same_thing(subjects):
-        figures = [of for subject in subjects for of in subject.figures]
-        found.append(spread_view(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
+    if not views and _same_thing(subjects):
+        figures = [session for subject in subjects for session in subject.figures]
+        views.append(spread_view(spread_between_sessions(figures), "shown here, which ran the same kernel and probe"))
     if history is not None:
-        found.append(spread_view(known_spread(history, subjects[0].entries[0]), "known of this host"))
-    return tuple(spread for spread in found if spread is not None)
+        views.append(spread_view(known_spread(history, subjects[0].entries[0]), "known of this host"))
+    return tuple(spread for spread in views if spread is not None)
 
 
 def _same_thing(subjects: Sequence[Subject]) -> bool:

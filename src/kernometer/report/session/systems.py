@@ -22,6 +22,7 @@ from kernometer.stats.flags import Disturbance, disturbance
 from kernometer.stats.floors import Layout, with_floors
 from kernometer.stats.history import Entry, entry
 from kernometer.stats.model import FlagCode, RowFigure
+from kernometer.tables import grouped
 
 #: How many sentences about damage in a file a page shows.
 DAMAGE = 3
@@ -48,7 +49,7 @@ class Subject:
     def letter(self) -> str:
         return self.system.letter
 
-    def of(self, row: str) -> list[RowFigure]:
+    def figures_of(self, row: str) -> list[RowFigure]:
         """The row's figures in the sessions that have one."""
         return [figures[row] for figures in self.figures if row in figures]
 
@@ -63,7 +64,9 @@ def gather(groups: Sequence[tuple[str, Sequence[Result]]], floors: Sequence[Layo
     subjects = []
     for index, (title, results) in enumerate(groups):
         entries = [entry(result) for result in results]
-        known = [with_floors(one.figures, of, floors) for one, of in zip(entries, results, strict=True)]
+        known = [
+            with_floors(entry_of.figures, result, floors) for entry_of, result in zip(entries, results, strict=True)
+        ]
         subjects.append(subject(letter(index), title, results, known, entries))
     return tuple(subjects)
 
@@ -78,7 +81,7 @@ def subject(
     every_flag: bool = False,
 ) -> Subject:
     """The system of these results, with these figures of each; `every_flag`: also flags that need no action."""
-    flagged = [one for of in figures for one in of.values()]
+    flagged = [figure for session in figures for figure in session.values()]
     return Subject(
         key=title,
         system=System(sign, name(title), _facts(results), tuple(map(_session, results))),
@@ -86,23 +89,24 @@ def subject(
         figures=tuple(figures),
         entries=tuple(entries),
         runs=_by_row((run.row, run) for result in results for run in result.runs),
-        counted=_by_row((row, one) for result in results for row, each in result.counted().items() for one in each),
+        counted=_by_row(
+            (row, record) for result in results for row, each in result.counted().items() for record in each
+        ),
         hidden=frozenset() if every_flag else folded(flagged),
     )
 
 
 def _by_row(pairs: Iterable[tuple[str, _T]]) -> dict[str, tuple[_T, ...]]:
     """In the order they were made."""
-    of_row: dict[str, list[_T]] = {}
-    for row, one in pairs:
-        of_row.setdefault(row, []).append(one)
-    return {row: tuple(each) for row, each in of_row.items()}
+    return {row: tuple(records) for row, records in grouped(pairs).items()}
 
 
 def rows_of(subjects: Sequence[Subject]) -> tuple[str, ...]:
     """Every row with a figure in some subject, in the registry's order; rows that are not in it come last."""
     results = [result for subject in subjects for result in subject.results]
-    return in_registry_order(results, dict.fromkeys(row for one in subjects for of in one.figures for row in of))
+    return in_registry_order(
+        results, dict.fromkeys(row for subject_of in subjects for session in subject_of.figures for row in session)
+    )
 
 
 def workloads_of(subjects: Sequence[Subject]) -> dict[str, Workload]:
@@ -114,8 +118,8 @@ def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
     """Row names for a sentence; the rows of one curve as its name and their number."""
     return sentence(
         ", ".join(
-            one if isinstance(one, str) else f"{one.name} ({len(one.points)} points)"
-            for one in gathered(dict.fromkeys(rows), workloads)
+            line if isinstance(line, str) else f"{line.name} ({len(line.points)} points)"
+            for line in gathered(dict.fromkeys(rows), workloads)
         )
     )
 
@@ -154,7 +158,7 @@ def per(figure: RowFigure | None) -> str:
 
 def figure_of(subject: Subject, row: str) -> FigureText:
     """`pooled_figure` as text."""
-    return single(pooled_figure(subject.of(row)), subject.hidden)
+    return single(pooled_figure(subject.figures_of(row)), subject.hidden)
 
 
 def pooled_figure(figures: Sequence[RowFigure]) -> RowFigure | None:
@@ -184,8 +188,8 @@ def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
     """The facts of a system; values that differ between its sessions are all listed."""
     each = [_facts_of(result) for result in results]
     facts = []
-    for key in dict.fromkeys(key for one in each for key in one):
-        different = [sentence(value) for value in dict.fromkeys(one.get(key, "") for one in each) if value]
+    for key in dict.fromkeys(key for facts_of in each for key in facts_of):
+        different = [sentence(value) for value in dict.fromkeys(facts_of.get(key, "") for facts_of in each) if value]
         if different:
             facts.append(Fact(key, "; ".join(different[:6])))
     return tuple(facts)
@@ -213,7 +217,9 @@ def _facts_of(result: Result) -> dict[str, str]:
             "Host": str(uname.get("nodename", "")),
             "CPU": f"{header.cpu.get('model', '')}, {header.cpu.get('online', '?')} online",
             "Clock": ", ".join([header.clock, *_clock(chosen)]),
-            "Clocks": "; ".join(f"{one.get('name')} {' / '.join(_clock(one, short=True))}" for one in header.clocks),
+            "Clocks": "; ".join(
+                f"{clock.get('name')} {' / '.join(_clock(clock, short=True))}" for clock in header.clocks
+            ),
             "Probe": ", ".join(told),
             "Built": " ".join(built),
             "Counters": f"none: {header.counters}" if header.counters else "",
@@ -236,11 +242,11 @@ def _disturbing(host: Mapping[str, Any], *, told: Disturbance | None) -> list[st
     The record of a file may have any shape.
     """
     findings = host.get("findings")
-    found = [finding for finding in findings if isinstance(finding, dict)] if isinstance(findings, list) else []
-    found = [one for one in found if one.get("severity") == "disturbs"]
+    disturbing = [finding for finding in findings if isinstance(finding, dict)] if isinstance(findings, list) else []
+    disturbing = [finding for finding in disturbing if finding.get("severity") == "disturbs"]
     if told is not None and told.quiet:
-        found = [one for one in found if one.get("name") not in PASSING]
-    return [f"{one.get('name', '?')}: {one.get('value', '')}" for one in found]
+        disturbing = [finding for finding in disturbing if finding.get("name") not in PASSING]
+    return [f"{finding.get('name', '?')}: {finding.get('value', '')}" for finding in disturbing]
 
 
 def short(text: str) -> str:

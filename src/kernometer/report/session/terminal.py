@@ -23,6 +23,7 @@ from kernometer.report.write.terminal import broken
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.model import RowFigure
+from kernometer.tables import grouped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,11 +61,11 @@ def print_result(
     `named`: rows given by name, all of which are shown as rows.
     """
     view = absolute.figures([subject("A", result.session.label, [result], [figures], every_flag=details)])
-    lines = [line for of in view.workloads for line in _lines(of, points=points, named=named)]
+    lines = [line for workload in view.workloads for line in _lines(workload, points=points, named=named)]
     few = not (whole or details or points or named) and len(lines) > FEW and bool(view.first)
     _print_facts(console, view, few=few)
     if few:
-        of_row = {row.row: of for of in view.workloads for line in of.lines for row in line.rows}
+        of_row = {row.row: workload for workload in view.workloads for line in workload.lines for row in line.rows}
         lines = [(of_row[row.row], row) for row in view.first]
     if lines:
         console.print(_table(lines, console.width, signs(console.encoding)))
@@ -95,26 +96,26 @@ def _print_facts(console: Console, view: Figures, *, few: bool) -> None:
 Line = tuple[WorkloadView, AbsoluteRow | CurveView]
 
 
-def _lines(of: WorkloadView, *, points: bool, named: Collection[str]) -> Iterator[Line]:
+def _lines(workload: WorkloadView, *, points: bool, named: Collection[str]) -> Iterator[Line]:
     """Its lines in order; a curve whose rows are all in `named` as its points."""
-    for line in of.lines:
+    for line in workload.lines:
         if isinstance(line, CurveView) and (points or all(row.row in named for row in line.rows)):
-            yield from ((of, row) for row in line.rows)
+            yield from ((workload, row) for row in line.rows)
         else:
-            yield of, line
+            yield workload, line
 
 
 def _table(lines: Sequence[Line], width: int, heights: str) -> Table:
     """One line per row; a curve has several: its name, its plot, its lowest and its highest value."""
-    counted = any(of.unit.startswith("instructions") for of, _line in lines)
+    counted = any(workload.unit.startswith("instructions") for workload, _line in lines)
     heads = ("value", "±" if counted else "±95 %", "per", "", "runs", "")
-    cells = [one for line in lines for one in _cells(*line, heights, width)]
-    columns = zip(heads, *(one[1:] for one in cells), strict=True)
+    cells = [shown for line in lines for shown in _cells(*line, heights, width)]
+    columns = zip(heads, *(shown[1:] for shown in cells), strict=True)
     sizes = [max(len(part) for cell in column for part in cell.split("\n")) for column in columns]
     gap = GAP
     if width - sum(sizes) - gap * len(heads) < NARROWEST:  # names of units break between their words
-        sizes[2], gap = max(len(word) for one in cells for word in ("per", *one[3].split())), 1
-    longest = max(len(one[0]) for one in cells)
+        sizes[2], gap = max(len(word) for shown in cells for word in ("per", *shown[3].split())), 1
+    longest = max(len(shown[0]) for shown in cells)
     room = max(NARROWEST, min(longest, width - sum(sizes) - gap * len(heads)))
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
     table.add_column("row", width=room, no_wrap=True)
@@ -127,9 +128,9 @@ def _table(lines: Sequence[Line], width: int, heights: str) -> Table:
     return table
 
 
-def _cells(of: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width: int) -> Iterator[Cells]:
+def _cells(workload: WorkloadView, line: AbsoluteRow | CurveView, heights: str, width: int) -> Iterator[Cells]:
     """The line of a row, or the lines of a curve; `width` is that of the first column."""
-    common = (of.per, _DIRECTION.get(of.better, ""))
+    common = (workload.per, _DIRECTION.get(workload.better, ""))
     if isinstance(line, AbsoluteRow):
         [figure] = line.figures
         value = figure.text if figure.raw is not None else figure.text.replace(" ", "\n")
@@ -186,7 +187,7 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
     """The legend, notes on rows, and what was not measured."""
     figures = [row.figures[0] for _of, line in lines for row in line.rows]
     if figures:
-        yield _legend(figures, {of.better for of, _line in lines})
+        yield _legend(figures, {workload.better for workload, _line in lines})
     codes = {tag.code for figure in figures for tag in figure.tags}
     [session] = view.systems[0].sessions
     for group in view.flags:
@@ -210,7 +211,8 @@ def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) ->
             slower = counted(len(view.slower), "row")
             yield f"counters: while events were counted, in a run of their own, {slower} took longer:"
             yield from (f"  {row}: {times:.3g} times as long" for row, times in view.slower.items())
-    yield from (f"{one.kind}: {one.rows}: {one.reason}" for one in view.absences if one.kind == "failed" or not few)
+    absences = [absence for absence in view.absences if absence.kind == "failed" or not few]
+    yield from (f"{absence.kind}: {absence.rows}: {absence.reason}" for absence in absences)
     yield from (line for system in view.systems for session in system.sessions for line in session.damage)
 
 
@@ -229,25 +231,23 @@ def _legend(figures: Collection[FigureText], directions: Collection[str]) -> str
     if any(figure.accuracy.startswith("±") for figure in figures):
         counted = any(figure.text.endswith("instr") for figure in figures)
         kinds.append(f"±: {'the spread of the runs' if counted else '95 % interval within this session'}")
-    kinds.append(", ".join(f"{_DIRECTION[one]} {one} is better" for one in ("lower", "higher") if one in directions))
+    kinds.append(", ".join(f"{sign} {word} is better" for word, sign in _DIRECTION.items() if word in directions))
     return f"{'; '.join(kinds)}."
 
 
 def _hangs_on(view: Figures) -> Iterator[str]:
     """What figures depend on besides the kernel (settings, the relation of two CPUs), with the workloads."""
-    found: dict[str, list[str]] = {}
-    for of in view.workloads:
-        if of.hangs_on:
-            found.setdefault(of.hangs_on, []).append(of.name)
-    if found:
+    names = grouped((workload.hangs_on, workload.name) for workload in view.workloads if workload.hangs_on)
+    if names:
         yield "Figures also depend on"
-        yield from (f"  {detail} ({', '.join(names)})" for detail, names in found.items())
+        yield from (f"  {detail} ({', '.join(names)})" for detail, names in names.items())
 
 
 def _overheads(view: Figures) -> Iterator[str]:
     """The overheads that were measured with rows, and whether the figures still include them."""
-    rows = [(of, row, row.figures[0].overhead) for of in view.workloads for line in of.lines for row in line.rows]
-    lines = [f"  {row.row}: {overhead}. {of.subtracts}" for of, row, overhead in rows if overhead]
+    rows = [(workload, row) for workload in view.workloads for line in workload.lines for row in line.rows]
+    told = [(row.row, row.figures[0].overhead, workload.subtracts) for workload, row in rows]
+    lines = [f"  {row}: {overhead}. {subtracts}" for row, overhead, subtracts in told if overhead]
     yield from ["Overhead (less: subtracted from the figure; beside it: still in it)", *lines] if lines else []
 
 

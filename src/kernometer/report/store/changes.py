@@ -22,14 +22,14 @@ def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
     each target and each build of the probe, which is named if a target has several."""
     kinds = dict.fromkeys((history.target, history.by, history.probe) for history in histories)
     for target, by, probe in kinds:
-        mine = [one for one in histories if (one.target, one.by, one.probe) == (target, by, probe)]
-        changed = [one for one in mine if one.changes]
+        mine = [history for history in histories if (history.target, history.by, history.probe) == (target, by, probe)]
+        changed = [history for history in mine if history.changes]
         built = f" ({probe})" if sum(kind[:2] == (target, by) for kind in kinds) > 1 else ""
         yield Line(printable(f"{target} by {by}{built}: {len(changed)} of {len(mine)} rows changed"), "bold")
         if shown := mine if every else changed:
             heads = ("row", "measured", "figure", "ratio", "what changed")
-            yield Grid(heads, (line for one in shown for line in _lines(one, every=every)), left=(0, 1, 4))
-        if short := [len(one.points) for one in mine if one.short]:
+            yield Grid(heads, (line for history in shown for line in _lines(history, every=every)), left=(0, 1, 4))
+        if short := [len(history.points) for history in mine if history.short]:
             told = f"{len(short)} rows were measured on {max(short)} occasions or fewer; a change takes {FEWEST}."
             yield Line(told, "dim")
 

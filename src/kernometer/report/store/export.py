@@ -73,7 +73,7 @@ def _session(result: Result) -> Line:
 def _rows(result: Result, figures: Mapping[str, RowFigure]) -> Iterator[Line]:
     """Measured rows, then failed rows without a figure, then rows that this platform does not support."""
     failed = {failure.row: failure.text for failure in reversed(result.failures)}
-    places = {point.row: (of.name, point.x) for of in curves(figures, result.workloads) for point in of.points}
+    places = {point.row: (along.name, point.x) for along in curves(figures, result.workloads) for point in along.points}
     counted = result.counted()
     for row in in_registry_order((result,), figures):
         curve, x = places.get(row, ("", None))
@@ -100,19 +100,19 @@ def _row(figure: RowFigure, note: str) -> Line:
     }
 
 
-def _counted(of: Counting | Run) -> Line:
+def _counted(counted: Counting | Run) -> Line:
     """Events of all iterations, claims of one iteration, and hardware counts of one iteration."""
     return {
-        "iterations": of.iterations,
-        "happened": _json(of.happened),
-        "claimed": _json(of.claimed),
-        "hardware": _json(of.hardware),
+        "iterations": counted.iterations,
+        "happened": _json(counted.happened),
+        "claimed": _json(counted.claimed),
+        "hardware": _json(counted.hardware),
     }
 
 
 def _no_figure(row: str, status: str, note: str, defined: Workload | None) -> Line:
     """A row without a figure: its definition, if the result has one."""
-    params = {one.row: one.params for one in defined.rows}.get(row, {}) if defined else {}
+    params = {info.row: info.params for info in defined.rows}.get(row, {}) if defined else {}
     known: Line = {
         "row": row,
         "workload": Row(row).workload,

@@ -14,11 +14,11 @@ from kernometer.stats.model import Comparison, RowComparison, RowFigure
 
 def definitions(results: Iterable[Result]) -> dict[str, Workload]:
     """Every definition of these results; where two differ, the first."""
-    found: dict[str, Workload] = {}
+    workloads: dict[str, Workload] = {}
     for result in results:
         for name, workload in result.workloads.items():
-            found.setdefault(name, workload)
-    return found
+            workloads.setdefault(name, workload)
+    return workloads
 
 
 def x_text(x: float) -> str:
@@ -34,44 +34,46 @@ def spread_of(curve: Curve[Any]) -> str:
 
 def ratio_range(curve: Curve[RowComparison]) -> str:
     """The range of its points' ratios, for a curve without a decided difference."""
-    known = [point.of.ratio for point in curve.points if point.of.ratio is not None]
+    known = [point.item.ratio for point in curve.points if point.item.ratio is not None]
     return f"{min(known):.3f} … {max(known):.3f}" if known else NOTHING
 
 
 def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The curves of these rows, for programs: their rows, each with its parameter's value."""
-    return [_document(one) for one in gathered(dict.fromkeys(rows), workloads) if not isinstance(one, str)]
+    return [_document(line) for line in gathered(dict.fromkeys(rows), workloads) if not isinstance(line, str)]
 
 
 def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The same for a result, with each curve's peak (stats/curves.py; null: lower is better)."""
-    found = []
-    for one in gathered(figures, workloads):
-        if isinstance(one, str):
+    documents = []
+    for line in gathered(figures, workloads):
+        if isinstance(line, str):
             continue
-        top = peak(one)
+        top = peak(line)
         told = None if top is None else pick(top.point, "x", "row") | pick(top, "first", "last")
-        found.append(_document(one) | {"peak": told})
-    return found
+        documents.append(_document(line) | {"peak": told})
+    return documents
 
 
 def crossing_lines(curve: Curve[RowComparison]) -> list[str]:
     """Between which values the ratio crosses 1: `crosses between 4 and 16`."""
-    return [f"crosses between {x_text(one.before.x)} and {x_text(one.after.x)}" for one in crossings(curve)]
+    return [
+        f"crosses between {x_text(crossing.before.x)} and {x_text(crossing.after.x)}" for crossing in crossings(curve)
+    ]
 
 
 def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The same for a comparison, with the tally of verdicts, largest decided difference (null: none) and crossings."""
-    found = []
-    for one in gathered({row.row: row for row in comparison.rows}, workloads):
-        if isinstance(one, str):
+    documents = []
+    for line in gathered({row.row: row for row in comparison.rows}, workloads):
+        if isinstance(line, str):
             continue
-        most = largest(one)
-        of_most = next((pick(point, "x", "row") for point in one.points if point.of is most), None)
-        counts = {verdict.value: count for verdict, count in tally(one).items()}
-        crossed = [{"before": cross.before.x, "after": cross.after.x, "at": cross.at} for cross in crossings(one)]
-        found.append(_document(one) | {"verdicts": counts, "largest": of_most, "crossings": crossed})
-    return found
+        most = largest(line)
+        of_most = next((pick(point, "x", "row") for point in line.points if point.item is most), None)
+        counts = {verdict.value: count for verdict, count in tally(line).items()}
+        crossed = [{"before": cross.before.x, "after": cross.after.x, "at": cross.at} for cross in crossings(line)]
+        documents.append(_document(line) | {"verdicts": counts, "largest": of_most, "crossings": crossed})
+    return documents
 
 
 def _document(curve: Curve[Any]) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 from kernometer.stats.flags import BUSY, SHARED, TAKEN, Disturbance
 from kernometer.stats.model import FlagCode, RowFigure
+from kernometer.tables import packaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +22,7 @@ class Wording:
 
 
 WORDS: dict[FlagCode, Wording] = {
-    FlagCode(code): Wording(**words)
-    for code, words in tomllib.loads(files(__package__).joinpath("flags.toml").read_text(encoding="utf-8")).items()
+    FlagCode(code): Wording(**words) for code, words in packaged(__package__, "flags.toml").items()
 }
 #: Flags that need no action on a row.
 FOLDED = frozenset({FlagCode.DISTURBED, FlagCode.OUTLIERS})
@@ -39,18 +37,18 @@ def folded(figures: Sequence[RowFigure]) -> frozenset[FlagCode]:
     return (FOLDED | common) - {FlagCode.BELOW_RESOLUTION}
 
 
-def noisy(found: Disturbance | None) -> str:
+def noisy(disturbed: Disturbance | None) -> str:
     """What disturbed a session, how much, and what to do, as one sentence; "" if nothing did."""
-    if found is None or found.quiet:
+    if disturbed is None or disturbed.quiet:
         return ""
     causes = [
-        (found.shared, SHARED, "a neighbour shared the core in {} of the samples"),
-        (found.stolen, TAKEN, "the hypervisor took the CPU for {} of the time"),
-        (found.waited, TAKEN, "other processes had the CPU for {} of the time"),
-        (found.busy, BUSY, "the other CPUs were busy during {} of the runs"),
+        (disturbed.shared, SHARED, "a neighbour shared the core in {} of the samples"),
+        (disturbed.stolen, TAKEN, "the hypervisor took the CPU for {} of the time"),
+        (disturbed.waited, TAKEN, "other processes had the CPU for {} of the time"),
+        (disturbed.busy, BUSY, "the other CPUs were busy during {} of the runs"),
     ]
     told = ", ".join(words.format(f"{100 * share:.0f} %") for share, least, words in causes if share >= least)
-    rest = "figures are of the quiet rest" if found.shared >= SHARED else "stop what else runs, or measure by path"
+    rest = "figures are of the quiet rest" if disturbed.shared >= SHARED else "stop what else runs, or measure by path"
     return f"A noisy machine: {told}; {rest}."
 
 

@@ -39,16 +39,16 @@ def lines(name: str, width: int, most: int) -> list[str]:
 
     Of a name that needs more the last line stays: columns often differ in their ends.
     """
-    found = [""]
+    made = [""]
     for part in PARTS.findall(name):
         rest = part
-        if found[-1] and len(found[-1]) + len(rest) > width:
-            found.append("")
-        while len(found[-1]) + len(rest) > width:
-            room = width - len(found[-1])
-            found[-1], rest = found[-1] + rest[:room], rest[room:]
-            found.append("")
-        found[-1] += rest
-    if len(found) > most:
-        found = [*found[: most - 2], found[most - 2][: width - 1] + "…", found[-1]]
-    return found
+        if made[-1] and len(made[-1]) + len(rest) > width:
+            made.append("")
+        while len(made[-1]) + len(rest) > width:
+            room = width - len(made[-1])
+            made[-1], rest = made[-1] + rest[:room], rest[room:]
+            made.append("")
+        made[-1] += rest
+    if len(made) > most:
+        made = [*made[: most - 2], made[most - 2][: width - 1] + "…", made[-1]]
+    return made

@@ -15,9 +15,9 @@ Cell = str | int | float | bool | None
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def pick(of: object, *names: str) -> dict[str, Any]:
+def pick(value: object, *names: str) -> dict[str, Any]:
     """These fields of an object, in this order, as plain values."""
-    return {name: plain(getattr(of, name)) for name in names}
+    return {name: plain(getattr(value, name)) for name in names}
 
 
 def plain(value: object) -> Any:

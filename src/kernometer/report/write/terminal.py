@@ -77,43 +77,43 @@ def show(console: Console, blocks: Iterable[Block]) -> None:
         console.print(Padding(made, (0, 0, 0, block.indent)) if block.indent else made)
 
 
-def grid(of: Grid) -> Table:
-    rows = [*of.rows]
-    table = Table(box=None, pad_edge=False, padding=(0, of.gap, 0, 0), header_style=of.style)
-    table.show_header = bool(of.heads)
-    count = len(of.heads) or max(map(len, rows), default=0)
+def grid(block: Grid) -> Table:
+    rows = [*block.rows]
+    table = Table(box=None, pad_edge=False, padding=(0, block.gap, 0, 0), header_style=block.style)
+    table.show_header = bool(block.heads)
+    count = len(block.heads) or max(map(len, rows), default=0)
     for number in range(count):
         table.add_column(
-            Text(of.heads[number]) if of.heads else "",
-            justify="left" if number in of.left else "right",
-            overflow="ellipsis" if of.cut else "fold",
-            no_wrap=number in of.whole,
+            Text(block.heads[number]) if block.heads else "",
+            justify="left" if number in block.left else "right",
+            overflow="ellipsis" if block.cut else "fold",
+            no_wrap=number in block.whole,
         )
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return table
 
 
-def _groups(of: Wide, width: int) -> Iterator[Table]:
-    longest = max((len(name) for name, cells in of.rows if cells), default=0)
-    room = max(NARROWEST, min(of.name, longest))
-    left = width - of.spare - room
+def _groups(block: Wide, width: int) -> Iterator[Table]:
+    longest = max((len(name) for name, cells in block.rows if cells), default=0)
+    room = max(NARROWEST, min(block.name, longest))
+    left = width - block.spare - room
     start = 0
-    while start < len(of.widths):
+    while start < len(block.widths):
         end, used = start, 0
-        while end == start or (end < len(of.widths) and used + of.widths[end] < left):
-            used += of.widths[end] + GAP
+        while end == start or (end < len(block.widths) and used + block.widths[end] < left):
+            used += block.widths[end] + GAP
             end += 1
-        yield _group(of, slice(start, end), room)
+        yield _group(block, slice(start, end), room)
         start = end
 
 
-def _group(of: Wide, part: slice, room: int) -> Table:
+def _group(block: Wide, part: slice, room: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), collapse_padding=True)
     table.add_column("", width=room, no_wrap=True)
-    for head, width in islice(zip(of.heads, of.widths, strict=True), part.start, part.stop):
-        table.add_column("\n".join(lines(head, width, of.head_lines)), justify="right", width=width, no_wrap=True)
-    for name, cells in of.rows:
+    for head, width in islice(zip(block.heads, block.widths, strict=True), part.start, part.stop):
+        table.add_column("\n".join(lines(head, width, block.head_lines)), justify="right", width=width, no_wrap=True)
+    for name, cells in block.rows:
         table.add_row(name if isinstance(name, Text) else "\n".join(broken(name, room)), *cells[part])
     return table
 
@@ -121,15 +121,15 @@ def _group(of: Wide, part: slice, room: int) -> Table:
 def broken(name: str, width: int) -> list[str]:
     """A row's name in lines of at most `width`, broken after `@`, `,` and `/`, if necessary after `-` and `=`, or
     anywhere."""
-    found = [""]
+    made = [""]
     for part in _BREAKS.findall(name):
         for piece in [part] if len(part) + 2 <= width else _FINER.findall(part):
             rest = piece
-            if found[-1].strip() and len(found[-1]) + len(rest) > width:
-                found.append("  ")
-            while len(found[-1]) + len(rest) > width:
-                room = width - len(found[-1])
-                found[-1], rest = found[-1] + rest[:room], rest[room:]
-                found.append("  ")
-            found[-1] += rest
-    return found
+            if made[-1].strip() and len(made[-1]) + len(rest) > width:
+                made.append("  ")
+            while len(made[-1]) + len(rest) > width:
+                room = width - len(made[-1])
+                made[-1], rest = made[-1] + rest[:room], rest[room:]
+                made.append("  ")
+            made[-1] += rest
+    return made

@@ -166,25 +166,25 @@ def _figure(row: str, unit: str, said: _Summary, readings: tuple[tuple[float, ..
 
 def _hyperfine(said: _Json) -> _Rows:
     for raw in said.results:
-        one, more = _decoded(raw, _Command)
-        given = ", ".join(f"{key}={value}" for key, value in (one.parameters or {}).items())
-        row = f"{one.command} ({given})" if given else one.command
-        times, codes = one.times or (), one.exit_codes or ()
+        command, more = _decoded(raw, _Command)
+        given = ", ".join(f"{key}={value}" for key, value in (command.parameters or {}).items())
+        row = f"{command.command} ({given})" if given else command.command
+        times, codes = command.times or (), command.exit_codes or ()
         wrong = ["killed" if code is None else str(code) for code in codes if code != 0]
         statuses = ", ".join(dict.fromkeys(wrong))
         failure = f"{len(wrong)} of {len(codes)} runs failed (exit status {statuses})" if wrong else ""
         runs = f"{len(times)} runs" if times else ""
-        figures = _figure(row, "s", one, tuple((time,) for time in times), runs, failure)
-        for what, value in (("user", one.user), ("system", one.system)):
+        figures = _figure(row, "s", command, tuple((time,) for time in times), runs, failure)
+        for what, value in (("user", command.user), ("system", command.system)):
             figures += _figure(f"{row}: {what} time", "s", _Summary(mean=value), (), failure)
         yield row, figures, more
 
 
 def _pyperf(said: _Json) -> _Rows:
     for raw in said.benchmarks:
-        one, more = _decoded(raw, _Benchmark)
-        known = {"name": "not named", "unit": "second", "tags": None} | said.metadata | one.metadata
-        readings = tuple(run.values for run in one.runs if run.values)
+        benchmark, more = _decoded(raw, _Benchmark)
+        known = {"name": "not named", "unit": "second", "tags": None} | said.metadata | benchmark.metadata
+        readings = tuple(run.values for run in benchmark.runs if run.values)
         note = f"{sum(map(len, readings))} values of {len(readings)} processes"
         tags = f"tags: {', '.join(map(str, known['tags']))}" if isinstance(known["tags"], list) else ""
         row = str(known["name"])
@@ -193,24 +193,24 @@ def _pyperf(said: _Json) -> _Rows:
 
 def _pytest_benchmark(said: _Json) -> _Rows:
     for raw in said.benchmarks:
-        one, more = _decoded(raw, _Test)
-        row, stats = one.fullname or one.name, one.stats
+        test, more = _decoded(raw, _Test)
+        row, stats = test.fullname or test.name, test.stats
         note = f"{stats.rounds} rounds of {stats.iterations} iterations" if stats.rounds else ""
         figures = _figure(row, "s", stats, (stats.data,) if stats.data else (), note)
-        yield row, figures, more + [f"extra_info.{key}" for key in _numbers(one.extra_info)]
+        yield row, figures, more + [f"extra_info.{key}" for key in _numbers(test.extra_info)]
 
 
 def _google_benchmark(said: _Json) -> _Rows:
     """A row has its repetitions, or their aggregates where only these were written."""
     rows: dict[tuple[str, int], list[tuple[_Entry, list[str]]]] = {}
     for raw in said.benchmarks:
-        one, more = _decoded(raw, _Entry)
+        entry, more = _decoded(raw, _Entry)
         more = [key for key in more if key not in _WHICH]
-        more += [f"it failed: {one.error_message}"] if one.error_message else []
-        more += [] if one.aggregate_name in _AGGREGATES else [f"aggregate {one.aggregate_name}"]
-        rows.setdefault((one.run_name or one.name, one.family_index), []).append((one, more))
+        more += [f"it failed: {entry.error_message}"] if entry.error_message else []
+        more += [] if entry.aggregate_name in _AGGREGATES else [f"aggregate {entry.aggregate_name}"]
+        rows.setdefault((entry.run_name or entry.name, entry.family_index), []).append((entry, more))
     for (row, _family), members in rows.items():
-        entries = [one for one, _more in members if not one.error_message and one.aggregate_name in _AGGREGATES]
+        entries = [entry for entry, _more in members if not entry.error_message and entry.aggregate_name in _AGGREGATES]
         figures = [figure for key in _MEASURED if entries for figure in _repeated(row, key, entries)]
         yield row, figures, list(dict.fromkeys(reason for _one, more in members for reason in more))
 

@@ -17,14 +17,14 @@ _LIKE_A_FIGURE = re.compile(r"-?\d|[^\[].*:\s*-?\d[\d.,]*(?:e[+-]?\d+)?(?![\d:.]
 
 def read(text: str) -> list[Output]:
     """The file's runs: each begins with a line of its host."""
-    starts = [found.start() for found in BEGIN.finditer(text)]
+    starts = [begin.start() for begin in BEGIN.finditer(text)]
     return [_run(text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _run(text: str) -> Output:
     """A blank line ends a table; a program's complaint in the middle of one does not. A date ends the file."""
-    found = BEGIN.match(text)
-    output = Output("lmbench", found[1] if found else "")
+    begin = BEGIN.match(text)
+    output = Output("lmbench", begin[1] if begin else "")
     said, heading, above, ended = [], "", "Memory load latency", False
     for line in map(str.strip, text.splitlines()):
         figures = _figures(line, heading, above)
@@ -46,13 +46,13 @@ def _run(text: str) -> Output:
 
 
 def _figures(line: str, heading: str, above: str) -> list[Figure]:
-    if found := _LINE.fullmatch(line):
-        return [Figure(found[1], found[2], found[3])]
-    if (found := _POINT.fullmatch(line)) and (place := _place(heading, above, number(found[1]))):
-        return [Figure(place[0], found[2], place[1])]
-    if heading == "File system latency" and (found := _FILES.fullmatch(line)):
-        row, note = f"{heading}: {found[1]}", f"{found[2]} files"
-        return [Figure(f"{row}, {end}", found[at], "files/sec", note) for at, end in ((3, "created"), (4, "deleted"))]
+    if match := _LINE.fullmatch(line):
+        return [Figure(match[1], match[2], match[3])]
+    if (match := _POINT.fullmatch(line)) and (place := _place(heading, above, number(match[1]))):
+        return [Figure(place[0], match[2], place[1])]
+    if heading == "File system latency" and (match := _FILES.fullmatch(line)):
+        row, note = f"{heading}: {match[1]}", f"{match[2]} files"
+        return [Figure(f"{row}, {end}", match[at], "files/sec", note) for at, end in ((3, "created"), (4, "deleted"))]
     return []
 
 
@@ -68,6 +68,8 @@ def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
 
 
 def _size(size: float) -> int:
-    """The nearest power of two, or one and a half times one, as few digits are printed. Others stay as they are."""
+    """The nearest near of two, or one and a half times one, as few digits are printed. Others stay as they are."""
     below = 1 << max(0, round(size).bit_length() - 1)
-    return next((one for one in (below, 3 * below // 2, 2 * below) if one and abs(size / one - 1) < 0.03), round(size))
+    return next(
+        (near for near in (below, 3 * below // 2, 2 * below) if near and abs(size / near - 1) < 0.03), round(size)
+    )

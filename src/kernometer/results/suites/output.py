@@ -43,7 +43,7 @@ def number(printed: str) -> float:
 
 def conditions(said: Iterable[tuple[str, str]]) -> dict[str, str]:
     """By their names; of a name that has several values each is kept."""
-    found: dict[str, dict[str, None]] = {}
+    values: dict[str, dict[str, None]] = {}
     for key, value in said:
-        found.setdefault(key, {})[value] = None
-    return {key: "; ".join(values) for key, values in found.items()}
+        values.setdefault(key, {})[value] = None
+    return {key: "; ".join(values) for key, values in values.items()}

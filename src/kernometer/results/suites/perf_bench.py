@@ -64,33 +64,33 @@ def _benchmark(output: Output, name: str, text: str, operations: int) -> None:
     function, size, bits, readings = "", "", "", list[tuple[float, ...]]()
     for line in map(str.strip, text.splitlines()):
         row = ", ".join((f"{name}: {function}", size) if size else (f"{name}: {function}",)) if function else name
-        if found := _FUNCTION.match(line):
-            function, size = found[1], ""
-        elif found := _SIZE.match(line):
-            size = found[1]
-        elif found := _BITS.fullmatch(line):
-            bits = f", {found[1]}"
-        elif found := _TOTAL.fullmatch(line):
-            totals.append(Figure(row, found[1], found[2]))
-        elif found := _ALONE.fullmatch(line):
+        if match := _FUNCTION.match(line):
+            function, size = match[1], ""
+        elif match := _SIZE.match(line):
+            size = match[1]
+        elif match := _BITS.fullmatch(line):
+            bits = f", {match[1]}"
+        elif match := _TOTAL.fullmatch(line):
+            totals.append(Figure(row, match[1], match[2]))
+        elif match := _ALONE.fullmatch(line):
             plain = "B/sec" if name.startswith("mem/") else f"sec for {operations} operations" if operations else "sec"
-            kept = totals if found[2] == "ops/sec" else figures
-            per = ", per CPU" * (found[2] == "usecs/op/cpu")
-            kept.append(Figure(row + per, found[1], found[2] or plain))
-        elif found := _READING.fullmatch(line):
-            within = readings.pop() if found[1] == "thread" and readings else ()
-            readings.append((*within, number(found[2])))
-        elif (found := _SAID.fullmatch(line)) and (found["unit"] or found["spread"]):
-            what = re.sub(r"^Averaged? ?|(?: took| in)$", "", found["label"])
-            kind, _, unit = (found["unit"] or "").rpartition(" ")
+            kept = totals if match[2] == "ops/sec" else figures
+            per = ", per CPU" * (match[2] == "usecs/op/cpu")
+            kept.append(Figure(row + per, match[1], match[2] or plain))
+        elif match := _READING.fullmatch(line):
+            within = readings.pop() if match[1] == "thread" and readings else ()
+            readings.append((*within, number(match[2])))
+        elif (match := _SAID.fullmatch(line)) and (match["unit"] or match["spread"]):
+            what = re.sub(r"^Averaged? ?|(?: took| in)$", "", match["label"])
+            kind, _, unit = (match["unit"] or "").rpartition(" ")
             label = ", ".join(filter(None, (what, kind)))
-            note = ((found["spread"] or "") + (found["time"] or "")).strip(", ")
+            note = ((match["spread"] or "") + (match["time"] or "")).strip(", ")
             row = f"{row}{bits}: {label}" if label else row
-            figures.append(Figure(row, found["value"], unit, note, tuple(readings)))
+            figures.append(Figure(row, match["value"], unit, note, tuple(readings)))
             readings.clear()
-        elif found := _NUMA.fullmatch(line):
-            unit = found["unit"] + " of 10^9" * found["unit"].startswith("GB")
-            figures.append(Figure(f"{name}: {found['task']}, {found['what']}", found["value"], unit))
+        elif match := _NUMA.fullmatch(line):
+            unit = match["unit"] + " of 10^9" * match["unit"].startswith("GB")
+            figures.append(Figure(f"{name}: {match['task']}, {match['what']}", match["value"], unit))
         elif not _COMMENT.match(line) and _LIKE_A_FIGURE.search(line):
             output.left_out.append(f"{row}: {line}")
     output.figures += figures or totals

@@ -20,31 +20,31 @@ _LIKE_A_FIGURE = re.compile(r"\d ?(?:lp[sm]|MWIPS|KBps)\b|\d samples\)|no measur
 
 def read(text: str) -> list[Output]:
     """The file's runs: each begins with the suite's name and version."""
-    found = [*BEGIN.finditer(text)]
-    ends = [*(one.start() for one in found[1:]), len(text)]
-    return [_run(text[one.start() : end], one[1]) for one, end in zip(found, ends, strict=True)]
+    begins = [*BEGIN.finditer(text)]
+    ends = [*(begin.start() for begin in begins[1:]), len(text)]
+    return [_run(text[begin.start() : end], begin[1]) for begin, end in zip(begins, ends, strict=True)]
 
 
 def _run(text: str, version: str) -> Output:
     output = Output("UnixBench", version)
     said, part, copies, figures, ended, in_index = [], "", "", 0, False, False
     for line in map(str.strip, text.splitlines()):
-        if found := _COPIES.search(line):
+        if match := _COPIES.search(line):
             output.left_out += _unfinished(part) if part and not figures else []
-            part, figures, ended, in_index = found[1], 0, False, False
+            part, figures, ended, in_index = match[1], 0, False, False
             copies = "" if part.startswith("1 ") else f" ({part})"
-        elif found := _FIGURE.fullmatch(line):
-            output.figures.append(Figure(found["row"] + copies, found["value"], found["unit"], found["note"]))
+        elif match := _FIGURE.fullmatch(line):
+            output.figures.append(Figure(match["row"] + copies, match["value"], match["unit"], match["note"]))
             figures += 1
-        elif found := _SCORE.fullmatch(line):
-            output.figures.append(Figure(found["row"] + copies, found["value"], ""))
+        elif match := _SCORE.fullmatch(line):
+            output.figures.append(Figure(match["row"] + copies, match["value"], ""))
             ended, in_index = True, False
         elif "No index results" in line:
             ended = True
         elif _INDEX.search(line):
             in_index = True  # each result once more, with its index
-        elif found := _CONDITION.match(line):
-            said.append(("OS" if found[1].endswith("-") else found[1][:-1], found[2]))  # version 4 has "System --"
+        elif match := _CONDITION.match(line):
+            said.append(("OS" if match[1].endswith("-") else match[1][:-1], match[2]))  # version 4 has "System --"
         elif not in_index and _LIKE_A_FIGURE.search(line):
             output.left_out.append(line)
     output.left_out += [] if ended else _unfinished(part)
