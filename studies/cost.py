@@ -23,7 +23,7 @@ from kernometer.results.model import Result
 from kernometer.results.store import Store, default_folder
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
-from kernometer.stats.precision import bounds, half_width, seconds_until, spread
+from studies.precision import bounds, half_width, seconds_until, spread
 from studies.section import written
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"

@@ -44,7 +44,7 @@ WORLD = {
 }
 WORLD_CALLS = {"open", "print", "input", "exec", "eval", "__import__"}
 #: Ours, and free for all folders: the modules beside them, which import none of them.
-COMMON = {"errors", "text", "cache", "processes"}
+COMMON = {"errors", "text", "tables", "arrays", "cache", "processes"}
 
 
 def modules(folder: str = "") -> list[Path]:

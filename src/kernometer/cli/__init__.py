@@ -5,9 +5,10 @@ command, and the help and the completion of a command's options load its declara
 Imports stand at the top of a file, but for these. This file, __main__, env, config and completion import what only some
 calls need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
 medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
-second, or that not everybody has, are imported by the functions that use them: numpy, scipy, jinja2, rich.progress, and
-those of the extras in pyproject.toml; so is what of ours few calls of a command need and loads most: the report's
-pages, and how kernels are made. tests/plain/cli/test_frame.py holds all this.
+second, or that not everybody has, are imported by the functions that use them: jinja2, rich.progress, and those of the
+extras in pyproject.toml (numpy and scipy at their first use: arrays.py); so is what of ours few calls of a command need
+and loads most: the report's pages, and how kernels are made. tests/plain/cli/test_frame.py holds
+all this.
 """
 
 from __future__ import annotations

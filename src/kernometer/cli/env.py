@@ -34,6 +34,7 @@ class Env:
     color: bool = True  #: False: --no-color or NO_COLOR
     json: bool = False  #: --json: one JSON document on `out`, nothing else there
     raw: bool = False  #: --raw: every sample counts, also those taken while the core was shared
+    _store: Store | None = None  #: made once: of an archive that takes its digest
 
     def console(self, *, err: bool = False) -> Console:
         """A rich console on `out` or `err`."""
@@ -51,7 +52,9 @@ class Env:
         """The store of results. Raises ResultError if there is no place for one."""
         from kernometer.results.store import Store, default_folder
 
-        return Store(self.store_folder or default_folder(), raw=self.raw)
+        if self._store is None:
+            self._store = Store(self.store_folder or default_folder(), raw=self.raw)
+        return self._store
 
     def say(self, text: str) -> None:
         """Prints a remark for the user on standard error."""

@@ -12,6 +12,7 @@ from rich.measure import Measurement
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.report.write.terminal import Grid, grid
+from kernometer.results.compressed import NO_ZSTD
 from kernometer.results.index import Summary
 from kernometer.results.rows import Row
 from kernometer.text import printable
@@ -111,8 +112,8 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
 def state(session: Summary) -> str:
     """What is wrong with a session; "" if nothing is."""
     if session.problem:
-        return "unreadable"
-    if session.growing:
+        return "cannot be read: zstd is not installed" if session.problem == NO_ZSTD else "unreadable"
+    if one.growing:
         return "measuring"
     parts = [f"{session.failures} failed"] if session.failures else []
     if not session.complete:

@@ -16,7 +16,7 @@ from kernometer.results.rows import in_registry_order
 from kernometer.stats.figures import instructions
 
 #: The figures of one structure, by row.
-Figures = Mapping[str, float]
+RowCounts = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Priced:
     """One operation."""
 
     row: str
-    figures: Figures  #: by structure
+    figures: RowCounts  #: by structure
     cuts: Mapping[str, float]  #: by service: more than in mono, with it alone out of the kernel
     pairs: Mapping[Pair, float]  #: the interaction: with both out, more than their two cuts add
     merges: Mapping[Pair, float]  #: the saving: less than in micro, with the two in one process
@@ -92,7 +92,7 @@ class Boundaries:
     missing: tuple[str, ...]  #: structures of which no row has a figure
 
 
-def boundaries(systems: Mapping[str, Figures], rows: Iterable[str] | None = None) -> Boundaries | None:
+def boundaries(systems: Mapping[str, RowCounts], rows: Iterable[str] | None = None) -> Boundaries | None:
     """The prices, from the figures of each structure; None without a single cut, where there is no boundary to price.
 
     `rows`: their order; without it, that of the structures. A structure whose guest failed has no figures.
@@ -122,7 +122,7 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, result) for (structure, words), result in known if words == machine]
     named = (structure_of(name) for name in (*tried, *(result.session.target for _, result in same)))
-    systems: dict[str, Figures] = {of_trio[0]: {} for of_trio in named if of_trio and of_trio[1] == machine}
+    systems: dict[str, RowCounts] = {of_trio[0]: {} for of_trio in named if of_trio and of_trio[1] == machine}
     for structure, result in sorted(same, key=lambda each: each[1].session.started):
         systems[structure] = instructions(result)
     rows = dict.fromkeys(row for figures in systems.values() for row in figures)
@@ -136,7 +136,7 @@ def _pair(services: tuple[str, ...]) -> Pair:
 
 def _priced(
     row: str,
-    systems: Mapping[str, Figures],
+    systems: Mapping[str, RowCounts],
     services: tuple[str, ...],
     pairs: tuple[Pair, ...],
     merges: tuple[Pair, ...],

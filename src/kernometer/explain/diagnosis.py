@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from kernometer.explain.expression import Holds, condition, expression, figures, holds, value
+from kernometer.explain.expression import Holds, condition, expression, holds, mentioned, value
 from kernometer.explain.systems import Interval, Pair, System, differing
 from kernometer.results.rows import Row
 from kernometer.stats.model import RowComparison
@@ -146,7 +146,7 @@ def diagnose(
 def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
     """A finding; the rows that are missing to tell; or None if the rows say no."""
     conditions = [(condition(text), words) for text, words in rule.when]
-    used = [figure for test, _ in conditions for side in (test.left, *test.comparators) for figure in figures(side)]
+    used = [figure for test, _ in conditions for side in (test.left, *test.comparators) for figure in mentioned(side)]
     of_two = any(figure.side == "Y" for figure in used)
     if rule.by not in ("", pair.x.by) or (of_two and pair.y is None):
         return ()
@@ -181,7 +181,7 @@ def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
     interval = value(node, pair)
     if interval is None:
         return None
-    used = [*figures(node)]
+    used = [*mentioned(node)]
     rows = dict.fromkeys(row for figure in used for row in pair.costs(*figure))
     return Evidence(words, interval, tuple(rows), {figure.side for figure in used} == {"Y"})
 

@@ -52,7 +52,7 @@ class Figure(NamedTuple):
     rows: tuple[str, ...]  #: the first that there is counts
 
 
-def figures(node: ast.expr) -> Iterator[Figure]:
+def mentioned(node: ast.expr) -> Iterator[Figure]:
     """Every figure that it mentions. Raises LanguageError."""
     for part in ast.walk(node):
         match part:
@@ -106,7 +106,7 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
         case ast.Constant(value=int() | float() as number):
             return Interval(number, number, number)
         case ast.Subscript():
-            return next((cost for figure in figures(node) for cost in pair.costs(*figure).values()), None)
+            return next((cost for figure in mentioned(node) for cost in pair.costs(*figure).values()), None)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() as op, right=right):
             a, b = value(left, pair), value(right, pair)
             return _judged(node, pair) or (None if a is None or b is None else _arithmetic(op, a, b))
@@ -114,7 +114,7 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
             values = [value(part, pair) for part in parts]
             return None if None in values else _of_rows(name, values)
         case ast.Call(func=ast.Name(id=name), args=[ast.Subscript() as part], keywords=[]) if name in _OF_ROWS:
-            side, patterns = next(figures(part))
+            side, patterns = next(mentioned(part))
             rows = pair.costs(side, patterns)
             return _slope(rows, patterns) if name == "slope" else _of_rows(name, [*rows.values()])
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]) if _OF_NUMBERS.get(name) == len(parts):
@@ -124,7 +124,7 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
             if name == "off":
                 return Interval(*3 * (abs(first.value - max(1, round(first.value))),))
             rates: set[float | None] = {other.value for other in rest if other} or {
-                pair.hertz(figure.side) for figure in figures(parts[0])
+                pair.hertz(figure.side) for figure in mentioned(parts[0])
             }
             rate = rates.pop() if len(rates) == 1 else None
             if rate is None or first.unit != "ns":
@@ -137,7 +137,7 @@ def _judged(node: ast.AST, pair: Pair) -> Interval | None:
     """The ratio of one row on both sides as the comparison judged it."""
     match node:
         case ast.BinOp(left=ast.Subscript() as left, op=ast.Div(), right=ast.Subscript() as right):
-            [over], [under] = figures(left), figures(right)
+            [over], [under] = mentioned(left), mentioned(right)
             if over.side != under.side and over.rows == under.rows and len(over.rows) == 1:
                 return pair.ratio(over.rows[0], over.side)
     return None

@@ -21,10 +21,10 @@ from kernometer.report.profile.functions import Functions, changed_view, common,
 from kernometer.report.session import absolute, evidence
 from kernometer.report.session.counters import Tallies, counters
 from kernometer.report.session.evidence import Counts, Finding
-from kernometer.report.session.samples import SHARES, Distribution, distributions
+from kernometer.report.session.samples import QUANTILES, Distribution, distributions
 from kernometer.report.session.spread import Spread, spreads
 from kernometer.report.session.systems import Subject, gather, rows_of, workloads_of
-from kernometer.report.session.view import Figures
+from kernometer.report.session.view import AbsoluteView
 from kernometer.report.words.names import name
 from kernometer.report.write.html import fill
 from kernometer.results.model import Result, Workload
@@ -41,7 +41,7 @@ Systems = Mapping[str, Sequence[Result]]
 class Page:
     """The whole report."""
 
-    figures: Figures
+    figures: AbsoluteView
     by: str  #: "time", "path", or both
     bracket: str  #: what is subtracted from every figure, and included in the gross samples
     made: str  #: the program that wrote the page
@@ -116,7 +116,7 @@ def build(
     priced = of_results(results)
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
-        figures=absolute.figures(subjects),
+        figures=absolute.view(subjects),
         by=" and ".join(dict.fromkeys((*ways, *(("path",) if structures and structures.rows else ())))),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
         made=f"Kernometer {__version__}",
@@ -131,7 +131,7 @@ def build(
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),
-        quantile_words=tuple(word for word, _share in SHARES),
+        quantile_words=tuple(word for word, _share in QUANTILES),
         ecdf_steps=small.ECDF_STEPS,
         marks=curve_plots.MARKS,
         order_buckets=small.ORDER_BUCKETS,

@@ -18,6 +18,7 @@ CHUNK = 1 << 20
 #: What may follow the suffix of a result's file.
 SUFFIXES = ("", ".gz", ".zst", ".xz", ".bz2")
 _GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"
+NO_ZSTD = "It cannot be read: zstd is not installed."
 #: The most memory that the window of a compressed file may take.
 _WINDOW = 256 << 20
 
@@ -87,7 +88,7 @@ def _zstd(plain: BinaryIO) -> Iterator[IO[bytes]]:
     try:
         program = subprocess.Popen(("zstd", "-dcq"), stdin=plain, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     except FileNotFoundError as error:
-        raise MissingError("zstd is not installed, which expands such files.", "apt-get install zstd") from error
+        raise MissingError(NO_ZSTD, "apt-get install zstd") from error
     with program:
         try:
             if program.stdout:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
+from kernometer.errors import MissingError
 from kernometer.results.model import Publication, Result
 from kernometer.results.writer import SUFFIX, is_growing, is_result
 
@@ -80,7 +81,10 @@ _SELECT = f"SELECT name, {', '.join(_COLUMNS)} FROM files ORDER BY started DESC,
 
 
 def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
-    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed."""
+    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed.
+
+    A file for which `read` raises MissingError is listed as one that cannot be read, and read again the next time.
+    """
     path = folder / NAME
     try:
         return _through(folder, str(path), read)
@@ -102,16 +106,21 @@ def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) 
             database.executescript(_SCHEMA)
         there = {name: (size, mtime_ns) for name, size, mtime_ns in _files(folder)}
         known = {row[0]: row[1:] for row in database.execute("SELECT name, size, mtime_ns FROM files")}
-        changed = [(name, *there[name]) for name in there if known.get(name) != there[name]]
         gone = [(name,) for name in known if name not in there]
-        fresh = [(*key, *_values(read(folder / key[0]))) for key in changed]  # outside the transaction: reading is slow
+        fresh: list[tuple[object, ...]] = []
+        unread: list[Summary] = []
+        for name in (name for name in there if known.get(name) != there[name]):  # no transaction yet: reading is slow
+            try:
+                fresh.append((name, *there[name], *_values(read(folder / name))))
+            except MissingError as error:  # not kept: the program that expands it may come
+                unread.append(Summary(folder / name, problem=error.text))
         if fresh or gone:
             database.execute("BEGIN IMMEDIATE")
             database.executemany("DELETE FROM files WHERE name = ?", gone)
             database.executemany(_INSERT, fresh)
             database.execute("COMMIT")
         rows = database.execute(_SELECT).fetchall()
-    return [_summary(folder, row) for row in rows if row[0] in there]
+    return [_summary(folder, row) for row in rows if row[0] in there] + unread
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from kernometer.errors import ResultError, UsageError
+from kernometer.errors import MissingError, ResultError, UsageError
 from kernometer.results import index
 from kernometer.results.archive import unpacked
 from kernometer.results.compressed import chunks
@@ -62,7 +62,7 @@ def read_file(path: Path) -> Result:
         raise ResultError(f"{path}: {error.text}", error.next_step) from error
 
 
-def raw(result: Result) -> Result:
+def without_core(result: Result) -> Result:
     """The result without the readings of the core's state, so that every sample counts."""
     return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
 
@@ -193,7 +193,7 @@ class Store:
 
     def as_read(self, result: Result) -> Result:
         """A result that was just measured, as `read` would give it."""
-        return raw(result) if self.raw else result
+        return without_core(result) if self.raw else result
 
     def load(self, name: str) -> Result:
         return self.read(self.resolve(name))
@@ -370,7 +370,7 @@ def merge(folder: Path, sources: Iterable[Path]) -> Iterator[Taken]:
     for source in sources:
         try:
             yield Taken(source, _taken(folder, source))
-        except ResultError as error:
+        except (ResultError, MissingError) as error:
             yield Taken(source, problem=error.text)
 
 

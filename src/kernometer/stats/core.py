@@ -41,7 +41,7 @@ def core_of(runs: Iterable[Run]) -> Core | None:
     beside = [run for run in runs if run.loop_every and run.loop_batch]
     if sum(len(run.loop_cost) for run in beside) < LEAST_READINGS:
         return None
-    edge = levels(np.concatenate([readings(run) for run in beside]))
+    edge = edge_of(np.concatenate([readings(run) for run in beside]))
     if edge is None:
         return Core(None, 0.0)
     quiet = sum(int(np.count_nonzero(quiet_samples(run, edge))) for run in beside)
@@ -72,7 +72,7 @@ def readings(run: Run) -> Floats:
     return np.asarray(run.loop_cost if run.loop_batch else (), dtype=np.float64) / max(run.loop_batch, 1)
 
 
-def levels(times: Floats) -> float | None:
+def edge_of(times: Floats) -> float | None:
     """The edge between the fastest level of these readings and slower ones; None if there is only one level.
 
     Shape (n,), any unit. It splits the logarithms into two classes whose means are the furthest apart for their spread

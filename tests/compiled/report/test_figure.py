@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kernometer.errors import UsageError
-from kernometer.report.literature.definition import PaperFigure, figures, find
+from kernometer.report.literature.definition import PaperFigure, find, paper_figures
 from kernometer.report.literature.draw import picture
 from kernometer.report.literature.points import Drawing, Source, Value, draw, source_of, source_of_published
 from kernometer.report.literature.text import COLUMNS, as_csv
@@ -57,7 +57,7 @@ def drawing(name: str) -> Drawing:
 
 
 def test_every_figure_of_the_sources_is_defined() -> None:
-    assert sorted(figures()) == sorted(NAMES)
+    assert sorted(paper_figures()) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from kernometer.__main__ import main
 from kernometer.campaign.plan import EFFORTS, Plan
 from kernometer.campaign.session import measure, records
-from kernometer.errors import TargetError
+from kernometer.errors import Status, TargetError
 from kernometer.results.model import AnyRecord, By, Calibration, Events, Failure, Unsupported
 from kernometer.results.reader import parse
 from kernometer.results.store import Store
@@ -132,3 +133,27 @@ def test_a_command_has_rows_of_its_own() -> None:
     assert said(*make.lines([make.run(0, "cmd/true@time=real")]), job=plan.job())
     with pytest.raises(TargetError, match="not asked for"):
         said(*make.lines([make.run(0)]), job=plan.job())
+
+
+class Started(Says):
+    """A target whose probe lists a workload, and measures one run of it; it keeps what it was started with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[tuple[str, ...]] = []
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:  # noqa: ARG002  # the protocol's signature
+        self.started.append(job.arguments)
+        yield from make.lines([make.workload()])
+        if "--list" not in job.arguments:
+            yield from make.lines([make.header(), make.run()])
+
+
+def test_the_probe_lists_its_rows_once_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: `run` starts the probe twice, first for its list. Broken: a second list, for the names, the plan or the
+    table; on a guest each takes a boot."""
+    target = Started()
+    monkeypatch.setattr("kernometer.cli.run.target_of", lambda _spec: target)
+    monkeypatch.setattr("kernometer.campaign.plan.lister", lambda _program: target)
+    assert main(["--store", str(tmp_path), "run", ROW]) == Status.DONE
+    assert ["--list" in arguments for arguments in target.started] == [True, False]

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from kernometer.report.comparison.terminal import print_comparison
 from kernometer.report.comparison.view import named_view
-from kernometer.report.session.absolute import figures as figures_view
+from kernometer.report.session.absolute import view as figures_view
 from kernometer.report.session.systems import gather
 from kernometer.report.session.terminal import ASCII, BLOCKS, print_result, signs, spark
 from kernometer.report.session.view import CurveView

@@ -110,8 +110,8 @@ def test_a_figure_has_unit_direction_definition_and_interval() -> None:
         "K table 3",
     )
     first, second = workload.rows[0].figures
-    assert first.raw == pytest.approx(600, rel=0.02)
-    assert second.raw == pytest.approx(660, rel=0.02)
+    assert first.value == pytest.approx(600, rel=0.02)
+    assert second.value == pytest.approx(660, rel=0.02)
     assert first.text.endswith(" ns")
     assert first.interval.endswith(" ns")
     assert " – " in first.interval
@@ -124,7 +124,7 @@ def test_sessions_of_one_label_are_one_system_with_the_interval_between_them() -
     assert [system.name for system in page.figures.systems] == ["before"]
     assert len(page.figures.systems[0].sessions) == 3
     [figure] = page.figures.families[0].workloads[0].rows[0].figures
-    assert figure.raw == pytest.approx(1200, rel=0.02)
+    assert figure.value == pytest.approx(1200, rel=0.02)
     low, high = (float(part.split()[0].replace(",", "")) for part in figure.interval.split(" – "))
     assert high / low > 4, "three sessions a factor of two apart have a wide interval"
 
@@ -133,7 +133,7 @@ def test_a_row_below_the_resolution_says_so_and_is_not_zero() -> None:
     fast = make.run(0, samples=(525,) * 20, loop_cost=(525,) * 3, baseline=None, resolution_ns=100.0)
     page = build([replace_runs(factory.result(), (fast, fast))], [])
     [figure] = page.figures.families[0].workloads[0].rows[0].figures
-    assert (figure.raw, figure.text) == (None, "below resolution")
+    assert (figure.value, figure.text) == (None, "below resolution")
     assert "below-resolution" in [tag.code for tag in figure.tags]
 
 
@@ -286,6 +286,6 @@ def test_by_path_figures_are_counts_and_events_stand_beside_them() -> None:
     [row] = page.figures.families[0].workloads[0].rows
     assert (page.by, page.bracket) == ("path", "the empty bracket")
     assert page.figures.families[0].workloads[0].unit == "instructions per call"
-    assert (row.figures[0].raw, row.figures[0].text, row.figures[0].interval) == (328, "328 instr", "exact")
+    assert (row.figures[0].value, row.figures[0].text, row.figures[0].interval) == (328, "328 instr", "exact")
     assert page.events.columns == ("instructions", "cr3 writes")
     assert page.events.rows[0].cells == ("330", "0.5")

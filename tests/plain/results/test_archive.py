@@ -6,6 +6,8 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 from kernometer.__main__ import main
 from kernometer.errors import ResultError, Status, UsageError
 from kernometer.results import archive
-from kernometer.results.store import Store
+from kernometer.results.store import Store, merge, results_in
 from tests.support.results import make
 
 IDS = ("20261121T073012Z-aaaaaa", "20261121T073013Z-bbbbbb", "20261121T073014Z-cccccc")
@@ -115,3 +117,38 @@ def test_commands_read_an_archive_and_say_what_they_cannot(tmp_path: Path, capsy
     assert IDS[1] in capsys.readouterr().out
     assert main(["--store", str(path), "rm", "@last"]) == Status.USAGE
     assert "archive" in capsys.readouterr().err
+
+
+def test_the_digest_of_an_archive_is_taken_once_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: one reading of the whole archive. Broken: one at each place that asks for the store."""
+    store = archived(tmp_path / "store.tar.xz", {f"{IDS[0]}.ndjson": session(IDS[0])})
+    taken: list[Path] = []
+
+    def unpacked(path: Path) -> Path:
+        taken.append(path)
+        return archive.unpacked(path)
+
+    monkeypatch.setattr("kernometer.results.store.unpacked", unpacked)
+    assert main(["--store", str(store), "show", "@last"]) == Status.DONE
+    assert taken == [store]
+
+
+def test_a_store_without_zstd_lists_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: one row with the reason, which goes once zstd is there. Broken: status 6 and no list, or a reason that
+    the index keeps."""
+    folder, path = tmp_path / "store", os.environ["PATH"]
+    folder.mkdir()
+    (folder / f"{IDS[0]}.ndjson").write_bytes(session(IDS[0]))
+    packed = subprocess.run(("zstd", "-qc"), input=session(IDS[1]), capture_output=True, check=True, timeout=60).stdout
+    (folder / f"{IDS[1]}.ndjson.zst").write_bytes(packed)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["--store", str(folder), "list"]) == Status.DONE
+    shown = capsys.readouterr().out
+    assert "cannot be read: zstd is not installed" in shown and IDS[0] in shown
+    assert [taken.problem != "" for taken in merge(tmp_path / "other", results_in(folder))] == [False, True]
+    monkeypatch.setenv("PATH", path)
+    assert main(["--store", str(folder), "list"]) == Status.DONE
+    shown = capsys.readouterr().out
+    assert "zstd" not in shown and IDS[1] in shown

@@ -14,9 +14,9 @@ import pytest
 from msgspec.structs import replace
 
 from kernometer.results.model import Baseline, Result, Run
-from kernometer.results.store import raw
+from kernometer.results.store import without_core
 from kernometer.stats.alternate import ab
-from kernometer.stats.core import core_of, levels, quiet_baseline, quiet_samples
+from kernometer.stats.core import core_of, edge_of, quiet_baseline, quiet_samples
 from kernometer.stats.cost import run_cost
 from kernometer.stats.figures import figures
 from kernometer.stats.model import FlagCode, Verdict
@@ -94,7 +94,7 @@ def test_two_levels_are_told_apart(share: float, slow: float) -> None:
     rng = np.random.default_rng(1)
     fast = QUIET * np.exp(0.02 * rng.standard_normal(5000))
     mixed = np.where(rng.random(5000) < share, slow * fast, fast)
-    edge = levels(mixed)
+    edge = edge_of(mixed)
     assert edge is not None
     assert np.mean(fast > edge) < 0.01 and np.mean(slow * fast < edge) < 0.01
 
@@ -112,7 +112,7 @@ def test_two_levels_are_told_apart(share: float, slow: float) -> None:
 )
 def test_one_level_is_not_split(readings: NDArray[np.float64]) -> None:
     """Expected: None. Broken: half of the samples of a quiet machine count, or "a neighbour" where none is."""
-    assert levels(readings) is None
+    assert edge_of(readings) is None
 
 
 def test_a_sample_is_quiet_where_both_readings_around_it_are() -> None:
@@ -142,7 +142,7 @@ def test_a_figure_is_of_the_quiet_samples(share: float) -> None:
     mixed = one_session(np.random.default_rng(5), 100.0, 30, share=share)
     assert figures(mixed)[ROW].cost == pytest.approx(100.0, rel=0.01)
     assert max(one.cost for one in figures(mixed)[ROW].runs) < 105
-    assert max(one.cost for one in figures(raw(mixed))[ROW].runs) > 140
+    assert max(one.cost for one in figures(without_core(mixed))[ROW].runs) > 140
     core = core_of(mixed.runs)
     assert core is not None and core.shared == pytest.approx(share, abs=0.2)
 
@@ -184,7 +184,7 @@ def test_the_interval_of_runs_of_two_kinds_covers_their_median() -> None:
 def test_frequency_is_taken_out_of_the_ratio() -> None:
     """Expected: intervals a quarter as wide as raw ones, and A/A alarms at most 5 %."""
     a, b = both_sides(np.random.default_rng(8), 20, 200)
-    with_reference, without = ab(a, b).rows, ab(raw(a), raw(b)).rows
+    with_reference, without = ab(a, b).rows, ab(without_core(a), without_core(b)).rows
     width = [np.median([math.log(row.high / row.low) for row in rows]) for rows in (with_reference, without)]  # type: ignore[operator]  # both have intervals
     assert width[0] < width[1] / 4
     assert np.mean([row.p < 0.05 for row in with_reference]) <= upper_bound(0.05, 200)  # type: ignore[operator]  # the same

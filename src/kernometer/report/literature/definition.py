@@ -83,7 +83,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @cache
-def figures() -> dict[str, PaperFigure]:
+def paper_figures() -> dict[str, PaperFigure]:
     """Every figure by its name, paper by paper."""
     folder = files("kernometer.report.literature").joinpath("figures")
     texts = sorted((file.name, file.read_bytes()) for file in folder.iterdir() if file.name.endswith(".toml"))
@@ -92,7 +92,7 @@ def figures() -> dict[str, PaperFigure]:
 
 def find(name: str) -> PaperFigure:
     """Raises UsageError if no figure has that name."""
-    known = figures()
+    known = paper_figures()
     if name not in known:
         close = get_close_matches(name, known, n=1)
         raise UsageError(

@@ -10,7 +10,7 @@ from kernometer.report.chart import curves as curve_plots
 from kernometer.report.chart.axis import Axis, Span, axis_of, percent_label, span
 from kernometer.report.session import evidence, first
 from kernometer.report.session.systems import Subject, figure_of, per, pooled_figure, rows_of, single, workloads_of
-from kernometer.report.session.view import AbsoluteRow, CurveView, Family, Figures, WorkloadView
+from kernometer.report.session.view import AbsoluteRow, AbsoluteView, CurveView, Family, WorkloadView
 from kernometer.report.words.curves import spread_of, x_text
 from kernometer.report.words.names import name, sentence
 from kernometer.results.model import Workload
@@ -37,7 +37,7 @@ def anchor(row: str) -> str:
     return f"row-{plain}-{hashlib.blake2s(row.encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
 
 
-def figures(subjects: Sequence[Subject]) -> Figures:
+def view(subjects: Sequence[Subject]) -> AbsoluteView:
     """All rows of all subjects, in the registry's order; rows that are not in the registry come last."""
     definitions = workloads_of(subjects)
     tree: dict[str, dict[str, list[str]]] = {}
@@ -46,7 +46,7 @@ def figures(subjects: Sequence[Subject]) -> Figures:
         workload = workload_of(row)
         tree.setdefault(family(workload)[0], {}).setdefault(workload, []).append(row)
     axis = axis_of([_around(subject, row) for subject in subjects for row in rows], REACH, percent_label)
-    return Figures(
+    return AbsoluteView(
         title=first.title(subjects),
         lead=first.lead(subjects),
         trust=first.trust(subjects),
@@ -67,19 +67,19 @@ def figures(subjects: Sequence[Subject]) -> Figures:
 
 
 def _row(row: str, subjects: Sequence[Subject], axis: Axis, parameters: str = "") -> AbsoluteRow:
-    measured = _measured([row], subjects)
+    figure = _any_figure([row], subjects)
     return AbsoluteRow(
         row=name(row),
         parameters=parameters or name(Row(row).point),
         anchor=anchor(row),
-        per=per(measured),
-        better=name(measured.better),
+        per=per(figure),
+        better=name(figure.better),
         figures=tuple(figure_of(subject, row) for subject in subjects),
         bar=axis.bar(_around(subjects[0], row)) if len(subjects) == 1 else None,
     )
 
 
-def _measured(rows: Sequence[str], subjects: Sequence[Subject]) -> RowFigure:
+def _any_figure(rows: Sequence[str], subjects: Sequence[Subject]) -> RowFigure:
     """Any figure of these rows: unit, per and direction are the same in all."""
     return next(figure for row in rows for subject in subjects for figure in subject.figures_of(row))
 
@@ -106,7 +106,7 @@ def _workload(
         _row(line, subjects, axis) if isinstance(line, str) else _curve(line, subjects, axis)
         for line in gathered(pooled, definitions)
     )
-    figure = _measured(rows, subjects)
+    figure = _any_figure(rows, subjects)
     return WorkloadView(
         name=name(key),
         what=sentence(definition.what if definition else UNDEFINED),

@@ -14,7 +14,7 @@ from kernometer.report.words.names import name
 from kernometer.report.words.units import format_value
 from kernometer.results.model import Run
 
-SHARES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
+QUANTILES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distri
     quantiles = tuple(_quantiles(line, label) for line in series)
     words = "; ".join(
         f"{part.system}: {part.samples} samples of {part.runs} runs, "
-        + ", ".join(f"{word} {figure}" for (word, _share), figure in zip(SHARES, part.figures, strict=True))
+        + ", ".join(f"{word} {figure}" for (word, _share), figure in zip(QUANTILES, part.figures, strict=True))
         for part in quantiles
     )
     shown = name(row)
@@ -99,7 +99,7 @@ def _distribution(row: str, series: Sequence[small.Series], unit: str) -> Distri
 
 def _quantiles(series: small.Series, label: Callable[[float], str]) -> Quantiles:
     ordered = sorted(value for run in series.runs for value in run)
-    figures = tuple(label(small.quantile(ordered, share)) for _word, share in SHARES)
+    figures = tuple(label(small.quantile(ordered, share)) for _word, share in QUANTILES)
     return Quantiles(series.letter, len(series.runs), len(ordered), figures)
 
 

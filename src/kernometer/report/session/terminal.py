@@ -1,6 +1,6 @@
 """A session on the terminal: what was measured, whether it can be trusted, its figures, and notes on them.
 
-Prints `view.Figures`, as the page does. Used by `run` and `show`.
+Prints `view.AbsoluteView`, as the page does. Used by `run` and `show`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.text import Text
 from kernometer.report.session import absolute
 from kernometer.report.session.first import FEW
 from kernometer.report.session.systems import subject
-from kernometer.report.session.view import AbsoluteRow, CurveView, Figures, FigureText, WorkloadView
+from kernometer.report.session.view import AbsoluteRow, AbsoluteView, CurveView, FigureText, WorkloadView
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
 from kernometer.report.write.terminal import broken
@@ -60,7 +60,7 @@ def print_result(
     `whole`: all rows. `details`: all rows, with the details of every flag. `points`: every point of a curve as a row.
     `named`: rows given by name, all of which are shown as rows.
     """
-    view = absolute.figures([subject("A", result.session.label, [result], [figures], every_flag=details)])
+    view = absolute.view([subject("A", result.session.label, [result], [figures], every_flag=details)])
     lines = [line for workload in view.workloads for line in _lines(workload, points=points, named=named)]
     few = not (whole or details or points or named) and len(lines) > FEW and bool(view.first)
     _print_facts(console, view, few=few)
@@ -74,7 +74,7 @@ def print_result(
         console.print(Text(text))
 
 
-def _print_facts(console: Console, view: Figures, *, few: bool) -> None:
+def _print_facts(console: Console, view: AbsoluteView, *, few: bool) -> None:
     [system] = view.systems
     [session] = system.sessions
     facts = {fact.name: fact.value for fact in system.facts}
@@ -133,7 +133,7 @@ def _cells(workload: WorkloadView, line: AbsoluteRow | CurveView, heights: str, 
     common = (workload.per, _DIRECTION.get(workload.better, ""))
     if isinstance(line, AbsoluteRow):
         [figure] = line.figures
-        value = figure.text if figure.raw is not None else figure.text.replace(" ", "\n")
+        value = figure.text if figure.value is not None else figure.text.replace(" ", "\n")
         numbers, words = ("\n".join(lines) for lines in zip((value, figure.accuracy), *figure.parts, strict=True))
         yield line.row, numbers, words, *common, str(figure.runs), _letters([figure])
         return
@@ -148,7 +148,7 @@ def _cells(workload: WorkloadView, line: AbsoluteRow | CurveView, heights: str, 
         "–".join(map(str, dict.fromkeys((runs[0], runs[-1])))),
         _letters(figures),
     )
-    plot = spark([figure.raw for figure in figures], heights, max(8, min(WIDEST, width - 2)))
+    plot = spark([figure.value for figure in figures], heights, max(8, min(WIDEST, width - 2)))
     together = f"  {plot}  {line.span}"
     for text in [together] if len(together) <= width else [f"  {line.span}", f"  {plot}"]:
         yield text, *[""] * 6
@@ -183,7 +183,7 @@ def spark(values: Sequence[float | None], heights: str, width: int = WIDEST) -> 
     return "".join(NO_VALUE if log is None else heights[round((log - least) / span * top)] for log in logs)
 
 
-def _below(view: Figures, lines: Sequence[Line], *, few: bool, details: bool) -> Iterator[str]:
+def _below(view: AbsoluteView, lines: Sequence[Line], *, few: bool, details: bool) -> Iterator[str]:
     """The legend, notes on rows, and what was not measured."""
     figures = [row.figures[0] for _of, line in lines for row in line.rows]
     if figures:
@@ -235,15 +235,15 @@ def _legend(figures: Collection[FigureText], directions: Collection[str]) -> str
     return f"{'; '.join(kinds)}."
 
 
-def _hangs_on(view: Figures) -> Iterator[str]:
+def _hangs_on(view: AbsoluteView) -> Iterator[str]:
     """What figures depend on besides the kernel (settings, the relation of two CPUs), with the workloads."""
     names = grouped((workload.hangs_on, workload.name) for workload in view.workloads if workload.hangs_on)
     if names:
-        yield "Figures also depend on"
+        yield "AbsoluteView also depend on"
         yield from (f"  {detail} ({', '.join(names)})" for detail, names in names.items())
 
 
-def _overheads(view: Figures) -> Iterator[str]:
+def _overheads(view: AbsoluteView) -> Iterator[str]:
     """The overheads that were measured with rows, and whether the figures still include them."""
     rows = [(workload, row) for workload in view.workloads for line in workload.lines for row in line.rows]
     told = [(row.row, row.figures[0].overhead, workload.subtracts) for workload, row in rows]

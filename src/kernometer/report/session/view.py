@@ -58,9 +58,9 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class FigureText:
-    """A value with its interval. `raw` is in the row's unit; None without a figure, and `text` is the reason."""
+    """A value with its interval. `value` is in the row's unit; None without a figure, and `text` is the reason."""
 
-    raw: float | None
+    value: float | None
     text: str
     interval: str = ""
     accuracy: str = ""  #: how far the interval reaches: ±0.8 %
@@ -143,7 +143,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class AbsoluteView:
     """Every row of every system, as the terminal shows a session."""
 
     title: str
