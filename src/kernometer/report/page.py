@@ -110,9 +110,14 @@ def build(
     if not results:
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
     subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
-    _check(subjects, comparisons)
+    by_name = {subject.key: subject for subject in subjects}
+    for title in (title for comparison in comparisons for title in (comparison.a, comparison.b)):
+        if title not in by_name:
+            raise ResultError(
+                f"A comparison names {name(title)!r}, which is none of the systems.", "Give the compared results."
+            )
     workloads, rows = workloads_of(subjects), rows_of(subjects)
-    views = tuple(_compared(subjects, comparison, workloads, rows) for comparison in comparisons)
+    views = tuple(_compared(by_name[each.a], by_name[each.b], each, workloads, rows) for each in comparisons)
     priced = of_results(results)
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
@@ -127,7 +132,7 @@ def build(
         tallies=counters({subject.letter: subject.results for subject in subjects}),
         boundaries=boundaries_view(priced) if priced else None,
         structures=structures,
-        functions=_functions(subjects, comparisons),
+        functions=_functions(by_name, comparisons),
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),
@@ -173,26 +178,14 @@ def _names(result: Result) -> tuple[str, ...]:
     return (session.id, session.label, f"label:{session.label}", session.side, session.target)
 
 
-def _check(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> None:
-    known = {subject.key for subject in subjects}
-    for comparison in comparisons:
-        for title in (comparison.a, comparison.b):
-            if title not in known:
-                raise ResultError(
-                    f"A comparison names {name(title)!r}, which is none of the systems.", "Give the compared results."
-                )
-
-
 def _compared(
-    subjects: Sequence[Subject], comparison: Comparison, workloads: Mapping[str, Workload], rows: Sequence[str]
+    a: Subject, b: Subject, comparison: Comparison, workloads: Mapping[str, Workload], rows: Sequence[str]
 ) -> ComparisonView:
-    a, b = (next(subject for subject in subjects if subject.key == title) for title in (comparison.a, comparison.b))
     view = compared.view(comparison, a.system, b.system, workloads, rows)
     return replace(view, causes=tuple(causes(a, b, comparison)))
 
 
-def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -> Functions:
-    by_name = {subject.key: subject for subject in subjects}
+def _functions(by_name: Mapping[str, Subject], comparisons: Sequence[Comparison]) -> Functions:
     changed = []
     told: dict[str, Difference] = {}
     for comparison in comparisons:
@@ -203,7 +196,7 @@ def _functions(subjects: Sequence[Subject], comparisons: Sequence[Comparison]) -
         changed.append((title, tuple(changed_view(each) for each in by_row.values())))
     profiles = [
         (subject.system.name, tuple(profile_view(profile) for profile in newest(subject.results).values()))
-        for subject in subjects
+        for subject in by_name.values()
     ]
     return Functions(
         tuple(profile for profile in profiles if profile[1]),

@@ -91,7 +91,7 @@ def entry(result: Result, core: Core | None = None) -> Entry:
             session.by,
             session.profile,
             *result.probe,
-            _text(session.effort),
+            " ".join(f"{key}={value}" for key, value in sorted(session.effort.items())),
         ),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
         boot=session.boot,
@@ -99,10 +99,6 @@ def entry(result: Result, core: Core | None = None) -> Entry:
         end=session.started + max(0.0, seconds),
         figures=figures(result, core),
     )
-
-
-def _text(effort: Mapping[str, object]) -> str:
-    return " ".join(f"{key}={effort[key]}" for key in sorted(effort))
 
 
 def history_of(results: Iterable[Result]) -> History:

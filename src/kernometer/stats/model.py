@@ -179,6 +179,11 @@ class Difference:
     b: str
     asked: bool = False  #: the two targets, as they are named, choose it
 
+    @property
+    def of_host(self) -> bool:
+        """Whether `check` found it. There are dozens, which are shown apart."""
+        return self.what.startswith("host ")
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

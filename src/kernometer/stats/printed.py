@@ -119,7 +119,14 @@ def columns(of_a: Publication, a: str, of_b: Publication, b: str) -> tuple[Pair,
     """System `b` against system `a`, of one paper or one suite, in every row of both that has a direction."""
     theirs = {(figure.table, figure.row): figure for figure in of_b.figures if figure.system == b}
     return tuple(
-        Pair(name_of(figure), figure.better, shown(figure), shown(other), ratio, _note(figure, other))
+        Pair(
+            name_of(figure),
+            figure.better,
+            shown(figure),
+            shown(other),
+            ratio,
+            "; ".join(dict.fromkeys(filter(None, (figure.note, other.note)))),
+        )
         for figure in of_a.figures
         if figure.system == a and figure.better and (other := theirs.get((figure.table, figure.row))) is not None
         for ratio in (_ratio(figure.better, _scaled(of_a.paper, figure), _scaled(of_b.paper, other)),)
@@ -135,10 +142,6 @@ def _scaled(paper: Paper, figure: Published) -> tuple[str, float]:
 
 def _ratio(better: str, a: tuple[str, float], b: tuple[str, float]) -> float | None:
     return ratio_of_costs(better, a[1], b[1]) if a[0] == b[0] and a[1] > 0 and b[1] > 0 else None
-
-
-def _note(*figures: Published) -> str:
-    return "; ".join(dict.fromkeys(figure.note for figure in figures if figure.note))
 
 
 def in_our_unit(paper: Paper, figure: Published, unit: str) -> float | None:

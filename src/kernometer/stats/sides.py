@@ -149,14 +149,11 @@ def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]]
     silent = [side for side in (a, b) if all(figure.cost is None for figure in side.figures_of(row))]
     if not silent:
         return None
-    broken = [side.name for side in silent if not any(_below(figure) for figure in side.figures_of(row))]
+    codes = {side.name: {flag.code for figure in side.figures_of(row) for flag in figure.flags} for side in silent}
+    broken = [name for name, told in codes.items() if FlagCode.BELOW_RESOLUTION not in told]
     if broken:
         return Verdict.FAILED, (f"no run could be used on {' and '.join(broken)}",)
     return Verdict.UNDECIDED, (f"below the clock's resolution on {' and '.join(side.name for side in silent)}",)
-
-
-def _below(figure: RowFigure) -> bool:
-    return any(flag.code is FlagCode.BELOW_RESOLUTION for flag in figure.flags)
 
 
 def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) -> tuple[str, ...]:

@@ -83,21 +83,6 @@ class ComparedCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
-    """A fact that the two sides have in common (`a` == `b`), or in which they differ."""
-
-    what: str
-    a: str
-    b: str
-    asked: bool = False
-
-    @property
-    def of_host(self) -> bool:
-        """Whether `check` found it. There are dozens, which are shown apart."""
-        return self.what.startswith("host ")
-
-
-@dataclass(frozen=True, slots=True)
 class Cause:
     """Why the two sides differ, by the rules of `kernometer explain`."""
 
@@ -123,8 +108,8 @@ class ComparisonView:
     first: tuple[ComparedRow, ...]  #: what people ask for first, and what differs most; the largest ratio first
     families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows, and a line a curve
     curves: tuple[ComparedCurve, ...]
-    same: tuple[Contrast, ...]
-    differs: tuple[Contrast, ...]
+    same: tuple[Difference, ...]
+    differs: tuple[Difference, ...]
     footnotes: tuple[str, ...]
     remarks: tuple[str, ...]
     conditions: tuple[str, ...]
@@ -136,7 +121,7 @@ class ComparisonView:
         return "Interval" if self.by_path else "95 % interval"
 
     @property
-    def unasked(self) -> tuple[Contrast, ...]:
+    def unasked(self) -> tuple[Difference, ...]:
         """What differs besides what is compared; facts that only one side knows come last."""
         differences = [difference for difference in self.differs if not difference.asked]
         return tuple(sorted(differences, key=lambda difference: NOT_KNOWN in (difference.a, difference.b)))
@@ -181,8 +166,8 @@ def view(
         first=tuple(made[_name(line)] for line in _first(lines, decided=not comparison.undecidable)),
         families=tuple((title, tuple(members)) for title, members in families.items()),
         curves=tuple(_curve(curve, comparison.delta, footnotes, axis, (a, b), where) for curve in curves),
-        same=tuple(map(_contrast, comparison.same)),
-        differs=tuple(map(_contrast, comparison.differs)),
+        same=tuple(map(_in_words, comparison.same)),
+        differs=tuple(map(_in_words, comparison.differs)),
         footnotes=tuple(map(sentence, footnotes)),
         remarks=tuple(map(sentence, comparison.remarks)),
         conditions=tuple(map(sentence, comparison.conditions)),
@@ -350,9 +335,9 @@ def largest_words(curve: Curve[RowComparison]) -> str:
     return f"largest decided difference {f'{ratio_text(most.ratio)} {ratio_interval(most)}'.strip()} at {at}"
 
 
-def _contrast(difference: Difference) -> Contrast:
+def _in_words(difference: Difference) -> Difference:
     a, b = apart(difference.a, difference.b)
-    return Contrast(name(difference.what), short(a), short(b), difference.asked)
+    return Difference(name(difference.what), short(a), short(b), difference.asked)
 
 
 def apart(a: str, b: str) -> tuple[str, str]:

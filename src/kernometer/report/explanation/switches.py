@@ -42,7 +42,11 @@ def blocks(design: Factorial) -> Iterator[Block]:
 
 
 def _lines(row: Effects) -> list[str]:
-    effects = [f"{each} {_effect(effect)}" for each, effect in row.switches.items() if _moves(effect)]
+    effects = [
+        f"{each} {_effect(effect)}"
+        for each, effect in row.switches.items()
+        if max(abs(effect.least), abs(effect.most)) >= LEAST
+    ]
     pairs = sorted(
         (pair for pair in row.pairs if abs(row.pairs[pair]) >= LEAST), key=lambda pair: -abs(row.pairs[pair])
     )
@@ -50,10 +54,6 @@ def _lines(row: Effects) -> list[str]:
     if not effects:
         return ["no switch moves it"]
     return [*effects, f"rest {count_text(row.rest)} ({format_percent(row.rest / row.off)})"]
-
-
-def _moves(effect: Effect) -> bool:
-    return max(abs(effect.least), abs(effect.most)) >= LEAST
 
 
 def _effect(effect: Effect) -> str:

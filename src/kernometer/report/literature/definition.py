@@ -17,6 +17,7 @@ import msgspec
 
 from kernometer.errors import UsageError
 from kernometer.results.model import By
+from kernometer.results.rows import Row
 from kernometer.text import printable
 
 Kind = Literal["curves", "bars", "grid", "samples"]
@@ -47,14 +48,11 @@ class Group(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 
     rows: tuple[str, ...]  #: patterns: the first one that a result has; the last can be measured by path
     by_path: bool = True  #: whether it can be measured by path
-    label: str = ""  #: of a line; {stride} becomes that parameter's value
+    label: str = ""  #: of a line, in which {stride} becomes that parameter's value; of a bar
     axis: int | None = None  #: number of their only y axis; None: all axes
 
-
-class Bar(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    label: str
-    rows: tuple[str, ...]  #: as a group's
-    by_path: bool = True
+    def has(self, row: str) -> bool:
+        return any(Row(row).values(pattern) is not None for pattern in self.rows)
 
 
 class PaperFigure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -67,14 +65,14 @@ class PaperFigure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
     x: XAxis = XAxis(of="", title="")
     y: tuple[YAxis, ...] = ()
     group: tuple[Group, ...] = ()
-    bar: tuple[Bar, ...] = ()
+    bar: tuple[Group, ...] = ()
     heads: tuple[str, ...] = ()  #: of a grid's first columns
     places: tuple[tuple[int, ...], ...] = ()  #: the original's values of each of them
     reference: str = ""  #: the system of a published table that is 100; among results the first is
     options: str = ""  #: options of `kernometer run` for its rows, besides the profile
 
     @property
-    def parts(self) -> list[Group | Bar]:
+    def parts(self) -> list[Group]:
         return [*self.group, *self.bar]
 
 
@@ -102,7 +100,7 @@ def find(name: str) -> PaperFigure:
     return known[name]
 
 
-def command(figure: PaperFigure, parts: Iterable[Group | Bar], by: By, target: str) -> str:
+def command(figure: PaperFigure, parts: Iterable[Group], by: By, target: str) -> str:
     """The command that measures the rows of those parts on `target`, by time or by path."""
     words = ["kernometer run --profile full"]
     if by == "path":

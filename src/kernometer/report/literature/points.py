@@ -10,12 +10,13 @@ from functools import partial
 from itertools import product
 
 from kernometer.errors import UsageError
-from kernometer.report.literature.definition import FACTORS, RATES, Bar, Group, Kind, PaperFigure, YAxis, command
+from kernometer.report.literature.definition import FACTORS, RATES, Group, Kind, PaperFigure, YAxis, command
 from kernometer.results.model import By, Publication, Result, Run
 from kernometer.results.rows import Row
 from kernometer.stats.curves import LEAST_POINTS, finite
 from kernometer.stats.model import RowFigure
 from kernometer.stats.printed import in_unit
+from kernometer.tables import grouped
 
 #: Iterations in one sample, for a figure that shows each iteration.
 SINGLE = 1
@@ -143,16 +144,12 @@ class _Lacks:
     """What the sources lack: rows that were not asked for, rows that failed, and rows that replace others."""
 
     figure: PaperFigure
-    rows: list[tuple[Source, Group | Bar]] = field(default_factory=list)
+    rows: list[tuple[Source, Group]] = field(default_factory=list)
     tried: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
-    def note(self, source: Source, part: Group | Bar) -> None:
-        tried = {
-            row: why
-            for row, why in source.lacking.items()
-            if any(Row(row).values(pattern) is not None for pattern in part.rows)
-        }
+    def note(self, source: Source, part: Group) -> None:
+        tried = {row: why for row, why in source.lacking.items() if part.has(row)}
         if source.by == "path" and not part.by_path:
             self.tried[f"{part.rows[0]} ({source.name})"] = "it can be measured by time only"
         elif tried:
@@ -160,18 +157,14 @@ class _Lacks:
         else:
             self.rows.append((source, part))
 
-    def chosen(
-        self, part: Group | Bar, sources: Sequence[Source], has: Callable[[Source, str], object]
-    ) -> list[str | None]:
+    def chosen(self, part: Group, sources: Sequence[Source], has: Callable[[Source, str], object]) -> list[str | None]:
         """The row of a part to draw for each source: the first row that all have, else the first that it has."""
         common = next((row for row in part.rows if all(has(source, row) for source in sources)), None)
         rows = [common or next((row for row in part.rows if has(source, row)), None) for source in sources]
-        other: dict[str, list[str]] = {}
-        for source, row in zip(sources, rows, strict=True):
-            if row is None:
-                self.note(source, part)
-            elif row != part.rows[0]:
-                other.setdefault(row, []).append(source.name)
+        drawn = list(zip(rows, sources, strict=True))
+        for source in (source for row, source in drawn if row is None):
+            self.note(source, part)
+        other = grouped((row, source.name) for row, source in drawn if row not in (None, part.rows[0]))
         self.remarks += [
             f"{part.label}: {row} ({', '.join(names)}), not {part.rows[0]}" for row, names in other.items()
         ]
@@ -320,7 +313,7 @@ def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
     series = []
     for number, source in enumerate(sources):
         for group in figure.group:
-            rows = [row for row in source.values if any(Row(row).values(pattern) is not None for pattern in group.rows)]
+            rows = [row for row in source.values if group.has(row)]
             points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
             if points:
                 label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
@@ -336,17 +329,9 @@ def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
 
 def _blank(figure: PaperFigure, group: Group, source: Source, lacks: _Lacks) -> dict[str, str]:
     """The text at each place without a figure whose row was tried. Notes all rows without a figure in `lacks`."""
-    tried = {
-        row: why
-        for row, why in source.lacking.items()
-        if any(Row(row).values(pattern) is not None for pattern in group.rows)
-    }
+    tried = {row: why for row, why in source.lacking.items() if group.has(row)}
     lacks.tried |= {f"{row} ({source.name})": why for row, why in tried.items()}
-    there = {
-        _key(row)
-        for row in (*source.values, *tried)
-        if any(Row(row).values(pattern) is not None for pattern in group.rows)
-    }
+    there = {_key(row) for row in (*source.values, *tried) if group.has(row)}
     places = [", ".join(f"{value:g}" for value in place) for place in product(*figure.places)]
     absent = [f"({place})" for place in places if place not in there]
     if absent and not source.published:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from kernometer.report.matrix.view import Cell, ChangeView, MatrixView
+from kernometer.report.matrix.view import ChangeView, MatrixView
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.model import Verdict
 from kernometer.text import printable
@@ -51,13 +51,11 @@ def _table(view: MatrixView) -> Wide:
     rows: list[tuple[str | Text, Sequence[str | Text]]] = []
     for title, members in view.families:
         rows.append((Text(printable(title, ROW), "bold"), ()))
-        rows += [(row.row, (row.figure.replace(" … ", " …\n"), *map(_text, row.cells))) for row in members]
+        for row in members:
+            signs = (Text(cell.sign, _STYLES.get(cell.kind, "")) for cell in row.cells)
+            rows.append((row.row, (row.figure.replace(" … ", " …\n"), *signs)))
     widths = (BASELINE, *(COLUMN for _ in view.heads))
     return Wide((view.baseline, *view.heads), widths, rows, ROW, HEAD_LINES, spare=1, apart=True)
-
-
-def _text(cell: Cell) -> Text:
-    return Text(cell.sign, _STYLES.get(cell.kind, ""))
 
 
 def _failures(view: MatrixView) -> Iterator[str]:

@@ -43,7 +43,7 @@ def view(subjects: Sequence[Subject]) -> AbsoluteView:
     tree: dict[str, dict[str, list[str]]] = {}
     rows = rows_of(subjects)
     for row in rows:
-        workload = workload_of(row)
+        workload = Row(row).workload
         tree.setdefault(family(workload)[0], {}).setdefault(workload, []).append(row)
     axis = axis_of([_around(subject, row) for subject in subjects for row in rows], REACH, percent_label)
     return AbsoluteView(
@@ -90,11 +90,6 @@ def _around(subject: Subject, row: str) -> Span | None:
     if figure is None or not figure.value or figure.value_low is None or figure.value_high is None:
         return None
     return span(1.0, figure.value_low / figure.value, figure.value_high / figure.value)
-
-
-def workload_of(row: str) -> str:
-    """A row's workload: its name up to the parameters."""
-    return Row(row).workload
 
 
 def _workload(

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from kernometer.report.chart import samples as small
 from kernometer.report.chart.axis import Plot
-from kernometer.report.session.absolute import anchor, family, workload_of
+from kernometer.report.session.absolute import anchor, family
 from kernometer.report.session.systems import Subject, rows_of
 from kernometer.report.words.names import name
 from kernometer.report.words.units import format_value
 from kernometer.results.model import Run
+from kernometer.results.rows import Row
 
 QUANTILES = (("minimum", 0.0), ("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("maximum", 1.0))
 
@@ -47,7 +48,7 @@ def distributions(subjects: Sequence[Subject]) -> tuple[tuple[str, tuple[Distrib
         series = [_series(subject, index, row) for index, subject in enumerate(subjects)]
         series = [line for line in series if line.runs]
         if series:
-            families.setdefault(family(workload_of(row))[1], []).append(
+            families.setdefault(family(Row(row).workload)[1], []).append(
                 _distribution(row, series, _unit(row, subjects))
             )
     return tuple((title, tuple(rows)) for title, rows in families.items())
@@ -70,7 +71,7 @@ def _series(subject: Subject, index: int, row: str) -> small.Series:
 def _unit(row: str, subjects: Sequence[Subject]) -> str:
     """The unit of its samples: those of a rate are times."""
     results = [result for subject in subjects for result in subject.results]
-    if any(workload.unit == "count" for result in results if (workload := result.workloads.get(workload_of(row)))):
+    if any(workload.unit == "count" for result in results if (workload := result.workloads.get(Row(row).workload))):
         return "count"
     return "instructions" if all(result.session.by == "path" for result in results) else "ns"
 

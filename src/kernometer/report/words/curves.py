@@ -8,7 +8,7 @@ from typing import Any
 from kernometer.report.words.units import NOTHING
 from kernometer.report.write.document import pick
 from kernometer.results.model import Result, Workload
-from kernometer.stats.curves import Curve, crossings, gathered, largest, peak, tally
+from kernometer.stats.curves import Curve, crossings, curves, largest, peak, tally
 from kernometer.stats.model import Comparison, RowComparison, RowFigure
 
 
@@ -40,15 +40,13 @@ def ratio_range(curve: Curve[RowComparison]) -> str:
 
 def rows_document(rows: Iterable[str], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The curves of these rows, for programs: their rows, each with its parameter's value."""
-    return [_document(line) for line in gathered(dict.fromkeys(rows), workloads) if not isinstance(line, str)]
+    return [_document(line) for line in curves(dict.fromkeys(rows), workloads)]
 
 
 def figures_document(figures: Mapping[str, RowFigure], workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The same for a result, with each curve's peak (stats/curves.py; null: lower is better)."""
     documents = []
-    for line in gathered(figures, workloads):
-        if isinstance(line, str):
-            continue
+    for line in curves(figures, workloads):
         top = peak(line)
         told = None if top is None else pick(top.point, "x", "row") | pick(top, "first", "last")
         documents.append(_document(line) | {"peak": told})
@@ -65,9 +63,7 @@ def crossing_lines(curve: Curve[RowComparison]) -> list[str]:
 def comparison_document(comparison: Comparison, workloads: Mapping[str, Workload]) -> list[dict[str, Any]]:
     """The same for a comparison, with the tally of verdicts, largest decided difference (null: none) and crossings."""
     documents = []
-    for line in gathered({row.row: row for row in comparison.rows}, workloads):
-        if isinstance(line, str):
-            continue
+    for line in curves({row.row: row for row in comparison.rows}, workloads):
         most = largest(line)
         of_most = next((pick(point, "x", "row") for point in line.points if point.item is most), None)
         counts = {verdict.value: count for verdict, count in tally(line).items()}

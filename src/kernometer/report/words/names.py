@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kernometer.text import printable
 
@@ -39,16 +39,22 @@ def lines(name: str, width: int, most: int) -> list[str]:
 
     Of a name that needs more the last line stays: columns often differ in their ends.
     """
+    made = packed(PARTS.findall(name), width)
+    if len(made) > most:
+        made = [*made[: most - 2], made[most - 2][: width - 1] + "…", made[-1]]
+    return made
+
+
+def packed(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
+    """The parts in lines of at most `width`, each whole where it fits; every line but the first begins with `indent`."""
     made = [""]
-    for part in PARTS.findall(name):
+    for part in parts:
         rest = part
-        if made[-1] and len(made[-1]) + len(rest) > width:
-            made.append("")
+        if made[-1].strip() and len(made[-1]) + len(rest) > width:
+            made.append(indent)
         while len(made[-1]) + len(rest) > width:
             room = width - len(made[-1])
             made[-1], rest = made[-1] + rest[:room], rest[room:]
-            made.append("")
+            made.append(indent)
         made[-1] += rest
-    if len(made) > most:
-        made = [*made[: most - 2], made[most - 2][: width - 1] + "…", made[-1]]
     return made

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.words.names import lines
+from kernometer.report.words.names import lines, packed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -121,15 +121,7 @@ def _group(block: Wide, part: slice, room: int) -> Table:
 def broken(name: str, width: int) -> list[str]:
     """A row's name in lines of at most `width`, broken after `@`, `,` and `/`, if necessary after `-` and `=`, or
     anywhere."""
-    made = [""]
-    for part in _BREAKS.findall(name):
-        for piece in [part] if len(part) + 2 <= width else _FINER.findall(part):
-            rest = piece
-            if made[-1].strip() and len(made[-1]) + len(rest) > width:
-                made.append("  ")
-            while len(made[-1]) + len(rest) > width:
-                room = width - len(made[-1])
-                made[-1], rest = made[-1] + rest[:room], rest[room:]
-                made.append("  ")
-            made[-1] += rest
-    return made
+    parts = _BREAKS.findall(name)
+    return packed(
+        (piece for part in parts for piece in ([part] if len(part) + 2 <= width else _FINER.findall(part))), width, "  "
+    )
