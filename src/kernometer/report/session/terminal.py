@@ -239,7 +239,7 @@ def _hangs_on(view: AbsoluteView) -> Iterator[str]:
     """What figures depend on besides the kernel (settings, the relation of two CPUs), with the workloads."""
     names = grouped((workload.hangs_on, workload.name) for workload in view.workloads if workload.hangs_on)
     if names:
-        yield "AbsoluteView also depend on"
+        yield "Figures also depend on"
         yield from (f"  {detail} ({', '.join(names)})" for detail, names in names.items())
 
 

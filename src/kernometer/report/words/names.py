@@ -46,7 +46,7 @@ def lines(name: str, width: int, most: int) -> list[str]:
 
 
 def packed(parts: Iterable[str], width: int, indent: str = "") -> list[str]:
-    """The parts in lines of at most `width`, each whole where it fits; every line but the first begins with `indent`."""
+    """The parts in lines of at most `width`, each whole where it fits; all lines but the first begin with `indent`."""
     made = [""]
     for part in parts:
         rest = part
