@@ -56,7 +56,7 @@ def view(subjects: Sequence[Subject]) -> AbsoluteView:
         families=tuple(
             Family(
                 *family(key),
-                tuple(_workload(name_, definitions, of_it, subjects, axis) for name_, of_it in inner.items()),
+                tuple(_workload(workload, definitions, members, subjects, axis) for workload, members in inner.items()),
             )
             for key, inner in tree.items()
         ),
