@@ -113,7 +113,7 @@ def state(session: Summary) -> str:
     """What is wrong with a session; "" if nothing is."""
     if session.problem:
         return "cannot be read: zstd is not installed" if session.problem == NO_ZSTD else "unreadable"
-    if one.growing:
+    if session.growing:
         return "measuring"
     parts = [f"{session.failures} failed"] if session.failures else []
     if not session.complete:
