@@ -12,7 +12,7 @@ import pytest
 from tests.support.trio import fuzzing
 from tests.support.trio.boot import Kernel
 from tests.support.trio.fuzzing import Report, findings
-from tests.support.trio.partitions import MONO_AND_IN_TURN, PARTITIONS
+from tests.support.trio.partitions import PARTITIONS
 from tests.support.turns import in_turn
 
 pytestmark = pytest.mark.guest
@@ -35,7 +35,8 @@ def checked(request: pytest.FixtureRequest, sources: Path, tmp_path_factory: pyt
     return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"), request.param)
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.slow(minutes=0.75)
+@pytest.mark.parametrize("kernel", ("mono", *PARTITIONS), indirect=True)
 def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
     """Expected: all calls answered, no page lost. Broken: the kernel's last words."""
     command = fuzzing.calls(commits_seed, 40_000)
@@ -45,7 +46,8 @@ def test_random_calls_do_no_harm(kernel: Kernel, user_programs: Path, commits_se
     assert figures["promised_pages"] > 0
 
 
-@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
+@pytest.mark.slow(minutes=0.4)
+@pytest.mark.parametrize("kernel", ("mono", *PARTITIONS), indirect=True)
 def test_random_sequences_keep_what_they_promise(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
     """Expected: what is written is read, no process, descriptor or page is left. Broken: a sequence's number, name and
     condition; or a machine that hangs."""
@@ -53,7 +55,7 @@ def test_random_sequences_keep_what_they_promise(kernel: Kernel, user_programs: 
     assert held(kernel, user_programs, *command, seconds=300.0).figures["sequences"] == 6 * ROUND
 
 
-@pytest.mark.parametrize("kernel", in_turn(PARTITIONS, 0.18, always=["micro"]), indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(("mono", *PARTITIONS), 0.12, always=["mono", "micro"]), indirect=True)
 def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path, commits_seed: int) -> None:
     """Expected and broken: as above."""
     for command in (fuzzing.calls(commits_seed, 5_000), fuzzing.sequences(commits_seed, ROUND)):

@@ -189,8 +189,8 @@ def boot(
     keep: Path | None = None,
     hear: Callable[[bytes], None] | None = None,
 ) -> Outcome:
-    """One boot, until QEMU ends, or `seconds` are over, or `silence` seconds without a word on the console. `hear` is
-    told what comes there as it comes.
+    """One boot, until QEMU ends, or `seconds` are over, or `silence` seconds without a word, be it on the console or the
+    command's. `hear` is told what comes on the console as it comes.
 
     `keep` is a folder for the files of the boot; without it they are gone afterwards. Raises TargetError where QEMU
     cannot be started, MissingError where it is not installed.
@@ -202,14 +202,14 @@ def boot(
         for name in (CONSOLE, BULK):
             (folder / name).write_bytes(b"")
         process = stack.enter_context(started(argv(kernel, machine, append), folder))
-        until, quiet, heard = Deadline.after(seconds), Deadline.after(silence), 0
+        until, quiet, heard, printed = Deadline.after(seconds), Deadline.after(silence), 0, 0
         while True:
             ended = process.poll()
-            console = (folder / CONSOLE).read_bytes()
-            if len(console) > heard:
-                if hear is not None:
-                    hear(console[heard:])
-                quiet, heard = Deadline.after(silence), len(console)
+            console, size = (folder / CONSOLE).read_bytes(), (folder / BULK).stat().st_size
+            if hear is not None and len(console) > heard:
+                hear(console[heard:])
+            if (len(console), size) != (heard, printed):
+                quiet, heard, printed = Deadline.after(silence), len(console), size
             if ended is not None or until.passed or quiet.passed:
                 return _outcome((folder / BULK).read_bytes(), console, ended, end_of(folder / SAID, 4000))
             time.sleep(POLL_SECONDS)
