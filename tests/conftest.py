@@ -62,8 +62,8 @@ DISTRIBUTION = (
 )
 
 
-#: Byte code is kept, of the tests too, even where the environment says that none be written: without it collection takes
-#: three times as long, and each of the many starts of the tool half as long again.
+#: Byte code is kept, of the tests too, even where the environment forbids it: without it collection takes three times
+#: as long, and each of the many starts of the tool half as long again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

@@ -96,7 +96,7 @@ def campaign(jobs: Sequence[Job], workers: int) -> Iterator[Done]:
         folder = Path(name)
         print("campaign: compiling …", file=sys.stderr)
         programs = make(USER, folder / "user", *PROGRAMS)
-        kernels = {"usual": Kernel.trio(trio.built("mono")), "checked": fuzzing.checked_kernel(folder / "checked")}
+        kernels = {"usual": Kernel.trio(trio.built("mono")), "checked": fuzzing.checked_kernel()}
         running = [pool.submit(done, job, kernels[job.kernel], programs) for job in jobs]
         for number, each in enumerate(as_completed(running), 1):
             one = each.result()

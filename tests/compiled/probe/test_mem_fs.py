@@ -22,16 +22,6 @@ SINGLE = ("--runs", "1", "--batch", "1", "--samples", "20", "--seconds", "2")
 Record = dict[str, Any]
 
 
-@pytest.fixture(scope="session")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A probe of its own, linked dynamically: some tests stand between it and libc."""
-    build = tmp_path_factory.mktemp("build")
-    subprocess.run(
-        ("make", "-C", str(ROOT / "probe"), f"BUILD={build}", "-j2"), check=True, capture_output=True, timeout=300
-    )
-    return build / "probe"
-
-
 class Outcome:
     """What a probe printed and left behind."""
 

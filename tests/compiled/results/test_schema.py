@@ -109,14 +109,6 @@ def test_the_doc_names_every_exported_column() -> None:
             assert f"`{column}`" in exported
 
 
-@pytest.fixture(scope="module")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The probe, built from this source."""
-    folder = tmp_path_factory.mktemp("probe")
-    subprocess.run(["make", "-C", str(ROOT / "probe"), f"BUILD={folder}"], check=True, capture_output=True, timeout=300)
-    return folder / "probe"
-
-
 @pytest.mark.parametrize("by", ["time", "path"])
 def test_what_the_real_probe_prints_fits(probe: Path, by: str, tmp_path: Path) -> None:
     """One row of each kind: hot, cold, two processes, files, one that does not exist on this machine or fails."""

@@ -4,7 +4,6 @@ become?"""
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from kernometer.guests.kernels import trio
 from tests.support.trio import call_graph
 from tests.support.trio.call_graph import Graph
+from tests.support.trio.variants import variant
 from tests.support.turns import in_turn
 
 #: What entry.S pushes before the first function.
@@ -63,13 +63,10 @@ def rings_of(structure: str) -> dict[frozenset[str], int]:
 
 
 @pytest.fixture(scope="module")
-def graph(structure: str, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    build = tmp_path_factory.mktemp("graph")
-    network = trio.lwip_sources(print)
-    assert network is not None, "its depth is to be known too"
-    words = ["make", "-s", "-C", str(sources), f"BUILD={build}", f"STRUCTURE={structure}", *trio.make_words(network)]
-    subprocess.run([*words, "CC=gcc -fcallgraph-info=su"], check=True, capture_output=True, timeout=300)
-    return call_graph.read(sources, build, structure)
+def graph(structure: str, sources: Path, guest_cache: Path) -> Graph:
+    assert guest_cache.is_dir()
+    assert trio.lwip_sources(print) is not None, "the network's depth is to be known too"
+    return call_graph.read(sources, variant(sources, structure, "CC=gcc -fcallgraph-info=su"), structure)
 
 
 def pages_of(file: Path, name: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from tests.support.cli.real import kernometer
 from tests.support.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.support.trio.fixtures import Program
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.trio.variants import variant
 
 pytestmark = pytest.mark.guest
 
@@ -178,11 +178,9 @@ def test_each_row_has_the_counters_of_one_operation(
 
 
 @pytest.mark.slow(minutes=0.13)
-def test_counters_that_are_not_compiled_in_cost_nothing(kernel: Kernel, program: Program, tmp_path: Path) -> None:
+def test_counters_that_are_not_compiled_in_cost_nothing(kernel: Kernel, program: Program) -> None:
     """Expected: a null call shorter by what the counting takes, and no counts. Broken: a branch that asks is left."""
-    words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={tmp_path}", "SWITCHES=-DTRIO_NO_COUNTERS")
-    subprocess.run(words, check=True, capture_output=True, timeout=300)
-    without = Kernel.trio(tmp_path / "trio-mono.elf")
+    without = Kernel.trio(variant(source_folder("trio"), "mono", "SWITCHES=-DTRIO_NO_COUNTERS") / "trio-mono.elf")
     _, _, with_counters = counted(kernel, program)
     own, total, null = counted(without, program)
     assert not [name for name in (*own, *total) if name.startswith("calls.")]

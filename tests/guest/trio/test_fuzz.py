@@ -29,10 +29,11 @@ def held(kernel: Kernel, programs: Path, *command: str, seconds: float) -> Repor
 
 
 @pytest.fixture(scope="module", params=["mono", "hybrid", "micro"])
-def checked(request: pytest.FixtureRequest, sources: Path, tmp_path_factory: pytest.TempPathFactory) -> Kernel:
-    """A kernel that checks itself, built anew."""
+def checked(request: pytest.FixtureRequest, sources: Path, guest_cache: Path) -> Kernel:
+    """A kernel that checks itself."""
     assert sources.is_dir()
-    return fuzzing.checked_kernel(tmp_path_factory.mktemp("checked"), request.param)
+    assert guest_cache.is_dir()
+    return fuzzing.checked_kernel(request.param)
 
 
 @pytest.mark.slow(minutes=0.75)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from kernometer.faults.minixfs import Image
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs, virtio_disk
 from tests.support.trio.fixtures import Program
 from tests.support.trio.minixfs import make, sound
+from tests.support.trio.variants import variant
 
 pytestmark = pytest.mark.guest
 
@@ -24,13 +24,12 @@ ENDS_MOST = 8
 
 
 @pytest.fixture(scope="module")
-def programs(sources: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def programs(sources: Path, guest_cache: Path) -> dict[str, bytes]:
     """Two builds of each driver for disks, one of which checks itself, by the name of a file."""
+    assert guest_cache.is_dir()
     found = {}
     for build, words in (("plain", ()), ("checked", ("SWITCHES=-DTRIO_CHECKED",))):
-        folder = tmp_path_factory.mktemp(build)
-        make_words = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", "STRUCTURE=micro", *words)
-        subprocess.run(make_words, check=True, capture_output=True, timeout=600)
+        folder = variant(sources, "micro", *words)
         for driver in ("ram_block", "virtio_blk"):
             found[f"{driver}.{build}"] = (folder / "micro/domains" / f"{driver}.program").read_bytes()
         found[f"kernel.{build}"] = (folder / "trio-micro.elf").read_bytes()

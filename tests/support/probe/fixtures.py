@@ -8,26 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checkout import alone
+from tests.support.checkout import ROOT, alone
 from tests.support.probe.running import BATCHED, LONG, PROBE, WAITED, Running, children, switches, until
+
+
+def built(folder: Path, *words: str) -> Path:
+    with alone(f"probe-{folder.name}"):
+        command = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", *words]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert made.returncode == 0, made.stdout + made.stderr
+    return folder / "probe"
 
 
 @pytest.fixture(scope="session")
 def probe() -> Path:
-    with alone("probe"):
-        made = subprocess.run(["make", "-C", PROBE], capture_output=True, text=True, timeout=300, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return PROBE / "build" / "probe"
+    """Linked dynamically: some tests stand between it and libc."""
+    return built(PROBE / "build")
 
 
 @pytest.fixture(scope="session")
-def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def plain_probe() -> Path:
     """The probe for a kernel that does not end a child with its parent."""
-    folder = tmp_path_factory.mktemp("plain")
-    words = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0"]
-    made = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder / "probe"
+    return built(ROOT / "build/tests/plain-probe", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0")
 
 
 @pytest.fixture

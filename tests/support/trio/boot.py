@@ -189,8 +189,8 @@ def boot(
     keep: Path | None = None,
     hear: Callable[[bytes], None] | None = None,
 ) -> Outcome:
-    """One boot, until QEMU ends, or `seconds` are over, or `silence` seconds without a word, be it on the console or the
-    command's. `hear` is told what comes on the console as it comes.
+    """One boot, until QEMU ends, or `seconds` are over, or `silence` seconds without a word on the console or by the
+    command. `hear` is told what comes on the console as it comes.
 
     `keep` is a folder for the files of the boot; without it they are gone afterwards. Raises TargetError where QEMU
     cannot be started, MissingError where it is not installed.

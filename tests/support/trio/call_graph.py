@@ -154,8 +154,9 @@ def read(root: Path, build: Path, structure: str = "mono") -> Graph:
     beyond = {each.sources: [[f"gen/domain_{each.name}"], [RUNTIME]] for each in services} if servers else {}
     beyond |= {each: [[RUNTIME]] for each in domains} | {RUNTIME: [domains]}
     edges: list[tuple[str, str, str, tuple[str, str, str]]] = []
-    for path in sorted(out.rglob("*.ci")):
-        component = component_of(path.relative_to(out), servers)
+    objects = [(path.relative_to(folder), path) for folder in (build / "any", out) for path in folder.rglob("*.ci")]
+    for inside, path in sorted(objects):
+        component = component_of(inside, servers)
         for line in path.read_text().splitlines():
             if (node := _NODE.match(line)) and node[2]:
                 graph.frame[component, node[1]] = int(node[2])

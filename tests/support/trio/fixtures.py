@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from kernometer import source_folder
-from kernometer.cache import compiled
+from kernometer.cache import cache_folder, compiled
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
+from tests.support.checkout import alone
 from tests.support.trio.boot import Kernel
-from tests.support.trio.user_programs import PROGRAMS, USER, make
+from tests.support.trio.user_programs import PROGRAMS, make
+from tests.support.trio.variants import mirrored
 
 HERE = Path(__file__).parent
 
@@ -22,13 +24,13 @@ Program = Callable[[str], bytes]
 
 
 @pytest.fixture(scope="session")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def sources(guest_cache: Path) -> Iterator[Path]:
     """A copy of Trio's, and of the probe's beside it, from which the front end builds too: whoever edits them meanwhile
     changes no test."""
-    folder = tmp_path_factory.mktemp("trio") / "trio"
-    for name in ("trio", "probe"):
-        ignored = shutil.ignore_patterns("build", "__pycache__")
-        shutil.copytree(source_folder(name), folder.with_name(name), ignore=ignored)
+    folder = guest_cache / "sources" / "trio"
+    with alone("sources"):
+        for name in ("trio", "probe"):
+            mirrored(source_folder(name), folder.with_name(name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trio, "source_folder", lambda name: folder.with_name(name))
         yield folder
@@ -81,6 +83,8 @@ def program(guest_cache: Path) -> Program:
 
 
 @pytest.fixture(scope="session")
-def user_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def user_programs(sources: Path) -> Path:
     """A folder with the programs of trio/user: usertests, fuzz, probe-trio."""
-    return make(USER, tmp_path_factory.mktemp("user"), *PROGRAMS)
+    folder = cache_folder() / "variants" / "user"
+    with alone("variant-user"):
+        return make(sources / "user", folder, *PROGRAMS)

@@ -3,7 +3,6 @@ lost, a sequence that was broken, a complaint of a kernel that checks itself."""
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import dropwhile
@@ -13,13 +12,13 @@ from kernometer import source_folder
 from kernometer.guests.kernels import trio
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs
 from tests.support.trio.user_programs import PROGRAMS
+from tests.support.trio.variants import variant
 
 #: The fuzzer says something each second of the guest's, but for one long call: a machine that says nothing for so long
 #: hangs, however busy the host is.
 SILENCE_SECONDS = 120.0
 #: How a line of the console begins with what was found.
 PANIC, BROKEN, COMPLAINT = "Kernel panic", "fuzz: broken: ", "checked: "
-BUILD_SECONDS = 600
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,10 @@ class Report:
         return cls(tables[""], tables["errno"], tables["signal"])
 
 
-def checked_kernel(folder: Path, structure: str = "mono") -> Kernel:
-    """A kernel that checks itself, built in `folder`. Its shares are small, so that nearly every call gives way."""
-    words = ("make", "-j2", "-C", str(source_folder("trio")), f"BUILD={folder}", f"STRUCTURE={structure}")
+def checked_kernel(structure: str = "mono") -> Kernel:
+    """A kernel that checks itself. Its shares are small, so that nearly every call gives way."""
     switches = "SWITCHES=-DTRIO_CHECKED -DSHARE_PAGES=3 -DSHARE_BYTES=700UL"
-    given = trio.make_words(trio.lwip_sources(print))
-    subprocess.run((*words, switches, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
-    return Kernel.trio(folder / trio.file_name(structure))
+    return Kernel.trio(variant(source_folder("trio"), structure, switches) / trio.file_name(structure))
 
 
 def run(kernel: Kernel, programs: Path, *command: str, seconds: float, silence: float = SILENCE_SECONDS) -> Outcome:

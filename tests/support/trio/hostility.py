@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import struct
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,15 +12,15 @@ from pathlib import Path
 import idl_parse
 from kernometer.cache import compiled
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import trio
 from kernometer.guests.kernels.trio import file_name
+from tests.support.checkout import alone
 from tests.support.trio import minixfs
 from tests.support.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, Outcome, boot, initramfs
+from tests.support.trio.variants import variant
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "hostile_service"
 MARK = b"HOSTILE ORDERS:\0"
-BUILD_SECONDS = 600
 BLOCKS = 256
 MEMORY_MIB = 128
 REFUSED, RANDOM, FATAL, LIES = range(4)
@@ -98,13 +97,11 @@ def mask(by_service: Mapping[str, int], domain: str) -> int:
     return together
 
 
-def built(sources: Path, folder: Path, structure: str, domain: str) -> Path:
-    """A kernel whose `domain` is hostile; what is the same for all of them is compiled once."""
-    words = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", f"HOSTILE={domain}")
-    given = (f"HOSTILE_FOLDER={FOLDER}", *trio.make_words(trio.lwip_sources(print)))
-    subprocess.run((*words, *given), check=True, capture_output=True, timeout=BUILD_SECONDS)
-    made = folder / f"{domain}-{file_name(structure)}"
-    shutil.copy(folder / file_name(structure), made)
+def built(sources: Path, to: Path, structure: str, domain: str) -> Path:
+    """A kernel in `to` whose `domain` is hostile; what is the same for all of them is compiled once."""
+    hostile, made = (f"HOSTILE={domain}", f"HOSTILE_FOLDER={FOLDER}"), to / f"{domain}-{file_name(structure)}"
+    with alone("hostile"):
+        shutil.copy(variant(sources, structure, *hostile, name="hostile") / file_name(structure), made)
     return made
 
 

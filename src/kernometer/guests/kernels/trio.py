@@ -136,6 +136,8 @@ def built(structure: str, say: Say = linux.silently) -> Path:
 
     def kernel(network: Path | None) -> Path:
         def make(folder: Path) -> None:
+            if "with=" not in structure:  # switches change services too
+                shutil.copytree(_services(network, say), folder)
             say(f"trio-{structure}: compiling …")
             build(sources, folder, structure, network)
 
@@ -166,23 +168,22 @@ def _name(network: Path | None) -> str:
 def objects(say: Say = linux.silently) -> dict[str, Path]:
     """The object of each service, the same in all structures. Raises as `add` does."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
+    table = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    made = _with_what_builds(lambda network: _services(network, say), say)
+    return {name: made / "any" / f"{service['sources']}.o" for name, service in table.items()}
+
+
+def _services(network: Path | None, say: Say) -> Path:
+    """A folder as `build` fills it, with the services' objects, from which the kernel of any structure is built on."""
     sources = source_folder("trio")
-    table = tomllib.loads((sources / "config" / "services.toml").read_text())
 
-    def services(network: Path | None) -> Path:
-        def make(folder: Path) -> Path:
-            say("trio: compiling its services …")
-            build(sources, folder / "build", "mono", network)
-            (folder / "objects").mkdir()
-            for name, service in table.items():
-                shutil.copy(folder / "build" / "mono" / f"{service['sources']}.o", folder / "objects" / f"{name}.o")
-            return folder / "objects"
+    def make(folder: Path) -> Path:
+        say("trio: compiling its services …")
+        _make(sources, folder / "build", *_words("mono", network), "services")
+        return folder / "build"
 
-        made_of = (_digest(sources), "objects", _name(network), *map(_version, ("gcc", "ld")))
-        return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], make)
-
-    made = _with_what_builds(services, say)
-    return {name: made / f"{name}.o" for name in table}
+    made_of = (_digest(sources), "services", _name(network), *map(_version, ("gcc", "ld")))
+    return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], make)
 
 
 def is_driver(service: str) -> bool:
@@ -218,8 +219,11 @@ def build(sources: Path, folder: Path, structure: str, network: Path | None = No
     """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
 
     Writes nothing to the sources. A compiler's warning is no error. Raises BuildError."""
-    words = (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", "WERROR=", *make_words(network))
-    _make(sources, folder, *words)
+    _make(sources, folder, *_words(structure, network))
+
+
+def _words(structure: str, network: Path | None) -> tuple[str, ...]:
+    return (f"STRUCTURE={structure}", f"PYTHON={sys.executable}", "WERROR=", *make_words(network))
 
 
 def _kept(name: str, made_of: Sequence[str], make: Callable[[Path], None]) -> Path:
