@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def in_turn(names: Iterable[str], minutes: float, *, always: Collection[str] = ()) -> list[Any]:
+def in_turn(names: Iterable[Any], minutes: float, *, always: Collection[Any] = ()) -> list[Any]:
     """`minutes`: what one of the others takes on two cores."""
     slow = pytest.mark.slow(minutes=minutes)
     return [name if name in always else pytest.param(name, marks=slow) for name in names]

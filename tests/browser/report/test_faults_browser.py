@@ -9,7 +9,7 @@ import pytest
 
 from kernometer.faults.records import read
 from kernometer.report.faults import page as written
-from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
+from tests.support.report.browser import EVERY_LOOK, NEEDS_BROWSER, no_violations, visit
 
 pytestmark = NEEDS_BROWSER
 
@@ -23,8 +23,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@EVERY_LOOK
 def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
     no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernometer.report.matrix.page import render
-from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
+from tests.support.report.browser import EVERY_LOOK, NEEDS_BROWSER, no_violations, visit
 from tests.support.report.matrices import made
 
 pytestmark = NEEDS_BROWSER
@@ -21,8 +21,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@EVERY_LOOK
 def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
     no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
 

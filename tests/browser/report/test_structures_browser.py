@@ -18,7 +18,7 @@ from kernometer.report.page import render
 from kernometer.report.write.terminal import show
 from tests.support.explain.structures import found
 from tests.support.report import factory
-from tests.support.report.browser import NEEDS_BROWSER, no_violations, visit
+from tests.support.report.browser import EVERY_LOOK, NEEDS_BROWSER, no_violations, visit
 
 pytestmark = NEEDS_BROWSER
 
@@ -87,8 +87,7 @@ def test_the_page_says_what_is_left_out_and_escapes_it() -> None:
     assert parts == sorted(parts)  # this machine's rows come first
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@EVERY_LOOK
 def test_axe_finds_nothing(browser: Any, page: Path, scheme: str, width: int) -> None:
     no_violations(visit(browser, page, color_scheme=scheme, viewport={"width": width, "height": 900}, bypass_csp=True))
 

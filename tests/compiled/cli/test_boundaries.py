@@ -40,6 +40,7 @@ def test_all_partitions_are_compiled_measured_and_priced(store: Store) -> None:
     assert row["missing"] == []
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_what_was_measured_is_shown_again_from_the_store(store: Store, tmp_path: Path) -> None:
     """Expected: the same tables, nothing booted; the picture in both kinds of report; what is no more there is named.
     Broken: half a sum looks whole."""
@@ -61,6 +62,7 @@ def test_what_was_measured_is_shown_again_from_the_store(store: Store, tmp_path:
     assert "lack 1 partition of Trio as its sources are, and sums are without it: mono+apart=top,low." in done.stderr
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_kernels_are_compiled_where_missing_or_of_other_sources(store: Store, sources: Path) -> None:
     """A dry run says which. Expected: those that a user removed, and all when a source changed."""
 

@@ -30,6 +30,7 @@ def hog() -> Iterator[None]:
         process.kill()
 
 
+@pytest.mark.slow(minutes=0.2)
 @pytest.mark.usefixtures("hog")
 def test_process_that_hogs_the_same_cpu_is_flagged(tmp_path: Path) -> None:
     """Expected: disturbed, with the time spent waiting. Broken: half the speed, reported as clean."""

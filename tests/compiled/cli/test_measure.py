@@ -73,6 +73,7 @@ def test_a_command_that_fails_later_leaves_what_was_measured(tmp_path: Path) -> 
     assert len(Store(tmp_path / "store").load("@last").runs) == 3
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_commands_kernel_share_is_told_with_its_interval(tmp_path: Path) -> None:
     """The command works in the kernel for tens of milliseconds. Expected: the share, and no advice on what was not
     given. Broken: "below resolution", with --batch and taskset."""
@@ -193,6 +194,7 @@ def test_guests_of_different_machines_are_compared_only_if_asked_for(tmp_path: P
     )
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_session_by_another_probe_says_so_and_is_compared_with_no_earlier_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,11 +233,12 @@ def test_times_have_a_new_seed_each_unless_it_is_given(tmp_path: Path) -> None:
     assert "--seed 5 " in kernometer(tmp_path, *words, "--seed", "5").stdout
 
 
+@pytest.mark.slow(minutes=0.15)
 def test_a_gate_measures_a_failing_row_again_before_it_fails(tmp_path: Path) -> None:
     """Expected: 7 after a second look, which the lines and the JSON tell. Broken: one look decides."""
-    words = ("--raw", "--blocks", "8", "--seconds", "0.005", "local:-O2", "local:-O0", "cpu/hanoi")
+    words = ("--raw", "--blocks", "12", "--seconds", "0.01", "local:-O2", "local:-O0", "cpu/hanoi")
     done = kernometer(tmp_path, "ab", "--gate", "--json", *words, status=7)
-    assert "The gate fails on cpu/hanoi: measured again, in 8 new blocks." in done.stderr
+    assert "The gate fails on cpu/hanoi: measured again, in 12 new blocks." in done.stderr
     assert "new blocks: ratio" in done.stderr
     (found,) = json.loads(done.stdout)
     (row,) = found["gate"]["rows"]

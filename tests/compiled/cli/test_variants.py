@@ -35,6 +35,7 @@ def test_a_clock_that_cannot_tell_says_below_resolution_and_never_0(tmp_path: Pa
     assert header(tmp_path, "@last").clock == "times"
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_each_iteration_may_be_timed_alone(tmp_path: Path) -> None:
     """Expected: samples of one iteration, as many as asked for, on both sides of a comparison too."""
     kernometer(tmp_path, "run", "--runs", "2", "--seconds", "60", "--batch", "1", "--samples", "50", "syscall/getppid@")

@@ -47,6 +47,7 @@ def replace_manifest(manifest: store.Manifest, **changes: str) -> store.Manifest
     return msgspec.structs.replace(manifest, **changes)
 
 
+@pytest.mark.slow(minutes=0.15)
 def test_without_a_display_the_machine_is_word_for_word_what_it_was(guest: store.Guest) -> None:
     """Expected: no word of a display in arguments, command line, machine or initramfs. Broken: other counts for every
     row, on every guest."""

@@ -72,7 +72,11 @@ def near(happened: float, wanted: float) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("profile", "least"), [("quick", 20), pytest.param("full", 200, marks=pytest.mark.slow(minutes=2))]
+    ("profile", "least"),
+    [
+        pytest.param("quick", 20, marks=pytest.mark.slow(minutes=0.3)),
+        pytest.param("full", 200, marks=pytest.mark.slow(minutes=2)),
+    ],
 )
 def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile: str, least: int) -> None:
     """Expected: a run or a reason for each row of the profile. Broken: an error, or a row that says nothing."""

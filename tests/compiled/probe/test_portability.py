@@ -188,6 +188,7 @@ def test_a_build_for_minix_takes_no_function_that_is_not_there(built: Any) -> No
     assert found - NOT_AT == set()
 
 
+@pytest.mark.slow(minutes=0.15)
 def test_a_clock_of_a_sixtieth_of_a_second_still_gives_figures_or_says_that_it_cannot(
     built: Any, tmp_path: Path
 ) -> None:
@@ -207,6 +208,7 @@ def test_a_clock_of_a_sixtieth_of_a_second_still_gives_figures_or_says_that_it_c
         assert median(samples) > 0.99 * step or not row.startswith(("syscall/", "cpu/")), row
 
 
+@pytest.mark.slow(minutes=0.2)
 def test_a_counter_s_rate_is_right_by_a_coarse_clock(built: Any, tmp_path: Path) -> None:
     """Expected: as by a fine clock, within 8 %. Broken: the span ended anywhere within a step: up to a third off.
 

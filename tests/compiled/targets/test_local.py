@@ -228,6 +228,7 @@ def test_dynamic_build_is_one_option_away() -> None:
     assert build.note(recipe) == ""
 
 
+@pytest.mark.slow(minutes=0.1)
 @pytest.mark.parametrize("static", ["echo no libc.a >&2; exit 1", "echo 'exit 1' >probe; chmod 755 probe; exit 0"])
 def test_probe_that_cannot_be_static_is_dynamic_and_says_so(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, static: str

@@ -63,6 +63,7 @@ def test_a_share_of_both_in_every_structure(kernel: Kernel, user_programs: Path,
         held(kernel, user_programs, *command, seconds=300.0)
 
 
+@pytest.mark.slow(minutes=0.25)
 @pytest.mark.parametrize(
     ("kernel", "seed", "first", "count"), [("hybrid", 5, 0, 5), ("micro", 77, 120, 40)], indirect=["kernel"]
 )

@@ -13,6 +13,7 @@ import pytest
 import lines
 from tests.support.trio import rules
 from tests.support.trio.boot import Kernel
+from tests.support.turns import in_turn
 
 ROOT = Path(__file__).parents[3] / "trio"
 #: A link to a file, then perhaps the names of functions in it.
@@ -128,7 +129,7 @@ def test_a_line_more_is_a_line_more_in_each_structure_that_has_it(tmp_path: Path
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("kernel", lines.STRUCTURES, indirect=True)
+@pytest.mark.parametrize("kernel", in_turn(lines.STRUCTURES, 0.2, always=["mono", "micro"]), indirect=True)
 def test_the_code_is_as_large_as_the_table_says(kernel: Kernel) -> None:
     """Expected: its last line, within 2 KiB, where this compiler is the one that it names. Broken: an older figure;
     then `python3 trio/tools/lines.py trio/README.md BUILD`."""

@@ -11,4 +11,6 @@ $(BUILD)/trio-$(NAME).elf: kernel/word
 \tcat kernel/word > $@
 \tdate +%N >> $@
 \tprintf 'Trio 0.7 structure=$(STRUCTURE) COUNTERS=0\\0' >> $@
+services:
+\tmkdir -p $(BUILD)
 """

@@ -136,9 +136,9 @@ def built(structure: str, say: Say = linux.silently) -> Path:
 
     def kernel(network: Path | None) -> Path:
         def make(folder: Path) -> None:
-            if "with=" not in structure:  # switches change services too
-                shutil.copytree(_services(network, say), folder)
             say(f"trio-{structure}: compiling …")
+            if "with=" not in structure:  # switches change services too
+                shutil.copytree(_services(network), folder)
             build(sources, folder, structure, network)
 
         return _kept(name, (_digest(sources), structure, _name(network), *map(_version, ("gcc", "ld"))), make)
@@ -169,16 +169,15 @@ def objects(say: Say = linux.silently) -> dict[str, Path]:
     """The object of each service, the same in all structures. Raises as `add` does."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     table = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
-    made = _with_what_builds(lambda network: _services(network, say), say)
+    made = _with_what_builds(_services, say)
     return {name: made / "any" / f"{service['sources']}.o" for name, service in table.items()}
 
 
-def _services(network: Path | None, say: Say) -> Path:
+def _services(network: Path | None) -> Path:
     """A folder as `build` fills it, with the services' objects, from which the kernel of any structure is built on."""
     sources = source_folder("trio")
 
     def make(folder: Path) -> Path:
-        say("trio: compiling its services …")
         _make(sources, folder / "build", *_words("mono", network), "services")
         return folder / "build"
 
