@@ -3,7 +3,7 @@ click; the file of a command does it, and is imported when it is called (env.don
 command, and the help and the completion of a command's options load its declaration alone.
 
 Imports stand at the top of a file, but for these. This file, __main__, env, config and completion import what only some
-calls need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.47, by the
+calls need within functions, so that `kernometer --help` takes at most 1.5 times what `import click` takes: 1.40, by the
 medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
 second, or that not everybody has, are imported by the functions that use them: jinja2, rich.progress, and those of the
 extras in pyproject.toml (numpy and scipy at their first use: arrays.py); so is what of ours few calls of a command need

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,31 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("packaging/news/README.md"),
-        *ROOT.glob("studies/sources/*.md"),
+        *ROOT.glob("studies/**/*.md"),
+        *ROOT.glob("trio/**/*.md"),
     ]
 )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
-    """Expected: every relative link is a file here. Broken: a page that moved."""
-    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-        assert "://" in link or (page.parent / link).exists(), link
+    """Expected: every relative link is a file here, and has the heading that it names. Broken: a page that moved."""
+    for link in re.findall(r"\]\(([^)\s]+)[^)]*\)", page.read_text()):
+        name, _, heading = link.partition("#")
+        if "://" in link:
+            continue
+        to = page.parent / name if name else page
+        assert to.exists(), link
+        assert not heading or to.suffix != ".md" or heading in anchors(to), link
+
+
+def anchors(page: Path) -> set[str]:
+    """Of its headings, as GitHub names them; a heading that occurs again has a number."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    counted: Counter[str] = Counter()
+    for heading in re.findall(r"^#+ +(.+)$", text, flags=re.MULTILINE):
+        counted[re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")] += 1
+    return {name + (f"-{again}" if again else "") for name, count in counted.items() for again in range(count)}
 
 
 def test_the_readme_names_the_packages_that_run_installs() -> None:
