@@ -48,6 +48,7 @@ def test_two_boots_with_disks_count_the_same(two_boots: tuple[list[bytes], list[
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.4)
 def test_the_three_file_systems_cost_what_they_are_known_to(two_boots: tuple[list[bytes], list[bytes]]) -> None:
     """Expected: making a file costs most with a journal, and on MINIX FS little more than on tmpfs (create and unlink:
     69,195, 15,949 and 15,291 were seen). Broken: all three rows run on one file system."""

@@ -94,6 +94,7 @@ def test_a_kernel_that_checks_itself_has_nothing_to_complain_of(checked: Kernel,
     held(checked, user_programs, *fuzzing.sequences(7, 12 * ROUND), seconds=600.0)
 
 
+@pytest.mark.slow(minutes=0.2)
 def test_a_machine_that_hangs_is_told_by_its_silence(kernel: Kernel, user_programs: Path) -> None:
     """Expected: ended long before its time, and its last word is told. Broken: all other tests wait for it."""
     command = ("sh", "-c", "echo the last >&2; while true; do true; done")

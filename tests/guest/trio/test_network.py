@@ -126,6 +126,7 @@ def test_trio_is_built_without_a_network_where_there_are_no_sources(
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.4)
 def test_a_kernel_without_lwip_says_that_there_is_no_such_family(sources: Path, tmp_path: Path) -> None:
     """Expected: EAFNOSUPPORT, by which the rows are unsupported. Broken: a call that waits, or a kernel that ends."""
     trio.build(sources, tmp_path, "mono")

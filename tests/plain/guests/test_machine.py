@@ -65,8 +65,11 @@ def test_equal_machines_are_no_matter() -> None:
 
 
 @pytest.fixture
-def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A guest whose kernel is never booted."""
+def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guest_cache: Path) -> str:
+    """A guest whose kernel is never booted, in a cache of its own but for compiled probes."""
+    for folder in (guest_cache / "kernometer/probes", tmp_path / "cache/kernometer"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cache/kernometer/probes").symlink_to(guest_cache / "kernometer/probes")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(b"a kernel")
