@@ -347,7 +347,7 @@ def test_a_few_rows_sum_to_their_figures(kind: str, linux_6_1: store.Guest) -> N
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=4.3)
+@pytest.mark.slow(minutes=6)
 @pytest.mark.timeout(3500)
 @pytest.mark.parametrize("kind", ["linux", "mono"])
 def test_every_row_of_the_quick_profile_sums_to_its_figure(kind: str, linux_6_1: store.Guest) -> None:
