@@ -90,6 +90,7 @@ def test_messages_need_no_more_than_the_guest_has(guest: QemuTarget) -> None:
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.27)
 def test_memory_runs_out_in_a_small_guest_and_the_writer_is_killed(linux_6_1: store.Guest) -> None:
     """Expected: less than the guest has, its writer killed, another row measured. Broken: the probe itself goes."""
     small = QemuTarget.from_spec(f"{linux_6_1.name}+memory=256")

@@ -15,6 +15,7 @@ from tests.support.trio.fixtures import Program
 from tests.support.trio.live import MONITOR, live
 from tests.support.trio.minixfs import make, sound
 from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.turns import in_turn
 
 pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
 
@@ -76,7 +77,7 @@ TMPDIR=/mnt /mnt/usertests mapped_ protection_ mmap_file_offset mmap_beyond_end 
 umount /mnt"""
 
 
-@pytest.mark.parametrize("block", [1024, 4096])
+@pytest.mark.parametrize("block", in_turn([1024, 4096], 0.1, always=[1024]))
 def test_pages_of_files_and_programs_come_from_a_cold_disk(
     kernel: Kernel, user_programs: Path, tmp_path: Path, block: int
 ) -> None:
