@@ -26,6 +26,7 @@ from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving
+from tests.support.cli.terminals import alive, wait_for
 from tests.support.guests.boots import GOOD, RUN, WORKLOAD, Boots, left_behind, lines
 
 JOB = Job(("--by", "path", "syscall/getppid"), "path")
@@ -263,9 +264,7 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
     pid = int((tmp_path / "pid").read_text())
     os.kill(front.pid, signal.SIGKILL)
     front.wait()
-    while Path(f"/proc/{pid}").exists() and Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z":
-        assert not until.passed
-        time.sleep(0.05)
+    wait_for(lambda: not alive(pid))
 
 
 #: What is asked of the guest that names the rows, and of a row's: the script sees it in the file `command`.

@@ -81,7 +81,8 @@ static void await(const char *name, unsigned before)
 
 int main(int argc, char **argv)
 {
-	int updates, stops;
+	const struct timespec look = { 0, PAUSE_NS };
+	int updates, stops, rounds;
 	char **program;
 	pid_t child;
 
@@ -114,6 +115,10 @@ int main(int argc, char **argv)
 			printf("stop: errno %d\n", errno);
 		await(argv[1], before);
 	}
+	/* a whole round after the last stop, whose fsync answers for the file */
+	rounds = seen->rounds;
+	for (int i = 0; i < LOOKS && seen->rounds < rounds + 2; i++)
+		nanosleep(&look, NULL);
 	seen->ends = 1;
 	waitpid(child, NULL, 0);
 	printf("starts %u errors %d wrong %d\n", starts(argv[1]), seen->errors, seen->wrong);
