@@ -270,7 +270,7 @@ def test_the_page_names_every_system_that_is_compiled_for() -> None:
 # every row, every build --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow(minutes=1.4)
+@pytest.mark.slow(minutes=1.8)
 @pytest.mark.parametrize("name", BUILDS)
 def test_every_row_runs_or_says_why_not(name: str, built: Any, tmp_path: Path) -> None:
     """Expected: a run or a reason for each row, no file left. Broken: 64 bits, byte order or a call are taken as given.

@@ -319,7 +319,7 @@ def of_kind(kind: str, linux_6_1: store.Guest) -> str:
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.21)
+@pytest.mark.slow(minutes=0.4)
 @pytest.mark.parametrize("kind", ["linux", "mono", "hybrid", "micro"])
 def test_a_few_rows_sum_to_their_figures(kind: str, linux_6_1: store.Guest) -> None:
     """Expected: exactly, with stacks, also where tasks switch and pages fault. Broken: any instruction lost."""
@@ -347,7 +347,7 @@ def test_a_few_rows_sum_to_their_figures(kind: str, linux_6_1: store.Guest) -> N
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=6)
+@pytest.mark.slow(minutes=9)
 @pytest.mark.timeout(3500)
 @pytest.mark.parametrize("kind", ["linux", "mono"])
 def test_every_row_of_the_quick_profile_sums_to_its_figure(kind: str, linux_6_1: store.Guest) -> None:

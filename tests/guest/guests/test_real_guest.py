@@ -160,7 +160,7 @@ def test_a_kernel_that_finds_no_init_is_said_to_have_panicked(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=3)
+@pytest.mark.slow(minutes=6)
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("profile", ["quick", "full"])
 def test_two_saved_guests_are_equal_row_by_row(
