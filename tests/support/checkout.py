@@ -1,4 +1,4 @@
-"""The checkout that these tests are part of: its files, copies of them, and who may write to it."""
+"""The checkout that these tests are part of: its files, copies of them, what is built of them, who may write to it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+#: What the tests compile, kept for the next run.
+KEPT = ROOT / "build/tests"
+MAKE_SECONDS = 600
 SECONDS_OF_A_DAY = 86_400
 
 
@@ -47,3 +50,12 @@ def alone(what: str) -> Iterator[None]:
     with (folder / f"{what}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def made(sources: Path, folder: Path, *words: str) -> Path:
+    """The folder in which `make WORDS` builds: only what has changed since the last time, by the files' times."""
+    with alone(f"made-{folder.name}"):
+        command = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", *words)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MAKE_SECONDS, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder

@@ -7,8 +7,7 @@ calls need within functions, so that `kernometer --help` takes at most 1.5 times
 medians of 25 runs of each in alternation, in CPU time (user and system, getrusage). And libraries that take tenths of a
 second, or that not everybody has, are imported by the functions that use them: jinja2, rich.progress, and those of the
 extras in pyproject.toml (numpy and scipy at their first use: arrays.py); so is what of ours few calls of a command need
-and loads most: the report's pages, and how kernels are made. tests/plain/cli/test_frame.py holds
-all this.
+and loads most: the report's pages, and how kernels are made. tests/plain/cli/test_frame.py holds all this.
 """
 
 from __future__ import annotations

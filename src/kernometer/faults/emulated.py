@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 
 
 @dataclass(slots=True, kw_only=True)
-class FaultyGuest:
+class FaultyGuest(ABC):
     """A guest to be made faulty. A context manager, which keeps the saved guest in the cache meanwhile."""
 
     target: QemuTarget
@@ -48,9 +49,9 @@ class FaultyGuest:
     def __exit__(self, *_: object) -> None:
         self._held.close()
 
+    @abstractmethod
     def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
         """QEMU's arguments, whose relative names are files of `_folder`."""
-        raise NotImplementedError
 
     def _keep(self, files: Mapping[str, bytes], fresh: Mapping[str, bytes]) -> None:
         """Saves the guest, which has these files, unless it is in the cache: see states.obtain."""

@@ -8,28 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checkout import ROOT, alone
+from tests.support.checkout import KEPT, made
 from tests.support.probe.running import BATCHED, LONG, PROBE, WAITED, Running, children, switches, until
-
-
-def built(folder: Path, *words: str) -> Path:
-    with alone(f"probe-{folder.name}"):
-        command = ["make", "-j2", "-C", str(PROBE), f"BUILD={folder}", *words]
-        made = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert made.returncode == 0, made.stdout + made.stderr
-    return folder / "probe"
 
 
 @pytest.fixture(scope="session")
 def probe() -> Path:
     """Linked dynamically: some tests stand between it and libc."""
-    return built(PROBE / "build")
+    return made(PROBE, PROBE / "build") / "probe"
 
 
 @pytest.fixture(scope="session")
 def plain_probe() -> Path:
     """The probe for a kernel that does not end a child with its parent."""
-    return built(ROOT / "build/tests/plain-probe", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0")
+    return made(PROBE, KEPT / "plain-probe", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0") / "probe"
 
 
 @pytest.fixture

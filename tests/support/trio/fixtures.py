@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernometer import source_folder
-from kernometer.cache import cache_folder, compiled
+from kernometer.cache import compiled
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
-from tests.support.checkout import alone
+from tests.support.checkout import KEPT, alone
 from tests.support.trio.boot import Kernel
 from tests.support.trio.user_programs import PROGRAMS, make
 from tests.support.trio.variants import mirrored
@@ -27,7 +27,8 @@ Program = Callable[[str], bytes]
 def sources(guest_cache: Path) -> Iterator[Path]:
     """A copy of Trio's, and of the probe's beside it, from which the front end builds too: whoever edits them meanwhile
     changes no test."""
-    folder = guest_cache / "sources" / "trio"
+    assert guest_cache.is_dir()  # where what they are built with is kept
+    folder = KEPT / "sources" / "trio"
     with alone("sources"):
         for name in ("trio", "probe"):
             mirrored(source_folder(name), folder.with_name(name))
@@ -85,6 +86,4 @@ def program(guest_cache: Path) -> Program:
 @pytest.fixture(scope="session")
 def user_programs(sources: Path) -> Path:
     """A folder with the programs of trio/user: usertests, fuzz, probe-trio."""
-    folder = cache_folder() / "variants" / "user"
-    with alone("variant-user"):
-        return make(sources / "user", folder, *PROGRAMS)
+    return make(sources / "user", KEPT / "user", *PROGRAMS)

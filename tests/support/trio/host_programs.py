@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.cache import kept, sha256
-from tests.support.checkout import ROOT
+from tests.support.checkout import KEPT, ROOT
 
 TRIO = ROOT / "trio"
 HOST = Path(__file__).parent / "host"
@@ -39,7 +39,7 @@ def built(program: Path, sources: Sequence[Path], *includes: Path) -> Path:
     interfaces and HOST. It is compiled once for each content of all that it is made of, and kept below build/."""
     given = (TRIO / "seam", TRIO / "interfaces", HOST, *includes)
     return kept(
-        ROOT / "build/tests" / f"{program.name}-{_digest(sources, given)}",
+        KEPT / f"{program.name}-{_digest(sources, given)}",
         lambda scratch: _compiled(scratch / program.name, sources, given),
     )
 

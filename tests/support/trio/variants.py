@@ -1,19 +1,15 @@
-"""Builds of Trio by other words than the front end's. Each has a folder beside the guests of the tests, where make
-compiles what has changed since the last run."""
+"""Builds of Trio by other words than the front end's, each in a folder of its own."""
 
 from __future__ import annotations
 
 import filecmp
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
-from kernometer.cache import cache_folder
 from kernometer.guests.kernels import trio
-from tests.support.checkout import alone
+from tests.support.checkout import KEPT, made
 
-BUILD_SECONDS = 600
 #: What is built in the sources' own folder, which is not to be copied.
 BUILT = {"build", "__pycache__"}
 
@@ -34,9 +30,5 @@ def variant(sources: Path, structure: str, *words: str, name: str = "") -> Path:
     """The folder in which `make WORDS` builds, with the network; the kernel in it is called trio.file_name(structure).
     Variants of one name share the folder."""
     name = name or re.sub(r"\W+", "-", " ".join((trio.file_name(structure), *words)))
-    folder, given = cache_folder() / "variants" / name, trio.make_words(trio.lwip_sources(print))
-    with alone(f"variant-{name}"):
-        command = ("make", "-s", "-j2", "-C", str(sources), f"BUILD={folder}", f"STRUCTURE={structure}", *words, *given)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    given = trio.make_words(trio.lwip_sources(print))
+    return made(sources, KEPT / name, f"STRUCTURE={structure}", *words, *given)

@@ -68,7 +68,7 @@ def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
 
 
 def _size(size: float) -> int:
-    """The nearest near of two, or one and a half times one, as few digits are printed. Others stay as they are."""
+    """The nearest power of two, or one and a half times one, as few digits are printed. Others stay as they are."""
     below = 1 << max(0, round(size).bit_length() - 1)
     return next(
         (near for near in (below, 3 * below // 2, 2 * below) if near and abs(size / near - 1) < 0.03), round(size)

@@ -43,7 +43,7 @@ def number(printed: str) -> float:
 
 def conditions(said: Iterable[tuple[str, str]]) -> dict[str, str]:
     """By their names; of a name that has several values each is kept."""
-    values: dict[str, dict[str, None]] = {}
-    for key, value in said:
-        values.setdefault(key, {})[value] = None
-    return {key: "; ".join(values) for key, values in values.items()}
+    by_name: dict[str, dict[str, None]] = {}
+    for name, value in said:
+        by_name.setdefault(name, {})[value] = None
+    return {name: "; ".join(values) for name, values in by_name.items()}
