@@ -17,7 +17,7 @@ from kernometer.cache import sha256
 from kernometer.errors import TargetError, UsageError
 from kernometer.faults import kinds, worker
 from kernometer.faults.kinds import Fault, Kind, drawn
-from kernometer.faults.outcomes import Found, found, outcome
+from kernometer.faults.outcomes import Findings, findings, outcome
 from kernometer.faults.places import Code, code
 from kernometer.faults.records import Header, Record
 from kernometer.faults.trio_guest import CHECKED, FLAGS, PLAIN, TrioGuest
@@ -25,9 +25,9 @@ from kernometer.guests.kernels import trio
 from kernometer.guests.packages.suites import Say
 from kernometer.targets.qemu import QemuTarget
 
-#: Seconds; objdump takes a part of one.
+#: For objdump, which takes less than one.
 LIST_SECONDS = 60
-#: A run that the emulator spoils is done again, so many times in all.
+#: How often a run is tried that the emulator spoils.
 TRIALS = 3
 
 
@@ -41,13 +41,13 @@ class Wanted:
     operations: int
     kinds: Sequence[Kind]
     services: Sequence[str]
-    functions: Collection[str]  #: which alone get faults; all, if there is none
+    functions: Collection[str]  #: only these get faults; empty: all
     label: str
     jobs: int
     checked: bool  #: whether each fault is also put where the worker's virtio disk is behind /dev/checked
 
     def may_be_in(self, function: str) -> bool:
-        """`function`: also with an offset, "transfer+0x40"."""
+        """`function` may have an offset: "transfer+0x40"."""
         return not self.functions or function.partition("+")[0] in self.functions
 
 
@@ -96,23 +96,23 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             yield from _records(guest, faults, without, wanted.jobs, say)
 
 
-def _without_fault(guest: TrioGuest, say: Say) -> Found:
-    """The run that others are compared with. Raises TargetError if it is not as it should be."""
+def _without_fault(guest: TrioGuest, say: Say) -> Findings:
+    """The run that the others are compared with. Raises TargetError if its outcome is not "masked"."""
     say(f"{guest.name}: counting what the worker passes …")
     guest.count()
-    usual = found(guest.run(None))
+    usual = findings(guest.run(None))
     if outcome(usual, usual) != "masked":
         raise TargetError(f"{guest.name}: without a fault the worker does not end well: {usual}.")
     return usual
 
 
-def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Found, jobs: int, say: Say) -> Iterator[Record]:
-    def one(number: int, fault: Fault) -> Record:
+def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Findings, jobs: int, say: Say) -> Iterator[Record]:
+    def run(number: int, fault: Fault) -> Record:
         seen = guest.run(fault)
-        shown = found(seen)
+        shown = findings(seen)
         return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
 
-    yield from in_parallel(one, list(enumerate(faults)), jobs, guest.name, guest.stopping, say)
+    yield from in_parallel(run, list(enumerate(faults)), jobs, guest.name, guest.stopping, say)
 
 
 def in_parallel(
@@ -123,12 +123,12 @@ def in_parallel(
     stopping: threading.Event,
     say: Say,
 ) -> Iterator[Record]:
-    """The records of runs of the guest `name`, in the faults' order; a run that fails TRIALS times has none.
+    """The records of runs of the guest `name`, in the faults' order, without runs that failed TRIALS times.
 
-    Who leaves in the middle, as by Ctrl-C, sets `stopping`, which ends the runs under way.
+    A caller that stops early, by Ctrl-C for example, sets `stopping`, which ends the runs under way.
     """
 
-    def one(numbered: tuple[int, Fault]) -> Record | None:
+    def tried(numbered: tuple[int, Fault]) -> Record | None:
         for trial in range(TRIALS):
             try:
                 return run(*numbered)
@@ -141,7 +141,7 @@ def in_parallel(
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            yield from filter(None, pool.map(one, numbered_faults))
+            yield from filter(None, pool.map(tried, numbered_faults))
         except BaseException:
             stopping.set()
             raise
@@ -150,7 +150,7 @@ def in_parallel(
 
 
 def header(wanted: Wanted, on: QemuTarget, worker: bytes, **of_guest: Any) -> Header:
-    """Of one guest's records: what all have of the call, with the fields of its own. `worker`: the program."""
+    """The header of one guest's records: the call's options, and the guest's own fields. `worker`: the program."""
     return Header(
         kernometer=__version__,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -168,7 +168,7 @@ def header(wanted: Wanted, on: QemuTarget, worker: bytes, **of_guest: Any) -> He
 
 
 def disassembled(service: str, path: Path) -> Code:
-    """The service's object, disassembled. Raises TargetError if objdump cannot."""
+    """The disassembled object of a service. Raises TargetError if objdump fails."""
     listing = ""
     for options in (("-dr", "-j", ".text", "--no-show-raw-insn"), ("-r",)):
         try:

@@ -1,4 +1,4 @@
-"""What guests with faults have in common: how they are saved, what their emulator computes, what fsck says."""
+"""What all guests with faults share: saving, limits of output, the emulator's processor time, and fsck."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.cache import sha256
-from kernometer.errors import TargetError
+from kernometer.errors import MissingError, TargetError
 from kernometer.guests.emulator import qemu
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
@@ -26,15 +26,17 @@ from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import POLL_SECONDS
 
-#: For booting a guest that is saved; until it is saved, by another process too.
+#: For booting a guest that is saved; for waiting until it is saved, perhaps by another process.
 BOOT_SECONDS, SAVING_SECONDS = 300.0, 1200.0
 FSCK_SECONDS = 60
+#: The most bytes of each output, and of the console's end that is kept.
+MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 _FSCK = {"ext4": ("e2fsck", "-f", "-n"), "minix": ("fsck.minix", "-f")}
 
 
 @dataclass(slots=True, kw_only=True)
 class FaultyGuest(ABC):
-    """A guest to be made faulty. A context manager, which keeps the saved guest in the cache meanwhile."""
+    """A guest to be made faulty. As a context manager it keeps the saved guest in the cache."""
 
     target: QemuTarget
     seed: int = 1
@@ -53,9 +55,18 @@ class FaultyGuest(ABC):
     def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
         """QEMU's arguments, whose relative names are files of `_folder`."""
 
-    def _keep(self, files: Mapping[str, bytes], fresh: Mapping[str, bytes]) -> None:
-        """Saves the guest, which has these files, unless it is in the cache: see states.obtain."""
-        self._initrd, self._fresh = booting.initrd("probe", files), dict(fresh)
+    @abstractmethod
+    def _files(self) -> dict[str, bytes]:
+        """The guest's files besides its init, shell and probe."""
+
+    def _keep(self, fresh: Mapping[str, bytes]) -> None:
+        """Saves the guest unless it is in the cache (states.obtain); each run begins with the files `fresh`.
+
+        Raises MissingError.
+        """
+        if not programs.busybox():
+            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
+        self._initrd, self._fresh = booting.initrd("probe", self._files()), dict(fresh)
         boot = (*self._argv("saved"), *map(sha256, fresh.values()))
         parts = (self.target.qemu.text, self.target.guest.image, *boot, sha256(self._initrd))
         self._key = sha256("\0".join(parts).encode())[:32]
@@ -75,13 +86,13 @@ class FaultyGuest(ABC):
             yield folder
 
     def _tell(self, folder: Path, words: tuple[str, ...]) -> None:
-        """Lays out what the saved guest continues from, and the command that it then runs."""
+        """Lays out the saved guest, and the command that it runs next."""
         (folder / TOLD).write_bytes(programs.encoded(words))
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
             (folder / name).symlink_to(states.folder() / self._key / name)
 
     def _save(self, into: Path) -> Iterator[None]:
-        """Boots the guest until it is ready, and saves it `into`. Raises TargetError."""
+        """Boots the guest until it is ready, and saves it in `into`. Raises TargetError."""
         name = self.target.name
         self.say(f"Booting {name} to be saved …")
         with self._folder() as folder:
@@ -98,7 +109,7 @@ class FaultyGuest(ABC):
 
 
 def computed(pid: int) -> float:
-    """Seconds of processor time of the emulator, which a busy host does not stretch; 0 if it has ended."""
+    """Processor seconds of the emulator, which a busy host does not stretch; 0 if it has ended."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -107,7 +118,7 @@ def computed(pid: int) -> float:
 
 
 def fsck(disk: Path, kind: str) -> int:
-    """The exit status of fsck, which changes nothing: 0 for a sound file system. Raises TargetError without it."""
+    """The exit status of fsck in its read-only mode: 0 for a sound file system. Raises TargetError if it cannot run."""
     program, *words = _FSCK[kind]
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
     try:

@@ -1,7 +1,8 @@
-"""What each kind of fault does, as machine code, and where it can be; and which faults a campaign has: drawn by a seed
-from the places that the worker passes in every structure. Pure.
+"""The kinds of faults: their machine code and their possible places; and how a campaign draws faults, by a seed, from
+the places that the worker passes in every structure. Pure.
 
-A fault is a call, at its place, to code that is made here and stands where nothing else runs. docs/reliability.md
+A fault replaces an instruction by a call of code that this module makes, which lies where nothing else runs:
+docs/reliability.md
 describes the kinds.
 """
 
@@ -30,9 +31,9 @@ Kind = Literal[
     "bad-message",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-#: Kinds that stop what they strike, or should; the others are wrong answers, and messages with a wrong word.
+#: Kinds that should stop what they strike; the others give wrong answers, or messages with a wrong word.
 FAIL_STOP: tuple[Kind, ...] = KINDS[:6]
-#: They need no way back, so that any instruction can be their place; the others stand in place of a call.
+#: These never return, so that any instruction can be their place; the others replace a call.
 _ANYWHERE = frozenset(KINDS[:4])
 #: Functions that copy a client's data, and what the names of calls to other services and to the kernel begin with.
 _COPIES = ("copy_out", "copy_in")
@@ -61,23 +62,23 @@ _RET = b"\xc3"
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """At the offset of a service's code, from the beginning of the worker's n-th operation on."""
+    """A fault at an offset of a service's code, active from the beginning of the worker's n-th operation on."""
 
     service: str
     offset: int
-    function: str  #: the same in words: "transfer+0x40"
+    function: str  #: the place in words: "transfer+0x40"
     kind: Kind
     operation: int
-    value: int  #: 64 bits, for what the kind draws
+    value: int  #: 64 drawn bits, of which the kind takes what it needs
 
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """Addresses in one structure: of the service's code, of the fault's own, and of functions that it calls."""
+    """Addresses in one structure: of the service's code, of the fault's code, and of functions that it calls."""
 
     text: int
     room: int
-    callee: int  #: of the call that the fault stands in place of; 0: none
+    callee: int  #: of the call that the fault replaces; 0: none
     functions: Mapping[str, int]  #: of NEEDED
 
 
@@ -94,13 +95,13 @@ def places(kind: Kind, code: Code) -> tuple[int, ...]:
 
 
 def mutation(code: Code, offset: int, where: Where) -> bytes:
-    """What is put there: the call of the fault's code, or, in place of a jump, the jump."""
+    """The instruction at the place: a call of the fault's code, or a jump to it in place of a jump."""
     opcode = JUMP if code.text[offset] == JUMP else CALL
     return _relative(opcode, where.text + offset, where.room)
 
 
 def machine_code(kind: Kind, value: int, code: Code, offset: int, where: Where) -> bytes:
-    """The fault's code. `value`: 64 drawn bits, from which a kind takes what it needs."""
+    """The fault's code. `value` is that of `Fault`."""
     made = _Made(where.room, bytearray(_STRUCK))
     bit = struct.pack("<I", 1 << value % 31)
     if kind == "null-write":
@@ -155,7 +156,7 @@ def _relative(opcode: int, at: int, to: int) -> bytes:
 
 
 def _use_after_free(made: _Made, value: int, where: Where) -> None:
-    """A page is taken, given back, and written to; without a free page nothing happens."""
+    """Takes a page, gives it back, and writes to it; without a free page it does nothing."""
     made.add(_SAVE + b"\xbf\x01\0\0\0")
     made.call(where.functions["pages_take"])
     rest = _Made(made.begin + len(made.code) + CALL_BYTES, bytearray(b"\x50\x48\x89\xc7\xbe\x01\0\0\0"))
@@ -167,7 +168,7 @@ def _use_after_free(made: _Made, value: int, where: Where) -> None:
 
 
 def _wrong_data(made: _Made, value: int, name: str, callee: int) -> None:
-    """The copy is made; then a bit of it is wrong, if it has so many bytes."""
+    """Makes the copy, then changes one bit of it, if the copy is long enough."""
     byte, bit = value % _FIRST_BYTES, 1 << (value >> 8) % 8
     if name == "copy_in":  # (rdi to, rsi and rdx the grant, rcx, r8 bytes)
         saved, restored = b"\x57\x41\x50", b"\x41\x58\x5f"
@@ -197,16 +198,16 @@ def drawn(
     seed: int,
     operations: int,
 ) -> tuple[Fault, ...]:
-    """`places`: (offset, function) by kind and service. Kinds take turns, in an order of their own for each turn; turns
-    of drivers and of other services alternate. The service is drawn among those that have a place of the kind, then the
-    place, then the operation, from the first half of them.
+    """Draws faults from `places`: (offset, function) by kind and service. Kinds take turns, in a new order each turn;
+    turns of drivers and of other services alternate. The service is drawn among those with a place of the kind, then
+    the place, then the operation, from the first half of all operations.
 
-    The first faults of a longer campaign are those of a shorter one.
+    A shorter campaign has the first faults of a longer one.
     """
     dice = random.Random(seed)  # noqa: S311  # repeatable, not secret
     groups: tuple[dict[Kind, list[str]], ...] = ({}, {})
-    for (kind, service), found in places.items():
-        if found:
+    for (kind, service), known in places.items():
+        if known:
             groups[service not in drivers].setdefault(kind, []).append(service)
     faults: list[Fault] = []
     while any(groups) and len(faults) < count:

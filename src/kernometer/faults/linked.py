@@ -1,4 +1,4 @@
-"""Where a structure of Trio has the services' code: in its kernel, or in programs that the kernel has whole. Pure."""
+"""Where a structure of Trio has the services' code: in its kernel, or in programs within the kernel's file. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kernometer.guests.kernels import elf, symbols
 if TYPE_CHECKING:
     from kernometer.guests.plugins.trace import Trace
 
-#: Where the kernel is linked: kernel/kernel.ld. It is loaded at its addresses less this.
+#: Where the kernel is linked (kernel/kernel.ld); its physical addresses are lower by this.
 KERNEL_BASE = 0xFFFFFFFF80000000
-#: In the kernel: the programs of its servers.
+#: The prefix of the symbols of servers' programs in the kernel.
 _IMAGES = "image_"
 _ROOTS = "space_roots"
 _PAGE, _ENTRY, _PRESENT, _FRAME = 4096, 8, 1, 0xFFFFFFFFFF000
@@ -28,7 +28,7 @@ _SHIFTS = (39, 30, 21, 12)
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A kernel, or a server's program: its code, and the addresses of functions, several where domains are threads."""
+    """The code of a kernel or of a server's program; its functions' addresses: several where domains are threads."""
 
     name: str  #: "" for the kernel
     begin: int
@@ -36,10 +36,10 @@ class Image:
     functions: Mapping[str, tuple[int, ...]]
 
     def has(self, address: int, code: bytes) -> bool:
-        return self.text.startswith(code, address - self.begin) if address >= self.begin else False
+        return address >= self.begin and self.text.startswith(code, address - self.begin)
 
     def room(self, executed: Collection[int]) -> int:
-        """Where a fault's code can stand: after the code on its last page, else in a function that nothing executed."""
+        """Where a fault's code can lie: behind the code on its last page, else in a function that was not executed."""
         end = -(-(self.begin + len(self.text)) // 16) * 16
         if -end % _PAGE >= ROOM:
             return end
@@ -70,17 +70,17 @@ class Linked:
         return Where(self.text, self.image.room(executed), callee, own)
 
     def _nearest(self, name: str) -> int:
-        """A domain's own functions stand behind its services' code; else there is one."""
-        found = self.image.functions.get(name, ())
-        if not found:
+        """The function of the service's own domain, which lies behind its code; else the only one."""
+        addresses = self.image.functions.get(name, ())
+        if not addresses:
             raise TargetError(f"{self.image.name or 'The kernel'} has no function {name}.")
-        return min((at for at in found if at >= self.text), default=found[0])
+        return min((at for at in addresses if at >= self.text), default=addresses[0])
 
 
 def images(kernel: bytes) -> tuple[Image, ...]:
     """The kernel and its servers' programs. Raises TargetError for a file without symbols."""
     try:
-        inside = [(one.name, dict(one.segments), one.table) for one in symbols.embedded(kernel, _IMAGES)]
+        inside = [(file.name, dict(file.segments), file.table) for file in symbols.embedded(kernel, _IMAGES)]
         table = symbols.of_elf(kernel)
         segments = dict(elf.segments(kernel, elf.LOADED))
         roots_of(kernel)
@@ -88,7 +88,7 @@ def images(kernel: bytes) -> tuple[Image, ...]:
         raise TargetError(f"The kernel cannot be read: {error}.") from error
     if table is None:
         raise TargetError("The kernel has no symbols.", "Add the guest again: kernometer guest add trio-mono.")
-    found = []
+    known = []
     for name, parts, names in [("", segments, table), *inside]:
         functions: dict[str, tuple[int, ...]] = {}
         for address, function in zip(names.addresses, names.names, strict=True):
@@ -97,12 +97,12 @@ def images(kernel: bytes) -> tuple[Image, ...]:
         begin = max((start for start, data in parts.items() if start <= at < start + len(data)), default=None)
         if begin is None:
             raise TargetError(f"{name or 'The kernel'} has no {NEEDED[0]}.")
-        found.append(Image(name, begin, parts[begin], functions))
-    return tuple(found)
+        known.append(Image(name, begin, parts[begin], functions))
+    return tuple(known)
 
 
 def link(code: Code, known: Iterable[Image]) -> Linked:
-    """Where this code is. Raises TargetError if it is not there: the guest has other sources."""
+    """Where this code is. Raises TargetError if it is not there: the guest was compiled from other sources."""
     for image in known:
         at = code.within(image.text)
         if at is not None:
@@ -111,7 +111,7 @@ def link(code: Code, known: Iterable[Image]) -> Linked:
 
 
 def roots_of(kernel: bytes) -> tuple[int, int]:
-    """The physical address of the table of page tables' roots, and its bytes. Raises LookupError."""
+    """The physical address of the table of page tables' roots, and its size in bytes. Raises LookupError."""
     for name, _, address, size in elf.symbols(kernel):
         if name == _ROOTS:
             return address - KERNEL_BASE, size
@@ -119,17 +119,17 @@ def roots_of(kernel: bytes) -> tuple[int, int]:
 
 
 def physical(image: Image, memory: memoryview, roots: tuple[int, int]) -> Mapping[int, int]:
-    """Where each page of an image's code is in a guest's memory: by address, physical addresses."""
+    """The physical address of each page of an image's code in a guest's memory, by address."""
     first, end = image.begin // _PAGE * _PAGE, image.begin + len(image.text)
     pages = range(first, end, _PAGE)
     if not image.name:
         return {page: page - KERNEL_BASE for page in pages}
     for at in range(roots[0], roots[0] + roots[1], _ENTRY):
         root = _word(memory, at)
-        found = {page: _walk(memory, root, page) for page in pages} if root else {}
-        begin = found.get(first)
-        if begin and bytes(memory[begin : begin + _PAGE]).startswith(image.text[:_PAGE]) and all(found.values()):
-            return {page: at for page, at in found.items() if at is not None}
+        frames = {page: _walk(memory, root, page) for page in pages} if root else {}
+        begin = frames.get(first)
+        if begin and bytes(memory[begin : begin + _PAGE]).startswith(image.text[:_PAGE]) and all(frames.values()):
+            return {page: at for page, at in frames.items() if at is not None}
     raise TargetError(f"The guest has no {image.name} in its memory.")
 
 
@@ -141,13 +141,13 @@ def counts(trace: Trace, image: Image) -> Mapping[int, int]:
     for at in range(len(ran)):
         if ran["count"][at] and image.begin <= ran["address"][at] < end:
             pages.setdefault((int(ran["page"][at]), int(ran["address"][at]) // _PAGE), []).append(at)
-    found: dict[int, int] = {}
+    executed: dict[int, int] = {}
     for places in pages.values():
         codes = [(int(ran["address"][at]), ran["bytes"][at][: ran["size"][at]].tobytes()) for at in places]
-        if all(image.has(*one) for one in codes):
+        if all(image.has(*code) for code in codes):
             for (address, _), at in zip(codes, places, strict=True):
-                found[address] = found.get(address, 0) + int(ran["count"][at])
-    return found
+                executed[address] = executed.get(address, 0) + int(ran["count"][at])
+    return executed
 
 
 def _word(memory: memoryview, at: int) -> int:

@@ -1,4 +1,4 @@
-"""A campaign of faults in Linux guests, with the records of one in Trio."""
+"""A campaign of faults in Linux guests; its records are those of a campaign in Trio."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from kernometer.errors import TargetError, UsageError
 from kernometer.faults import worker
 from kernometer.faults.campaign import Wanted, header, in_parallel
 from kernometer.faults.kinds import Fault
-from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, faults, found, oopsed, usual
+from kernometer.faults.linux import DRIVERS, SUBJECTS, Place, Subject, faults, findings, oopsed, usual
 from kernometer.faults.linux_guest import Linux, sources
-from kernometer.faults.outcomes import Found, outcome
+from kernometer.faults.outcomes import Findings, outcome
 from kernometer.faults.records import Header, Record
 from kernometer.guests.packages.suites import Say
 
-#: After the target's name: its faults that oopsed, once more, with the kernel set to panic then.
+#: Behind the target's name in the second header: faults that oopsed, run again with a kernel that panics on an oops.
 PANICS = " panic_on_oops=1"
 
 
 def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
-    """Of each guest a header and records as they come; then those of the faults that oopsed, with panic_on_oops, which
-    changes nothing before an oops. Raises MissingError, BuildError, TargetError."""
-    subjects = [one for one in SUBJECTS if one in wanted.services]
+    """The header and the records of each guest; then those of the faults that oopsed, run again with panic_on_oops,
+    which changes nothing before an oops. Raises MissingError, BuildError, TargetError."""
+    subjects = [subject for subject in SUBJECTS if subject in wanted.services]
     for target in wanted.targets:
         program = worker.program().read_bytes()
         with Linux(target=target, worker=program, seed=wanted.seed, operations=wanted.operations, say=say) as linux:
             places: list[Place] = []
-            normal: dict[str, Found] = {}
+            normal: dict[str, Findings] = {}
             for subject in subjects:
                 say(f"{target.name}: counting what the worker enters of {subject} …")
                 entered = linux.places(subject)
-                places += (one for one in entered if wanted.may_be_in(one.symbol.rpartition(":")[2]))
-                normal[subject] = usual(found(linux.run(None, subject)))
+                places += (place for place in entered if wanted.may_be_in(place.symbol.rpartition(":")[2]))
+                normal[subject] = usual(findings(linux.run(None, subject)))
                 if outcome(normal[subject], normal[subject]) != "masked":
                     raise TargetError(
                         f"{target.name}: without a fault the worker does not end well: {normal[subject]}."
@@ -44,7 +44,7 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
                 raise UsageError(
                     "The worker enters no place of such a fault.", "Name other services, functions or kinds."
                 )
-            struck = dict.fromkeys(one.subject for one in places)
+            struck = dict.fromkeys(place.subject for place in places)
             first = header(
                 wanted,
                 target,
@@ -55,23 +55,23 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
                 services=tuple(subject for subject in struck if subject not in DRIVERS),
                 together=(target.name,),
                 places=len(places),
-                usual=max(normal.values(), key=lambda one: one.slowest_ns),
+                usual=max(normal.values(), key=lambda shown: shown.slowest_ns),
             )
             yield first
             once = partial(_record, linux, normal, panic_on_oops=False)
             again: list[tuple[int, Fault]] = []
-            for one in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, linux.stopping, say):
-                yield one
-                if oopsed(one.found):
-                    again.append((one.number, one.fault))
+            for record in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, linux.stopping, say):
+                yield record
+                if oopsed(record.found):
+                    again.append((record.number, record.fault))
             yield msgspec.structs.replace(first, target=target.name + PANICS, count=len(again))
             with_panic = partial(_record, linux, normal, panic_on_oops=True)
             yield from in_parallel(with_panic, again, wanted.jobs, target.name, linux.stopping, say)
 
 
-def _record(linux: Linux, normal: dict[str, Found], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
-    [subject] = [one for one in SUBJECTS if one == fault.service]
+def _record(linux: Linux, normal: dict[str, Findings], number: int, fault: Fault, *, panic_on_oops: bool) -> Record:
+    subject = msgspec.convert(fault.service, Subject)
     seen = linux.run(fault, subject, panic_on_oops=panic_on_oops)
-    shown = found(seen)
+    shown = findings(seen)
     struck = int(seen.struck is not None)
     return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), found=shown)

@@ -1,7 +1,7 @@
-"""Runs of a Linux guest with one fault each. Every run continues from the same saved guest, with its own disks.
+"""Runs of a Linux guest with one fault each. Every run restores the same saved guest, with its own disks.
 
-The guest's programs print JSON lines on the debug port, our module its own on a second one, so that a fault of the
-serial driver does not hide them. docs/faults-linux.md.
+The guest's programs print JSON lines on the debug port, the module on a second one, so that a fault of the serial
+driver does not hide them. docs/faults-linux.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from kernometer.faults.worker import SOURCES
 from kernometer.guests.emulator import qemu
 from kernometer.guests.emulator.process import end_of, talking
 from kernometer.guests.images import disks, initramfs
-from kernometer.guests.inside import programs
 from kernometer.guests.kernels import drivers, headers
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE
@@ -35,22 +34,20 @@ from kernometer.targets.saved import saving
 from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
-#: A guest that prints nothing for so many seconds of the emulator's processor time hangs: some 6 × 10⁸ instructions.
-#: A guest that only waits reaches the limits of run.sh at once, as its clock jumps.
+#: A guest hangs that prints nothing for so many seconds of the emulator's processor time, some 6 × 10⁸ instructions.
+#: A guest that waits reaches the limits of run.sh at once, because its clock jumps.
 QUIET_SECONDS = 4.0
-#: The same while it sorts the entries that it counted.
+#: The same while run.sh sorts the entries that it counted.
 SORTING_SECONDS = 60.0
 RUN_SECONDS = 600.0
-#: The most bytes of each output, and of the console's end that is kept.
-MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 
 STRUCK, _PORT = "struck", 0xEA
-#: The file systems of /dev/vda and /dev/vdb, and the disk of each subject that has one of them.
+#: The file systems of /dev/vda and /dev/vdb; and which of them a subject uses.
 _DRIVES = ("ext4", "minix")
 _DRIVE: Mapping[Subject, str] = {"virtio_blk": "ext4", "ext4": "ext4", "8250": "ext4", "minix": "minix"}
 _VIRTIO = ("virtio_blk", "virtio_pci")
 _SCRIPT, _WORKER = "etc/kernometer/run.sh", "bin/worker"
-#: Milliseconds of the guest's time between two operations of the worker's.
+#: Milliseconds of the guest's time between two of the worker's operations.
 PACE = "2"
 _NO_FAULT = "kind=none"
 _PANIC = re.compile(rb"Kernel panic - not syncing")
@@ -70,10 +67,8 @@ class Linux(FaultyGuest):
 
     def __enter__(self) -> Linux:
         """Builds the module and saves the guest, unless both are in the cache. Raises MissingError, BuildError."""
-        if not programs.busybox():
-            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
         self.target.guest.check()
-        self._keep(self._files(), {STRUCK: b"", **{kind: disks.whole(disks.image(kind)) for kind in _DRIVES}})
+        self._keep({STRUCK: b"", **{kind: disks.whole(disks.image(kind)) for kind in _DRIVES}})
         return self
 
     def places(self, subject: Subject) -> tuple[Place, ...]:
@@ -83,23 +78,23 @@ class Linux(FaultyGuest):
         """
         with self._folder() as folder:
             events, ended = self._run(folder, subject)
-            status = {one.get("event"): one.get("status") for one in events}
+            status = {event.get("event"): event.get("status") for event in events}
             if ended != "finished" or any(status.get(step) != 0 for step in ("worker", "afterwards", "unmount")):
-                console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
+                console = shown(end_of(folder / CONSOLE, emulated.CONSOLE_BYTES))
                 raise TargetError(f"Without a fault the worker does not end well: {events[-5:]}.", "", console)
-        found = (one for one in events if one.get("event") == "entries")
-        places = (Place(subject, str(one["symbol"]), int(one["entries"])) for one in found)
+        entries = (event for event in events if event.get("event") == "entries")
+        places = (Place(subject, str(event["symbol"]), int(event["entries"])) for event in entries)
         return tuple(sorted(places, key=lambda place: place.symbol))
 
     def run(self, fault: Fault | None, subject: Subject, *, panic_on_oops: bool = False) -> Observation:
-        """One run; None: without fault. Raises TargetError if the guest cannot be restored, or refuses the fault."""
+        """A run, with a fault or without. Raises TargetError if the guest cannot be restored, or refuses the fault."""
         words = module_words(fault) if fault else (_NO_FAULT,)
         with self._folder() as folder:
             events, ended = self._run(folder, subject, words, panic_on_oops=panic_on_oops)
-            console = shown(end_of(folder / CONSOLE, CONSOLE_BYTES))
-            if any(one.get("event") in ("refused", "failed") for one in events):
+            console = shown(end_of(folder / CONSOLE, emulated.CONSOLE_BYTES))
+            if any(event.get("event") in ("refused", "failed") for event in events):
                 raise TargetError(f"The guest takes no fault at {fault.function if fault else subject}.", "", console)
-            struck = next((one for one in _lines(folder / STRUCK) if one.get("event") == "struck"), None)
+            struck = next((event for event in _lines(folder / STRUCK) if event.get("event") == "struck"), None)
             drive = _DRIVE.get(subject)
             if drive is None:
                 return Observation(_without_files(events), struck, console, ended, files=files_in(events))
@@ -110,7 +105,7 @@ class Linux(FaultyGuest):
             return Observation(events, struck, console, ended, fsck, files_in(read))
 
     def _files(self) -> dict[str, bytes]:
-        """The guest's files besides its init, shell and probe: modules, a memory disk's image, script and worker."""
+        """Modules, a memory disk's image, script and worker."""
         folder = SOURCES / "linux"
         guest = self.target.guest
         built = headers.modules(guest, folder / "km_fault.c", _VIRTIO, self.say)
@@ -147,8 +142,8 @@ class Linux(FaultyGuest):
         panic_on_oops: bool = False,
         worker: tuple[str, ...] | None = None,
     ) -> tuple[tuple[dict[str, Any], ...], Ended]:
-        """Continues the saved guest with run.sh, and the worker unless `worker` is another command. The lines that its
-        programs printed, and how it ended."""
+        """Continues the saved guest with run.sh, and with `worker` or the worker of the campaign. Returns the lines
+        that the guest's programs printed, and how the run ended."""
         numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
         work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
@@ -166,22 +161,22 @@ def _watched(
 ) -> Ended:
     """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output.
 
-    Raises TargetError for too much output, if its time is up, or it is to end.
+    Raises TargetError if the output is too long, the time is up, or `stopping` is set.
     """
     outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
     printed, at_print = -1, 0.0
     while True:
         stopped = process.poll() is not None  # before reading, so that the last output is read
         sizes = [path.stat().st_size for path in outputs]
-        if max(sizes) > MAX_OUTPUT:
-            raise TargetError(f"A guest with a fault printed more than {MAX_OUTPUT:,} bytes.")
+        if max(sizes) > emulated.MAX_OUTPUT:
+            raise TargetError(f"A guest with a fault printed more than {emulated.MAX_OUTPUT:,} bytes.")
         computed = emulated.computed(process.pid)
         if sum(sizes) != printed:
             printed, at_print = sum(sizes), computed
             if b'{"event":"finished"' in end_of(folder / BULK, 4096):
                 return "finished"
         if stopped or computed - at_print > quiet:
-            panicked = _PANIC.search(end_of(folder / CONSOLE, CONSOLE_BYTES)) is not None
+            panicked = _PANIC.search(end_of(folder / CONSOLE, emulated.CONSOLE_BYTES)) is not None
             return "panic" if panicked else "stopped" if stopped else "quiet"
         if until.passed or stopping.is_set():
             raise TargetError("A guest with a fault was not done when its time was up.")
@@ -189,8 +184,8 @@ def _watched(
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The JSON objects of an output, one per line; a line that a fault cut is left out."""
-    for line in end_of(path, MAX_OUTPUT).splitlines():
+    """The JSON objects of an output, one per line, without lines that a fault cut."""
+    for line in end_of(path, emulated.MAX_OUTPUT).splitlines():
         try:
             yield msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -198,4 +193,4 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _without_files(events: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    return tuple(one for one in events if one.get("event") != "file")
+    return tuple(event for event in events if event.get("event") != "file")

@@ -1,6 +1,6 @@
 """MINIX FS version 3 read as fsck reads it, from bytes; pure. Layout after Linux's <linux/minix_fs.h>.
 
-The reader believes nothing, and takes no more time or memory for a damaged image than for a sound one of its size.
+The reader trusts nothing, and takes no more time or memory for a damaged image than for a sound one of its size.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ INODE = "<HHHHIIII10I"
 ROOT = 1
 ENTRY = 64
 DIRECT = 7
-#: Directories within each other, and sentences about what is wrong: a damaged image can name more.
+#: Limits on the depth of directories and on the sentences in `wrong`, both of which a damaged image could exceed.
 DEEPEST, MOST_WRONG = 100, 1000
 _KINDS = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK)
 
 
 @dataclass
 class File:
-    """An inode that a name leads to; `names` counts its names, those in directories that it contains included."""
+    """An inode that has a name; `names` counts its names, "." and ".." included."""
 
     number: int
     mode: int
@@ -37,23 +37,23 @@ class File:
 
 @dataclass
 class Image:
-    """A file system's content, and what of it does not fit together, as plain sentences.
+    """A file system's content, and its inconsistencies in plain sentences.
 
-    `wrong` is damage: something in use that is not marked or used twice, a name that leads nowhere, a size without
-    sense. `loose` is what a cut may leave, and what `mended` mends: marks without an owner, link counts. A directory
-    that has more than one name is in `twice`, and only the first one is followed. Without a superblock of this file
-    system there is one sentence in `wrong`, and nothing else.
+    `wrong` is damage: an inode or zone in use that is not marked or used twice, a name of no inode, an impossible size.
+    `loose` is what a cut may leave and `mended` repairs: marks without an owner, link counts. `twice` has the
+    directories with more than one name, of which only the first one is followed. Without a superblock of this file
+    system `wrong` has one sentence, and everything else is empty.
     """
 
     raw: bytes
     wrong: list[str] = field(default_factory=list)
     loose: list[str] = field(default_factory=list)
     twice: set[int] = field(default_factory=set)
-    #: Inodes that are in use; each path with its inode; what regular files, directories, symbolic links hold.
+    #: The inodes in use; each path's inode; the content of regular files, directories and symbolic links.
     files: dict[int, File] = field(default_factory=dict)
     paths: dict[str, int] = field(default_factory=dict)
     data: dict[int, bytes] = field(default_factory=dict)
-    #: Zones that are in use, each with its inode.
+    #: The inode of each zone in use.
     owner: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,9 +70,9 @@ class Image:
         del self.wrong[MOST_WRONG:]
 
     def _misfit(self, magic: int, zone_shift: int) -> str:
-        """Why this superblock cannot be; "" where it can."""
+        """Why this superblock is impossible; "" if it is possible."""
         if magic != MAGIC or self.size not in (1024, 2048, 4096) or zone_shift != 0:
-            return "is none of MINIX FS version 3"
+            return "is not one of MINIX FS version 3"
         tables = 2 + self.imap + self.zmap + -(-self.inodes * 64 // self.size)
         if not tables <= self.first < self.zones <= len(self.raw) // self.size or self.inodes == 0:
             return "names blocks that are not there"
@@ -101,7 +101,7 @@ class Image:
         return False
 
     def _zones(self, file: File, zone: int, index: int, levels: int) -> Iterator[tuple[int, int]]:
-        """Each data zone below `zone` with its place in the file, counted in blocks; indirect ones are claimed too."""
+        """The data zones below `zone`, each with its index among the file's blocks; claims the indirect ones too."""
         if zone == 0 or not self._claim(file, zone):
             return
         if levels == 0:
@@ -112,7 +112,7 @@ class Image:
             yield from self._zones(file, each, index + at * per ** (levels - 1), levels - 1)
 
     def content(self, file: File) -> bytes:
-        """Zones are claimed, those beyond the file's end too. A size beyond the image's own is cut."""
+        """Claims all zones, even those beyond the file's end. A size that the image cannot have is cut."""
         per, index = self.size // 4, 0
         if file.size > 16 * len(self.raw):
             self.wrong.append(f"inode {file.number} has a size of {file.size}")
@@ -153,7 +153,7 @@ class Image:
         if [name.rstrip(b"\0") for _, name in entries[:2]] != [b".", b".."]:
             self.wrong.append(f"directory {path or '/'} does not begin with . and ..")
         elif entries[0][0] != file.number or entries[1][0] != above[-2:][0]:
-            # Of a directory that moves from one to another the two entries are not on the disk at once.
+            # A directory that moves to another parent has the two entries on the disk at different times.
             self.loose.append(f"directory {path or '/'} has . or .. of another")
         for number, raw in entries:
             name = os.fsdecode(raw.split(b"\0")[0])
@@ -212,8 +212,8 @@ class Image:
     def mended(self) -> bytes:
         """The image with marks cleared and links counted, as fsck.minix's answers would make it.
 
-        fsck.minix itself (util-linux 2.38 to 2.42 at least) cannot be let do it: with -a or -r it writes bitmaps and
-        inodes of a version 3 to wherever it read last.
+        fsck.minix itself (util-linux 2.38 to 2.42 at least) cannot do it: with -a or -r it writes bitmaps and inodes of
+        a version 3 to wherever it read last.
         """
         image = bytearray(self.raw)
 

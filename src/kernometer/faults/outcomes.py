@@ -23,16 +23,16 @@ WORDS: Mapping[Outcome, str] = {
     "hung": "hung",
     "dead": "dead",
 }
-#: How a run ended: by its script's last line; by the emulator's end; or nothing was printed for too long.
+#: How a run ended: by its script's last line; by the emulator's end; or by a long time without output.
 Ended = Literal["finished", "dead", "hung"]
 
-#: Where the worker works: in memory, on the memory disk, on the virtio disk, whose image is looked at from outside.
+#: Where the worker works: in memory; on the memory disk; on the virtio disk, whose image is read outside the guest.
 MEMORY_FOLDERS, DISK_FOLDER = ("/tmp", "/disk/minix"), "/disk/virtio"  # noqa: S108  # in the guest
-#: An operation that took longer than this, or than so many times the longest one without a fault, was delayed.
+#: An operation was delayed if it took longer than this, and than so many times the longest one without a fault.
 DELAY_NS, DELAY_TIMES = 50_000_000, 3
 MOST_SENTENCES, MOST_SENTENCE = 4, 200
 _ENDS = re.compile(r"^trio: (\w+) ends: ", re.MULTILINE)
-#: What checksum.c says, and how often it has said so.
+#: checksum.c's message, and the number of such messages so far.
 _REFUSED = re.compile(r"^trio: checksum: sector \d+ is not what was written \((\d{1,9}) such answers\)$", re.MULTILINE)
 _BEGINS = re.compile(r"^trio: \w+ has begun anew, after (\d{1,18}) ns$", re.MULTILINE)
 #: What the kernel says at its end.
@@ -50,23 +50,23 @@ class Seen(msgspec.Struct, frozen=True):
     disk: bytes
 
 
-class Found(msgspec.Struct, frozen=True):
-    """What was found in it."""
+class Findings(msgspec.Struct, frozen=True):
+    """What a run showed, judged."""
 
     ended: Ended
     slowest_ns: int = 0  #: the worker's longest operation, of the guest's time
-    errors: int = 0  #: that the worker saw
-    wrong: int = 0  #: reads with wrong bytes: of the worker's, and of files of the virtio disk after all
-    lost: int = 0  #: promises about synced data that do not hold, on all disks that could be looked at
+    errors: int = 0  #: that the worker met
+    wrong: int = 0  #: reads with wrong bytes: by the worker, and of the virtio disk's files afterwards
+    lost: int = 0  #: promises about synced data that do not hold, on all disks that could be read
     promises: int = 0
-    strange: int = 0  #: files whose bytes were never written so
+    strange: int = 0  #: files with bytes that were never written
     damage: int = 0  #: sentences about the virtio disk's file system
     fsck: int = 0
     steps_failed: tuple[str, ...] = ()
     services: tuple[str, ...] = ()  #: that ended, in order
-    pauses_ns: tuple[int, ...] = ()  #: of each that began anew, from its end on, of the guest's time
+    pauses_ns: tuple[int, ...] = ()  #: from the end of each restarted service to its restart, in the guest's time
     sentences: tuple[str, ...] = ()
-    refused: int = 0  #: answers of the disk that /dev/checked has refused
+    refused: int = 0  #: answers of the disk that /dev/checked refused
 
 
 class _Step(msgspec.Struct, frozen=True):
@@ -80,13 +80,13 @@ class _Step(msgspec.Struct, frozen=True):
 
 
 _STEPS = ("known", "mounted", "worker", "afterwards", "listed", "unmounted", "compared")
-#: A step's exit status that says wrong data, which are counted.
+#: A step's exit status for wrong data, which are counted.
 WRONG = 2
 
 
-def found(seen: Seen) -> Found:
-    """Judges the worker's files: on the disk's image always, in the guest's memory if the guest could list them. What
-    it has listed of the disk must be what the image has."""
+def findings(seen: Seen) -> Findings:
+    """Judges the worker's files: on the disk's image, and in the guest's memory if the guest listed them. The files of
+    the disk that the guest listed must be those of the image."""
     said = list(events(seen.output))
     console = seen.console.replace("\r\n", "\n")
     promises = Promises.after(said)
@@ -97,40 +97,40 @@ def found(seen: Seen) -> Found:
     listed = {
         folder: {path.removeprefix(folder): data for path, data in files.items() if path.startswith(f"{folder}/")}
         for folder in (*MEMORY_FOLDERS, DISK_FOLDER)
-        if any(one.event == "listed" and one.directory == folder and one.status == 0 for one in steps)
+        if any(step.event == "listed" and step.directory == folder and step.status == 0 for step in steps)
     }
     judged += [judge(promises, below, folder) for folder, below in listed.items() if folder != DISK_FOLDER]
     misread = [
-        f"{DISK_FOLDER}{path} is read otherwise than it is"
+        f"{DISK_FOLDER}{path} is read with other bytes than it has"
         for path, data in listed.get(DISK_FOLDER, {}).items()
         if tree.get(path) != data
     ]
     words = _LAST_WORDS.findall(console)[-1:] if seen.ended == "dead" else []
-    sentences = [*words, *(one for each in judged for one in (*each.lost, *each.wrong)), *misread, *image.wrong]
-    return Found(
+    sentences = [*words, *(text for disk in judged for text in (*disk.lost, *disk.wrong)), *misread, *image.wrong]
+    return Findings(
         ended=seen.ended,
-        slowest_ns=max((one.slowest_ns for one in said), default=0),
+        slowest_ns=max((event.slowest_ns for event in said), default=0),
         errors=promises.errors,
-        wrong=promises.wrong + len(misread) + sum(one.event == "afterwards" and one.status == WRONG for one in steps),
-        lost=sum(len(one.lost) for one in judged),
-        promises=sum(one.promises for one in judged),
-        strange=sum(len(one.wrong) for one in judged),
+        wrong=promises.wrong + len(misread) + sum((s.event, s.status) == ("afterwards", WRONG) for s in steps),
+        lost=sum(len(disk.lost) for disk in judged),
+        promises=sum(disk.promises for disk in judged),
+        strange=sum(len(disk.wrong) for disk in judged),
         damage=len(image.wrong),
         fsck=seen.fsck,
         steps_failed=tuple(
-            f"{one.event} {one.directory}".strip()
-            for one in steps
-            if one.status and not (one.event in ("worker", "afterwards") and one.status == WRONG)
+            f"{step.event} {step.directory}".strip()
+            for step in steps
+            if step.status and not (step.event in ("worker", "afterwards") and step.status == WRONG)
         ),
         services=tuple(_ENDS.findall(console)),
         pauses_ns=tuple(map(int, _BEGINS.findall(console))),
-        sentences=tuple(one[:MOST_SENTENCE] for one in sentences[:MOST_SENTENCES]),
+        sentences=tuple(sentence[:MOST_SENTENCE] for sentence in sentences[:MOST_SENTENCES]),
         refused=max(map(int, _REFUSED.findall(console)), default=0),
     )
 
 
-def outcome(shown: Found, usual: Found) -> Outcome:
-    """The worst that happened; `usual` is of the run without a fault."""
+def outcome(shown: Findings, usual: Findings) -> Outcome:
+    """The worst that happened; `usual` is the run without a fault."""
     if shown.ended != "finished":
         return shown.ended
     if wrong(shown, usual):
@@ -142,17 +142,17 @@ def outcome(shown: Found, usual: Found) -> Outcome:
     return "masked"
 
 
-def wrong(shown: Found, usual: Found) -> bool:
-    """Whether data are not as they should be: on a disk, or as the worker or the script read them."""
+def wrong(shown: Findings, usual: Findings) -> bool:
+    """Whether data are wrong: on a disk, or as the worker or the script read them."""
     return bool(shown.lost or shown.strange or shown.wrong or shown.damage > usual.damage)
 
 
-def told(shown: Found) -> bool:
-    """Whether a program has met an error, the worker or the script; or /dev/checked has refused an answer."""
+def told(shown: Findings) -> bool:
+    """Whether the worker or the script met an error, or /dev/checked refused an answer."""
     return bool(shown.errors or shown.refused or shown.steps_failed)
 
 
-def delay(usual: Found) -> int:
+def delay(usual: Findings) -> int:
     """Nanoseconds of the guest's time from which an operation is delayed."""
     return max(DELAY_NS, DELAY_TIMES * usual.slowest_ns)
 
@@ -161,11 +161,11 @@ def _steps(output: bytes) -> tuple[list[_Step], dict[str, bytes]]:
     steps, files = [], {}
     for line in output.split(b"\n")[:-1]:
         try:
-            one = msgspec.json.decode(line, type=_Step)
-            if one.event == "file":
-                files[one.path] = b64decode(one.content, validate=True)
-            elif one.event in _STEPS:
-                steps.append(one)
+            step = msgspec.json.decode(line, type=_Step)
+            if step.event == "file":
+                files[step.path] = b64decode(step.content, validate=True)
+            elif step.event in _STEPS:
+                steps.append(step)
         except (msgspec.DecodeError, ValueError):
             continue
     return steps, files

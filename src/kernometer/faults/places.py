@@ -1,6 +1,4 @@
-"""Where a fault can strike in a service of Trio: instructions and calls of its object, the same in all structures, and
-where a kernel or a program has that object. Pure.
-"""
+"""Where a fault can strike in a service of Trio: the instructions and calls of its object. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from dataclasses import dataclass
 from kernometer.errors import TargetError
 from kernometer.guests.kernels import elf
 
-#: Bytes that a fault puts over an instruction: a call, or a jump where a jump was.
+#: The size of what a fault replaces an instruction with: a call, or a jump where a jump was.
 CALL_BYTES = 5
 CALL, JUMP = 0xE8, 0xE9
 _FUNCTION = re.compile(r"([0-9a-f]{16}) <(.+)>:")
@@ -28,8 +26,8 @@ class Code:
     text: bytes
     functions: Mapping[int, str]
     instructions: tuple[int, ...]
-    targets: frozenset[int]  #: of jumps and of tables
-    calls: Mapping[int, str]  #: of each direct call, whom; so of a jump to another function, the last call of its own
+    targets: frozenset[int]  #: of jumps, and in tables
+    calls: Mapping[int, str]  #: the function of each direct call, and of each jump to another function (a tail call)
     holes: tuple[tuple[int, int], ...]  #: offset and bytes of what the linker fills in
 
     def function(self, offset: int) -> str:
@@ -38,7 +36,7 @@ class Code:
         return f"{self.functions[begin]}{f'+{offset - begin:#x}' if offset > begin else ''}"
 
     def anywhere(self) -> Iterator[int]:
-        """Instructions over which a call can be put: it reaches into no other function, and nobody jumps into it."""
+        """Instructions that a call can replace: it reaches into no other function, and no jump leads into it."""
         ends = sorted((*self.functions, len(self.text)))
         begins = iter(ends)
         end = next(begins)
@@ -50,17 +48,16 @@ class Code:
                 yield at
 
     def within(self, text: bytes) -> int | None:
-        """Where a linked text has this code; None if it does not have it exactly once."""
-        pieces = list(self._pieces())
-        longest, piece = max(pieces, key=lambda one: len(one[1]))
-        found = []
+        """Where a linked text has this code; None unless it has it exactly once."""
+        longest, piece = max(self._pieces(), key=lambda place: len(place[1]))
+        starts = []
         at = text.find(piece)
         while at >= 0:
             start = at - longest
-            if start >= 0 and all(text.startswith(one, start + offset) for offset, one in pieces):
-                found.append(start)
+            if start >= 0 and all(text.startswith(part, start + offset) for offset, part in self._pieces()):
+                starts.append(start)
             at = text.find(piece, at + 1)
-        return found[0] if len(found) == 1 else None
+        return starts[0] if len(starts) == 1 else None
 
     def _pieces(self) -> Iterator[tuple[int, bytes]]:
         begin = 0
@@ -73,7 +70,7 @@ class Code:
 def code(service: str, content: bytes, listing: str) -> Code:
     """From the object's file and what `objdump -dr -j .text` and `objdump -r` print of it. Raises TargetError."""
     try:
-        [section] = [one for one in elf.sections(content) if one.name == ".text"]
+        [section] = [section for section in elf.sections(content) if section.name == ".text"]
     except (LookupError, ValueError) as error:
         raise TargetError(f"The object of {service} has no code: {error}.") from error
     text = content[section.offset : section.offset + section.size]
@@ -96,7 +93,7 @@ def code(service: str, content: bytes, listing: str) -> Code:
             holes[int(match[1], 16)] = 8 if match[2] == "R_X86_64_64" else 4
             if text[instructions[-1]] in (CALL, JUMP) and not match[3].startswith("."):
                 calls[instructions[-1]] = match[3]
-    targets = {*jumps.values(), *(int(one, 16) for one in _TEXT.findall(tables))}
+    targets = {*jumps.values(), *(int(target, 16) for target in _TEXT.findall(tables))}
     for at, to in jumps.items():
         if text[at] == JUMP and to in functions and to != max(begin for begin in functions if begin <= at):
             calls[at] = functions[to]

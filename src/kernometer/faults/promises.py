@@ -1,4 +1,4 @@
-"""What the worker's events promise, and whether a disk keeps it; pure. The head of `guest/worker.c` defines both."""
+"""What the worker's events promise, and whether a disk keeps it. Pure. The head of `guest/worker.c` defines both."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import msgspec
 
 from kernometer.faults.worker import LARGEST, MOST_LOOSE, content
 
-#: The worker's lines are shorter.
+#: The worker's lines are shorter than this.
 MOST_LINE = 4096
-#: No file has as many: it is removed long before.
+#: No file reaches this version: the worker removes it long before.
 MOST_VERSION = 10_000
 FORMAT = 1
 SECTOR = 512
@@ -22,7 +22,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A line of the worker's. Numbers that it lacks are 0, words empty."""
+    """A line of the worker. Numbers that it lacks are 0, texts empty."""
 
     event: str
     what: str = ""
@@ -40,7 +40,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def read(line: bytes) -> Event | None:
-    """None for what is no event: the kernel's words, a line that is not whole, one of another format."""
+    """None for other lines: the kernel's, incomplete ones, those of another format."""
     if len(line) > MOST_LINE:
         return None
     try:
@@ -51,7 +51,7 @@ def read(line: bytes) -> Event | None:
 
 
 def events(output: bytes) -> Iterator[Event]:
-    """Of what the worker has said so far; a last line without its end is none."""
+    """The events of an output, without an incomplete last line."""
     for line in output.split(b"\n")[:-1]:
         if (event := read(line)) is not None:
             yield event
@@ -70,7 +70,7 @@ class Promises:
     seed: int | None = None
     kept: dict[str, Kept] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
-    #: By path, the files that may be there where nothing was promised; by file, the version that was kept last.
+    #: By path, the files that it may hold where nothing is promised; by file, the version that was kept last.
     may_be: dict[str, set[int]] = field(default_factory=dict)
     least: dict[int, int] = field(default_factory=dict)
     errors: int = 0
@@ -115,7 +115,7 @@ class Promises:
 
 @dataclass
 class Judgement:
-    """Of one disk: sentences about what is lost and wrong; how many promises were looked at, and how many held."""
+    """Sentences about what is lost and wrong on one disk; how many promises were checked, and how many held."""
 
     lost: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Judgement:
 
 
 def judge(promises: Promises, tree: Mapping[str, bytes | None], directory: str) -> Judgement:
-    """`tree` is what the disk holds that was mounted at `directory`: path, from "/" on, to content, None: a directory.
+    """`tree` is the content of the disk at `directory`: from path, beginning with "/", to bytes; None: a directory.
 
     Promises about other directories are left out.
     """
@@ -161,18 +161,18 @@ def _at(directory: str, path: str) -> str:
     return posixpath.normpath(f"{directory}/{path}")
 
 
-def _difference(found: bytes | None, wanted: bytes, kept: Kept) -> str:
+def _difference(present: bytes | None, wanted: bytes, kept: Kept) -> str:
     what = f"file {kept.file}, version {kept.version}"
-    if found is None:
+    if present is None:
         return f"{what} is not there"
-    if len(found) != len(wanted):
-        return f"{what} has {len(wanted)} bytes, and {len(found)} are there"
-    at = next((at for at in range(len(found)) if found[at] != wanted[at]), 0)
+    if len(present) != len(wanted):
+        return f"{what} has {len(wanted)} bytes, and {len(present)} are there"
+    at = next((at for at in range(len(present)) if present[at] != wanted[at]), 0)
     return f"{what} differs from byte {at} on"
 
 
 def _stranger(seed: int, file: int, least: int, data: bytes) -> str:
-    """Why this content is of no version of the file from `least` on, nor between two; "" where it is."""
+    """Why this content is of no version of the file from `least` on, nor of a mixture; "" if it is."""
     versions = [content(seed, file, version) for version in range(least, least + MOST_LOOSE + 1)]
     lengths = [len(version) for version in versions]
     if not min(lengths) <= len(data) <= max(lengths):

@@ -1,5 +1,5 @@
-"""A campaign's file: NDJSON, a header for each structure, then a record for each fault. Files can be put together by
-`cat`. docs/format.md, "Faults".
+"""A campaign's file: NDJSON, a header for each structure, then a record for each fault. `cat` joins files.
+docs/format.md, "Faults".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 
 from kernometer.errors import ResultError
 from kernometer.faults.kinds import Fault
-from kernometer.faults.outcomes import Found, Outcome
+from kernometer.faults.outcomes import Findings, Outcome
 from kernometer.results.compressed import chunks
 
 #: The most bytes of a file and of a line: a record has less than two thousand.
@@ -21,7 +21,7 @@ MOST_FILE, MOST_LINE = 256 << 20, 64 << 10
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="faults"):
-    """What the faults after it have in common."""
+    """What all faults after it share."""
 
     format: Literal[1] = 1
     kernometer: str
@@ -38,10 +38,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="f
     kinds: tuple[str, ...]
     drivers: tuple[str, ...]  #: services that faults were put into
     services: tuple[str, ...]
-    together: tuple[str, ...]  #: the structures whose common places were drawn from
-    places: int  #: instructions of those services that all of them pass
-    usual: Found  #: the run without a fault
-    functions: tuple[str, ...] = ()  #: in which alone faults were put; none: in all
+    together: tuple[str, ...]  #: the structures that share the places
+    places: int  #: instructions of those services that all of them execute
+    usual: Findings  #: the run without a fault
+    functions: tuple[str, ...] = ()  #: only in these were faults put; empty: in all
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fault"):
@@ -49,9 +49,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="f
 
     number: Annotated[int, msgspec.Meta(ge=0)]
     fault: Fault
-    struck: int | None  #: 0: the service never came there again, which says nothing about survival
+    struck: int | None  #: 0: the service never came there again, so that survival means nothing
     outcome: Outcome
-    found: Found
+    found: Findings
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,40 +63,40 @@ class Campaign:
 
     @property
     def struck(self) -> tuple[Record, ...]:
-        """Those whose fault struck, or whose emulator could not tell."""
-        return tuple(one for one in self.records if one.struck != 0)
+        """Records whose fault struck, or whose emulator did not tell."""
+        return tuple(record for record in self.records if record.struck != 0)
 
 
-def line(one: Header | Record) -> bytes:
-    return msgspec.json.encode(one) + b"\n"
+def line(item: Header | Record) -> bytes:
+    return msgspec.json.encode(item) + b"\n"
 
 
 def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
-    """The campaigns of all files, one for each target, in order; a fault that is there twice counts once.
+    """The campaigns of all files, one for each target, in order; a fault that occurs twice counts once.
 
-    Raises ResultError for another file, a damaged one, or one target with two kernels or two limits.
+    Raises ResultError for an unreadable file, and for one target with two kernels or two limits.
     """
-    found: dict[str, tuple[Header, dict[Fault, Record]]] = {}
+    campaigns: dict[str, tuple[Header, dict[Fault, Record]]] = {}
     for path in paths:
         present: dict[Fault, Record] | None = None
-        for one in _lines(path):
-            if isinstance(one, Header):
-                first, present = found.setdefault(one.target, (one, {}))
-                if (first.image, first.worker, first.operations) != (one.image, one.worker, one.operations):
+        for item in _lines(path):
+            if isinstance(item, Header):
+                first, present = campaigns.setdefault(item.target, (item, {}))
+                if (first.image, first.worker, first.operations) != (item.image, item.worker, item.operations):
                     raise ResultError(
-                        f"{path}: its {one.target} is another kernel, or did other work.", "Show it alone."
+                        f"{path}: its {item.target} is another kernel, or did other work.", "Show it alone."
                     )
             elif present is None:
                 raise ResultError(f"{path}: a fault before the first header.", "Name a campaign's file.")
             else:
-                present.setdefault(one.fault, one)
-    return tuple(Campaign(header, tuple(records.values())) for header, records in found.values())
+                present.setdefault(item.fault, item)
+    return tuple(Campaign(header, tuple(records.values())) for header, records in campaigns.values())
 
 
 def _lines(path: Path) -> Iterator[Header | Record]:
     decoder = msgspec.json.Decoder(Header | Record)
     try:
-        number, size, rest = 0, 0, b""  # the rest: the last line of an interrupted campaign is no line
+        number, size, rest = 0, 0, b""  # the incomplete last line of an interrupted campaign is left out
         for chunk in chunks(path, MOST_FILE + 1):
             size += len(chunk)
             if size > MOST_FILE:

@@ -1,7 +1,7 @@
-"""Runs of a structure of Trio with one fault each. Every run continues from the same saved guest, with a new disk.
+"""Runs of a structure of Trio with one fault each. Every run restores the same saved guest, with a new disk.
 
-QEMU's debugger stub puts the fault into the guest's memory before a chosen operation of the worker: nothing in the
-guest knows of it. docs/reliability.md.
+QEMU's debugger stub writes the fault into the guest's memory before a chosen operation of the worker, so that nothing
+in the guest knows of it. docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -41,25 +41,23 @@ from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import shown
 
 #: The guest hangs if its programs print nothing for so many seconds of its time, or of the emulator's processor time,
-#: or in which the emulator has next to nothing to compute.
+#: or for so many seconds in which the emulator computes next to nothing.
 GUEST_SECONDS, BUSY_SECONDS, IDLE_SECONDS, IDLE_SHARE = 5.0, 20.0, 4.0, 0.02
-#: In place of BUSY_SECONDS where the emulator counts each instruction, which is far slower.
+#: In place of BUSY_SECONDS while the emulator counts instructions, which is far slower.
 COUNTING_SECONDS = 400.0
 LOOK_SECONDS = 0.25
-#: Or if the emulator has computed for so long, many times as long as without a fault: it goes on, and too slowly.
+#: It also hangs if the emulator computes for so long, many times what a run without a fault takes.
 WHOLE_SECONDS = 60.0
 #: Of one run; for the emulator to end.
 RUN_SECONDS, END_SECONDS = 1200.0, 20.0
 MEMORY_MIB = 128
-#: The most bytes of each output, and of the console's end that is kept.
-MAX_OUTPUT, CONSOLE_BYTES = 8 << 20, 64 << 10
 DISK = "disk"
-#: The virtio disk's names in the guest: itself, and behind the checksums of checksum.c.
+#: The guest's two devices for the virtio disk: the disk itself, and the same behind the checksums of checksum.c.
 PLAIN, CHECKED = "/dev/vda", "/dev/checked"
-#: The region of the worker's run: see observed.c.
+#: The region around the worker's run: observed.c.
 WORK = 0x7FFD
 _SCRIPT, _WORKER, _OBSERVED = "etc/kernometer/run.sh", "bin/worker", "bin/observed"
-#: The worker's addresses are nobody else's, and at one of them it begins the operation of --mark.
+#: The worker has addresses that nothing else has, and one of them marks the beginning of the operation `--mark`.
 FLAGS = ("-no-pie", "-Wl,-Ttext-segment=0x20000000")
 _MARK = "mark"
 _FINISHED = b'{"event":"finished"}'
@@ -85,25 +83,23 @@ class TrioGuest(FaultyGuest):
         self.target.guest.check()
         if not trio.is_trio(self.target.guest):
             raise TargetError(f"{self.target.name} is no Trio.", "For example qemu:trio-micro.")
-        if not programs.busybox():
-            raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
         kernel = self.target.guest.kernel.read_bytes()
         known = linked.images(kernel)
         self._linked = {name: linked.link(code, known) for name, code in self.codes.items()}
-        self._keep(self._files(), {DISK: disks.whole(disks.image("minix"))})
+        self._keep({DISK: disks.whole(disks.image("minix"))})
         with (
             (states.folder() / self._key / qemu.MEMORY).open("rb") as file,
             mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
             memoryview(mapped) as memory,
         ):
             roots = linked.roots_of(kernel)
-            self._pages = {name: linked.physical(one.image, memory, roots) for name, one in self._linked.items()}
+            self._pages = {name: linked.physical(link.image, memory, roots) for name, link in self._linked.items()}
         return self
 
     def count(self) -> None:
-        """A run without a fault, slow, in which every instruction is counted: `executed`.
+        """Counts every instruction in a slow run without a fault, for `executed`.
 
-        Raises TargetError if it does not end: then nothing would have been passed.
+        Raises TargetError if the run does not end.
         """
         with self._folder() as folder:
             shown = self._run(folder, None, counting=True)
@@ -111,19 +107,19 @@ class TrioGuest(FaultyGuest):
                 raise TargetError(f"{self.name}: the run that counts instructions is {shown.ended}.", "", shown.console)
             trace = booting.trace_of(folder)
         by_image = {}
-        for name, one in self._linked.items():
-            if one.image.name not in by_image:
-                by_image[one.image.name] = linked.counts(trace, one.image)
-            self.executed[name] = by_image[one.image.name]
+        for name, link in self._linked.items():
+            if link.image.name not in by_image:
+                by_image[link.image.name] = linked.counts(trace, link.image)
+            self.executed[name] = by_image[link.image.name]
 
     def passed(self, service: str) -> Mapping[int, int]:
-        """How often each instruction of a service's code was executed without a fault: by offset."""
-        one = self._linked[service]
-        end = one.text + len(one.code.text)
-        return {at - one.text: n for at, n in self.executed[service].items() if one.text <= at < end}
+        """How often each instruction of a service's code was executed without a fault, by offset."""
+        link = self._linked[service]
+        end = link.text + len(link.code.text)
+        return {at - link.text: n for at, n in self.executed[service].items() if link.text <= at < end}
 
     def run(self, fault: Fault | None) -> Seen:
-        """One run. Raises TargetError if the guest cannot be restored."""
+        """A run. Raises TargetError if the guest cannot be restored."""
         with self._folder() as folder:
             return self._run(folder, fault)
 
@@ -178,8 +174,8 @@ class TrioGuest(FaultyGuest):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(END_SECONDS)
         return Seen(
-            output=end_of(folder / BULK, MAX_OUTPUT),
-            console=shown(end_of(folder / CONSOLE, CONSOLE_BYTES)),
+            output=end_of(folder / BULK, emulated.MAX_OUTPUT),
+            console=shown(end_of(folder / CONSOLE, emulated.CONSOLE_BYTES)),
             ended=ended,
             struck=_struck(folder) if not counting else 0,
             fsck=emulated.fsck(folder / DISK, "minix"),
@@ -187,22 +183,22 @@ class TrioGuest(FaultyGuest):
         )
 
     def _inject(self, at: Debugger, fault: Fault, process: subprocess.Popen[bytes]) -> None:
-        """Lets the worker begin its operation `fault.operation`, and changes the service's code there."""
+        """Lets the worker begin the operation `fault.operation`, then changes the service's code."""
         at.run_to(self._stop)
         while not at.stopped(1.0):
             if process.poll() is not None:
                 raise LostError("QEMU ended before the fault.")
         at.leave(self._stop)
-        one = self._linked[fault.service]
-        where = one.where(fault.offset, self.executed[fault.service])
-        place = one.text + fault.offset
-        self._put(at, fault.service, place, kinds.mutation(one.code, fault.offset, where))
-        made = kinds.machine_code(fault.kind, fault.value, one.code, fault.offset, where)
+        link = self._linked[fault.service]
+        where = link.where(fault.offset, self.executed[fault.service])
+        place = link.text + fault.offset
+        self._put(at, fault.service, place, kinds.mutation(link.code, fault.offset, where))
+        made = kinds.machine_code(fault.kind, fault.value, link.code, fault.offset, where)
         self._put(at, fault.service, where.room, made)
         at.proceed()
 
     def _put(self, at: Debugger, service: str, address: int, data: bytes) -> None:
-        """A piece for each page."""
+        """Writes page by page, for each page has its own physical address."""
         while data:
             page = address // 4096 * 4096
             piece = data[: page + 4096 - address]
@@ -219,9 +215,9 @@ def _watched(
     busy: float,
     whole: float,
 ) -> Ended:
-    """Waits for the end of a run, at most `busy` seconds of processor time without output, and `whole` in all.
+    """Waits for the end of a run: at most `busy` seconds of processor time without output, and `whole` in all.
 
-    Raises TargetError if its time is up, or it is to end.
+    Raises TargetError if the time is up, or `stopping` is set.
     """
     printed = -1
     quiet = _Quiet(busy)
@@ -232,7 +228,7 @@ def _watched(
             return "finished"
         if stopped:
             return "dead"
-        if max(size, (folder / CONSOLE).stat().st_size) > MAX_OUTPUT or emulated.computed(process.pid) > whole:
+        if max(size, (folder / CONSOLE).stat().st_size) > emulated.MAX_OUTPUT or emulated.computed(process.pid) > whole:
             return "hung"
         if size != printed:
             printed, quiet = size, _Quiet(busy)

@@ -1,7 +1,7 @@
 """The worker (`guest/worker.c`): how it is compiled, and the content of its files, version by version.
 
-The head of its source says what its events mean. The rules of the content are here once more on purpose: whoever
-judges what the worker has written must not ask it.
+The head of its source defines its events. The rules of the content are repeated here on purpose: the judge of what the
+worker wrote must not ask the worker.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from kernometer.cache import compiled
 from kernometer.guests.inside import programs
 
 LARGEST = 65536
-#: So many changes of a file are without a "kept" at most.
+#: A file has at most so many changes without a "kept" event.
 MOST_LOOSE = 16
 #: The C that runs in a guest.
 SOURCES = Path(__file__).parent / "guest"
 _WORD = 2**64 - 1
-#: A version is made from the one before it: so many at a time, or the recursion would be too deep.
+#: A version is made from the one before it: in steps of so many, which bounds the recursion.
 _STEP = 100
 
 
@@ -33,8 +33,8 @@ def program(flags: Sequence[str] = ()) -> Path:
 
 def content(seed: int, file: int, version: int) -> bytes:
     """What this version of the file holds."""
-    for each in range(0, version, _STEP):
-        _content(seed, file, each)
+    for before in range(0, version, _STEP):
+        _content(seed, file, before)
     return _content(seed, file, version)
 
 

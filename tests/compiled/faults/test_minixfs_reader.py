@@ -119,7 +119,7 @@ DAMAGE: dict[str, tuple[Callable[[bytearray], None], str, bool]] = {
         lambda image: inode(image, 40, 0, 0, 0), "inode 40 is marked and not in use", True),
     "it is no file system": (
         lambda image: struct.pack_into("<H", image, SUPER_AT + 24, 0),
-        "the superblock is none of MINIX FS version 3", True),
+        "the superblock is not one of MINIX FS version 3", True),
     "its tables are too large": (
         lambda image: struct.pack_into("<I", image, SUPER_AT, 2**32 - 1),
         "the superblock names blocks that are not there", True),

@@ -16,7 +16,7 @@ from kernometer.errors import ResultError, TargetError
 from kernometer.faults import campaign, kinds, records
 from kernometer.faults.kinds import KINDS, Kind, Where, drawn
 from kernometer.faults.linked import Image, link, physical
-from kernometer.faults.outcomes import Found, Outcome, Seen, found, outcome, told, wrong
+from kernometer.faults.outcomes import Findings, Outcome, Seen, findings, outcome, told, wrong
 from kernometer.faults.places import CALL, JUMP, Code
 from kernometer.faults.records import line, read
 from kernometer.guests.inside import programs
@@ -190,7 +190,7 @@ def test_where_nothing_can_be_struck_nothing_is_drawn() -> None:
 
 # Outcomes ------------------------------------------------------------------------------------------------------------
 
-USUAL = Found(ended="finished", slowest_ns=10_000_000)
+USUAL = Findings(ended="finished", slowest_ns=10_000_000)
 
 
 @pytest.mark.parametrize(
@@ -226,14 +226,14 @@ def test_files_in_memory_are_judged_where_the_guest_could_list_them() -> None:
     def lost(status: int) -> int:
         listed = {"event": "listed", "status": status, "directory": "/tmp"}  # noqa: S108  # as above
         told = b"".join(msgspec.json.encode(one) + b"\n" for one in (*lines, listed))
-        return found(Seen(told, "trio: fs ends: a fault\n", "finished", 1, 0, b"")).lost
+        return findings(Seen(told, "trio: fs ends: a fault\n", "finished", 1, 0, b"")).lost
 
     assert (lost(0), lost(1)) == (1, 0)
 
 
 def test_services_that_end_and_begin_anew_are_named_with_their_pauses() -> None:
     console = "trio: fs ends: page fault\r\na line\r\ntrio: fs has begun anew, after 50123 ns\r\n"
-    shown = found(Seen(b"", console, "finished", 1, 0, b""))
+    shown = findings(Seen(b"", console, "finished", 1, 0, b""))
     assert (shown.services, shown.pauses_ns) == (("fs",), (50123,))
 
 
@@ -241,7 +241,7 @@ def test_what_the_checksums_refuse_is_counted_and_told() -> None:
     """Expected: as often as the service says so itself, of which only the end is kept. Broken: a driver's wrong answer
     that counts as one that nobody found."""
     said = "trio: checksum: sector {} is not what was written ({} such answers)\r\n"
-    shown = found(Seen(b"", "lines before\r\n" + said.format(7, 41) + said.format(9, 42), "finished", 1, 0, b""))
+    shown = findings(Seen(b"", "lines before\r\n" + said.format(7, 41) + said.format(9, 42), "finished", 1, 0, b""))
     assert (shown.refused, told(shown), wrong(shown, shown)) == (42, True, False)
     silent = msgspec.structs.replace(USUAL, lost=1)
     assert (told(silent), wrong(silent, USUAL)) == (False, True)

@@ -12,7 +12,7 @@ import pytest
 from kernometer.errors import TargetError
 from kernometer.faults import campaign, kinds, trio_guest
 from kernometer.faults.kinds import KINDS, Fault, Kind
-from kernometer.faults.outcomes import Found, found, outcome, told, wrong
+from kernometer.faults.outcomes import Findings, findings, outcome, told, wrong
 from kernometer.faults.trio_guest import CHECKED, PLAIN, TrioGuest
 from kernometer.guests.kernels import trio
 from kernometer.targets.qemu import QemuTarget
@@ -59,11 +59,11 @@ def guests(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:
 
 
 @pytest.fixture(scope="module")
-def usual(guests: tuple[TrioGuest, ...]) -> tuple[Found, ...]:
-    return tuple(found(guest.run(None)) for guest in guests)
+def usual(guests: tuple[TrioGuest, ...]) -> tuple[Findings, ...]:
+    return tuple(findings(guest.run(None)) for guest in guests)
 
 
-def test_without_a_fault_all_goes_as_usual(usual: tuple[Found, ...]) -> None:
+def test_without_a_fault_all_goes_as_usual(usual: tuple[Findings, ...]) -> None:
     """Expected: promises are made, and all hold. Broken: what the worker does is itself an outcome."""
     assert [outcome(one, one) for one in usual] == ["masked", "masked"]
     assert all(one.promises > 5 for one in usual)
@@ -89,7 +89,7 @@ def test_a_run_that_is_to_end_does_so(guests: tuple[TrioGuest, ...]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fault_strikes_at_the_same_place_of_both(
-    guests: tuple[TrioGuest, ...], usual: tuple[Found, ...], kind: Kind
+    guests: tuple[TrioGuest, ...], usual: tuple[Findings, ...], kind: Kind
 ) -> None:
     """Expected: it strikes in both, and where the service is a process it alone ends. Broken: a fault that is put
     elsewhere, or into another address space."""
@@ -103,7 +103,7 @@ def test_a_fault_strikes_at_the_same_place_of_both(
     for guest, without, number in zip(guests, usual, range(2), strict=True):
         seen = guest.run(fault)
         assert seen.struck, (guest.target.name, fault)
-        shown = found(seen)
+        shown = findings(seen)
         assert {*shown.services} <= {SERVICE}
         if kind in EXPECTED:
             assert outcome(shown, without) == EXPECTED[kind][number], (guest.target.name, shown)
@@ -115,7 +115,7 @@ def disks(guest_cache: Path) -> Iterator[tuple[TrioGuest, ...]]:
     assert guest_cache.is_dir()
     with ExitStack() as stack:
         guests = made(stack, DISK, ("micro", PLAIN), ("micro", CHECKED))
-        assert [found(guest.run(None)).refused for guest in guests] == [0, 0]
+        assert [findings(guest.run(None)).refused for guest in guests] == [0, 0]
         yield guests
 
 
@@ -133,8 +133,8 @@ def test_a_disk_drivers_wrong_answers_are_found_behind_checksums(
     plain, checked = (guest.run(fault) for guest in disks)
     assert plain.struck
     assert checked.struck
-    usual = Found(ended="finished", fsck=0)
-    assert found(plain).refused == 0
-    assert wrong(found(plain), usual) or found(plain).steps_failed
-    assert found(checked).refused > 0
-    assert told(found(checked))
+    usual = Findings(ended="finished", fsck=0)
+    assert findings(plain).refused == 0
+    assert wrong(findings(plain), usual) or findings(plain).steps_failed
+    assert findings(checked).refused > 0
+    assert told(findings(checked))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kernometer.__main__ import main
 from kernometer.errors import Status, UsageError
-from kernometer.faults.outcomes import Found, outcome
+from kernometer.faults.outcomes import Findings, outcome
 from kernometer.faults.records import Header, Record, line
 from tests.support.faults import make
 
@@ -85,9 +85,9 @@ def test_of_wrong_answers_it_is_told_how_many_the_system_said_so(
     """Expected: those of a driver after which the machine went on; neither another service's, nor of a kind that stops
     it, nor one without wrong data. Broken: a share of found answers that others make larger."""
     path = tmp_path / "campaign"
-    lost, refused = Found(ended="finished", lost=1), Found(ended="finished", refused=2, errors=1)
+    lost, refused = Findings(ended="finished", lost=1), Findings(ended="finished", refused=2, errors=1)
     cases = [("serial", "not-done", lost), ("serial", "wrong-data", refused), ("fs", "not-done", lost)]
-    cases += [("serial", "null-write", lost), ("serial", "not-done", Found(ended="finished", errors=1))]
+    cases += [("serial", "null-write", lost), ("serial", "not-done", Findings(ended="finished", errors=1))]
     lines = [line(make.header("qemu:trio-micro"))]
     for number, (service, kind, found) in enumerate(cases):
         one = make.record(number)

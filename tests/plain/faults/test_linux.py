@@ -17,7 +17,7 @@ from kernometer.faults.linux import (
     Place,
     faults,
     files_in,
-    found,
+    findings,
     module_words,
     oopsed,
     usual,
@@ -98,7 +98,7 @@ def seen(*more: dict[str, Any], without: str = "", ended: Ended = "finished", co
     ],
 )
 def test_the_worst_of_what_was_seen_is_the_outcome(what: Observation, expected: str) -> None:
-    assert outcome(found(what), usual(found(seen()))) == expected
+    assert outcome(findings(what), usual(findings(seen()))) == expected
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,6 @@ def test_files_that_were_not_all_sent_are_unknown(ends: tuple[dict[str, Any], ..
 
 def test_only_what_the_kernel_itself_finds_is_an_oops() -> None:
     """Expected: panic_on_oops is tried for these. Broken: runs that cannot differ, or pairs that are missing."""
-    assert oopsed(found(seen(console="[ 2.1] BUG: kernel NULL pointer dereference, address: 0\n")))
-    assert not oopsed(found(seen(console="[ 2.1] EXT4-fs error (device vda): bad block bitmap checksum\n")))
-    assert found(seen()).sentences == ("in task of worker, called by vfs_rename",)
+    assert oopsed(findings(seen(console="[ 2.1] BUG: kernel NULL pointer dereference, address: 0\n")))
+    assert not oopsed(findings(seen(console="[ 2.1] EXT4-fs error (device vda): bad block bitmap checksum\n")))
+    assert findings(seen()).sentences == ("in task of worker, called by vfs_rename",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernometer.faults.kinds import Fault
-from kernometer.faults.outcomes import Ended, Found, Outcome
+from kernometer.faults.outcomes import Ended, Findings, Outcome
 from kernometer.faults.records import Header, Record
 
 
@@ -25,10 +25,10 @@ def header(target: str, operations: int = 300) -> Header:
         services=("fs",),
         together=(target,),
         places=10,
-        usual=Found(ended="finished"),
+        usual=Findings(ended="finished"),
     )
 
 
 def record(number: int, outcome: Outcome = "masked", struck: int | None = 1, ended: Ended = "finished") -> Record:
     fault = Fault("fs", 16 * number, f"f+{number}", "null-write", 5, number)
-    return Record(number=number, fault=fault, struck=struck, outcome=outcome, found=Found(ended=ended))
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome, found=Findings(ended=ended))
