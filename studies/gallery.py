@@ -39,10 +39,10 @@ FAMILIES = {"syscall": "system calls", "ctx": "context switches", "proc": "proce
 HEAD = """\
 # Results
 
-What has been asked with Kernometer so far: one part a study, with the command that makes it again; each links to its
-directory here, which has all figures, and says what the study does not show. They were made on
-different days, with different revisions of the probe: divide no figure of one study by a figure of another.
-`python -m studies.gallery` writes this page, and takes every figure from there.
+These are the questions that were asked with Kernometer so far, and their answers: one part a study, with the command
+that measures it again and a link to its directory, which has all figures and says what the study does not show. The
+studies were made on different days, with different revisions of the probe: divide no figure of one study by a figure
+of another. `python -m studies.gallery` writes this page, and takes every figure from those directories.
 """
 
 
@@ -93,7 +93,7 @@ def architectures() -> Study:
     return Study(
         "architectures",
         "One kernel on three architectures",
-        "What of an operation's path length is the kernel's, and what the architecture's?",
+        "How much of an operation's path length depends on the kernel, and how much on the architecture?",
         f"Over all operations {_share(whole['machine'])} of the variance is the machine's and "
         f"{_share(whole['kernel'])} the kernel's; of context switches {_share(families['ctx']['shares']['kernel'])} is "
         "the kernel's.",
@@ -178,7 +178,7 @@ def trio_mono() -> Study:
     return Study(
         "trio-mono",
         "Trio and Linux, both monolithic",
-        "How much of a kernel's path is no structure at all?",
+        "How much do two monolithic kernels differ?",
         f"{shorter} rows are shorter on Trio than on Linux 6.1, {equal} equal and {longer} longer, though both call "
         f"their services as procedures: a null call takes {ratio('syscall/getppid', tables[1])[2]} of Linux's "
         f"instructions, a fork {ratio('proc/fork-exit', tables[1])[2]}. Linux without what Trio lacks (mitigations, "
@@ -210,11 +210,11 @@ def uml_and_gvisor() -> Study:
     return Study(
         "uml-and-gvisor",
         "A system call through user-mode Linux and gVisor",
-        "What does a kernel cost that is an ordinary process?",
+        "What does a kernel cost that runs as an ordinary process?",
         f"A null call takes {ratio('syscall/getppid', uml)[0]} times as long through user-mode Linux and "
-        f"{ratio('syscall/getppid', gvisor)[0]} times through gVisor with ptrace. gVisor answers a clock without a "
-        f"call: {ratio('clock/monotonic', gvisor)[0]} times, where user-mode Linux takes "
-        f"{ratio('clock/monotonic', uml)[0]}.",
+        f"{ratio('syscall/getppid', gvisor)[0]} times through gVisor with ptrace. gVisor reads a clock without a "
+        f"call, in {ratio('clock/monotonic', gvisor)[0]} times the host's time; user-mode Linux takes "
+        f"{ratio('clock/monotonic', uml)[0]} times.",
         _table(
             ("time, as a multiple of this host's [95 %]", "user-mode Linux", "gVisor"),
             [[row, *(" ".join(ratio(row, block)) for block in (uml, gvisor))] for row in rows],
@@ -231,7 +231,7 @@ def sources() -> Study:
         "sources",
         "Five papers, measured again",
         "Do the findings of the literature hold today?",
-        f"{len(table) - 2} comparisons of kernels, each with its table beside ours.",
+        f"Each of {len(table) - 2} comparisons of kernels has its table beside ours.",
         table,
         _command("sources/README.md", "kernometer ab"),
     )
@@ -247,7 +247,7 @@ def full_profile() -> Study:
     return Study(
         "full-profile",
         "Every row, by time and by path",
-        "What does all of it take, and how narrow are the intervals?",
+        "How long does every row take, and how narrow are the intervals?",
         f"{rows} rows by time in {seconds} s on a shared virtual machine: half of them within ±{half} %, nine in ten "
         f"within ±{most} %. {counted} rows by path. One of the literature's plots, from this session:",
         [f"![{drawn}](full-profile/griffiths-1.svg)"],
@@ -267,8 +267,8 @@ def explain() -> Study:
         "explain",
         "Causes told by figures alone, judged blind",
         "Do the rules of `kernometer explain` find a cause that is known?",
-        f"Of the causes in {pairs} pairs of systems they found {first[1]} at first. Then rules were changed, and on "
-        f"other pairs they found {second[1]}; {second[3]} of what they said was false.",
+        f"Of the causes in {first[0]} pairs of systems they found {first[1]}. Then rules were changed, and in "
+        f"{second[0]} other pairs they found {second[1]}; {second[3]} of what they said there was false.",
         _table(
             ("pairs", "causes found", "missed", "falsely said"),
             [[f"the first {first[0]}", *first[1:]], [f"{second[0]} others, after the change", *second[1:]]],
@@ -291,9 +291,9 @@ def reliability() -> Study:
         "reliability",
         "Faults in drivers and services",
         "Does a system go on when one of its drivers or services fails?",
-        f"With services as processes after {micro[3]} of {micro[1]} faults all went on with all data ({micro[4]}), "
-        f"with the same services in one kernel after {mono[3]} of {mono[1]} ({mono[4]}). Linux's "
-        "faults are others: compare its line with no other.",
+        f"All went on with all data after {micro[3]} of {micro[1]} faults with services as processes ({micro[4]}), and "
+        f"after {mono[3]} of {mono[1]} with the same services in one kernel ({mono[4]}). Linux's faults are others: do "
+        "not compare its line with another.",
         _table(
             (
                 "system",
