@@ -1,8 +1,8 @@
 """`ab`: measures two targets in randomised alternating blocks, so that drift affects both.
 
 By time all rows are calibrated and counted in both arms first; the runs of a row then have the same batch in both.
-A block is one run of one row in each arm, directly after each other, in random order. If starting a target takes long
-(a wrapper that boots a kernel) it is one run of every row in each arm.
+A block is one run of a row in each arm, directly after each other, in random order; if starting a target takes long (a
+wrapper that boots a kernel), one run of every row in each arm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kernometer.targets.base import Deadline, Target
 Batch = tuple[int, int]
 #: Batches that differ by a larger factor are not made equal.
 MOST_APART = 10
-#: Seconds that a call may take beyond its plan's own: a wrapper that boots a kernel, on a loaded machine.
+#: Seconds that a call may take beyond its plan's: a wrapper may boot a kernel, on a loaded machine.
 CALL_PATIENCE = 300.0
 
 
@@ -35,10 +35,8 @@ def measure_pair(
     blocks: int,
     listen: Callable[[AnyRecord], None],
 ) -> tuple[Measured, Measured]:
-    """Measures both arms into two new files of the store that share an `experiment`.
-
-    Ctrl-C leaves whole blocks and at most one half of a block, which the comparison ignores.
-    """
+    """Measures both arms into two new files of the store that share an `experiment`. Ctrl-C leaves whole blocks and at
+    most one half of a block, which the comparison ignores."""
     experiment = new_session_id()
     sessions = (
         new_session(plan, targets[0], label, experiment, "A"),
@@ -64,7 +62,7 @@ def measure_pair(
 
 
 def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord], None]) -> Plan:
-    """Calibrates and counts all rows in both arms. Returns the plan without rows that one arm cannot calibrate."""
+    """Calibrates and counts all rows in both arms. Returns the plan without rows that an arm cannot calibrate."""
     without = set[str]()
     for arm in arms:
         without |= arm.run(plan, listen, only="calibrate") | arm.refused
@@ -79,10 +77,8 @@ def _prepared(plan: Plan, arms: tuple[_Arm, _Arm], listen: Callable[[AnyRecord],
 
 
 def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict[str, Batch], dict[str, Batch]]:
-    """The batches for each arm: the larger of the two, so that a sample is long enough in both.
-
-    If they differ more than tenfold each arm uses its own, as the slower arm would take as many times as long.
-    """
+    """The batches for each arm: the larger of the two, so that a sample is long enough in both. If they differ more
+    than tenfold, each arm keeps its own, for the slower arm would need that many times as long."""
     of_a, of_b = dict(a), dict(b)
     for row in a.keys() & b.keys():
         if max(a[row][0], b[row][0]) <= MOST_APART * min(a[row][0], b[row][0]):
@@ -107,7 +103,7 @@ def _generator(seed: int, *parts: object) -> random.Random:
 
 
 def _named(plan: Plan) -> set[str]:
-    """The rows that the plan's words mean, if each means one row."""
+    """The rows that the plan's words name, if each word names one row."""
     return {Row.of_argument(word).name for word in plan.words}
 
 
@@ -117,7 +113,7 @@ class _Arm:
     def __init__(self, target: Target, writer: ResultWriter) -> None:
         self.target = target
         self.writer = writer
-        self.defined: set[str] = set()  #: rows whose definition is in the file
+        self.defined: set[str] = set()  #: rows with a definition in the file
         self.ids: dict[str, int] = {}  #: those rows' ids
         self.refused: set[str] = set()
         self.batches: dict[str, Batch] = {}

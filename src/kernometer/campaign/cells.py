@@ -1,8 +1,8 @@
 """A campaign over many targets: its cells, their order, and what became of each target.
 
-A cell is one session: by path one of each target, by time one of each target in each round, on each machine. Where
-cells are measured is a `Places`: this host (`here`), or the workers of a scheduler (`scheduler`). A target that fails
-becomes an outcome with the reason, and the others continue.
+A cell is one session: by path one of each target, by time one of each target in each round, on each machine. `Places`
+measure cells: this host (`here`), or the workers of a scheduler (`scheduler`). A target that fails gets an outcome with
+the reason, and the others continue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kernometer.results.model import AnyRecord, Result
 from kernometer.results.store import Store
 
 Listen = Callable[["AnyRecord"], None]
-#: By target and host ("" by path): the complete sessions of an interrupted campaign, the oldest first.
+#: The complete sessions of an interrupted campaign, the oldest first, by target and host ("" by path).
 Finished = Mapping[tuple[str, str], tuple[Path, ...]]
 
 
@@ -32,8 +32,8 @@ class Outcome:
     """The outcome of one target, by time on one machine."""
 
     target: str
-    machine: str = ""  #: as the cell's
-    paths: tuple[Path, ...] = ()  #: its sessions, the oldest first, also one that was cut off
+    machine: str = ""  #: the cell's
+    paths: tuple[Path, ...] = ()  #: its sessions, the oldest first, even one that was cut off
     error: KernometerError | None = None  #: why it failed
 
     @property
@@ -75,13 +75,13 @@ class Places(Protocol):
         """`Session.host_id` of a session by time of that target there."""
 
     def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
-        """Each cell, taken from `waiting` when it begins, with what became of it. Closing it ends what is measured."""
+        """Takes each cell from `waiting` when it begins; yields it with its outcome. Closing ends what is measured."""
 
 
 def measure_cells(
     plan: Plan, targets: Sequence[str], places: Places, label: str, rounds: int = 1, finished: Finished | None = None
 ) -> list[Outcome]:
-    """Measures every cell that is not `finished`; one outcome a target (by time one a target and machine), in order.
+    """Measures every cell that is not `finished`. One outcome for each target, by time for each target and machine.
 
     A target that fails is left out of later rounds. Ctrl-C ends all cells, keeps what was measured, and raises
     StoppedError.
@@ -113,7 +113,7 @@ def measure_cells(
 
 
 def _round(plan: Plan, targets: Sequence[str], machines: Sequence[str], number: int) -> Iterator[Cell]:
-    """By time in random order, with a seed of the round's own; both come from the plan's."""
+    """By time in random order, with a seed for this round; both come from the plan's seed."""
     if plan.by == "path":
         yield from (Cell(target, plan) for target in targets)
         return
@@ -142,7 +142,7 @@ def finished(store: Store, label: str, plan: Plan) -> Finished:
 
 
 def _other_plan(result: Result, plan: Plan) -> str:
-    """In which way the session was measured unlike the plan; "" if in none."""
+    """How the session was measured unlike the plan; "" if it was not."""
     session = result.session
     there = {*result.rows, *(failure.row for failure in result.failures), *(lack.row for lack in result.unsupported)}
     if session.experiment:

@@ -17,13 +17,13 @@ from kernometer.results.model import AnyRecord, Session
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Target
 
-#: Seconds within which a target is ended that must stop.
+#: A target that must stop is ended within so many seconds.
 LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Until(Deadline):
-    """A deadline that can end early: a thread's waits cannot be interrupted otherwise."""
+    """A deadline that can end early, for nothing else interrupts a thread's waits."""
 
     stop: Event
 
@@ -44,7 +44,7 @@ class Here:
     machines = ("",)
 
     def __init__(self, targets: Sequence[Target], store: Store, label: str, listen: Listen, jobs: int) -> None:
-        """`jobs`: how many cells at any time, by path."""
+        """`jobs`: how many cells are measured at once, by path."""
         self.targets = {target.name: target for target in targets}
         self.store, self.label, self.listen, self.jobs = store, label, listen, jobs
 
@@ -52,7 +52,7 @@ class Here:
         try:
             return self.targets[target].place("time").host_id
         except KernometerError:
-            return ""  # the cell will say why
+            return ""  # the cell's outcome tells why
 
     def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
         """As `Places.measured`; cells begin in their order. By time this thread measures, one cell after the other."""

@@ -15,28 +15,27 @@ from kernometer.results.rows import Row
 from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Profiled, Program, Target
 from kernometer.targets.local import lister
 
-#: The most seconds of a session of each profile, if its rows permit: quick must end within a minute, full within ten on
-#: two cores. The rest is for compiling the probe, and for rows that take longer than their share (for example with one
-#: iteration of seconds).
+#: The most seconds of a session by profile, if its rows permit: on two cores quick must end within a minute, full in
+#: ten. The rest is for compiling the probe, and for rows that exceed their share (one iteration may take seconds).
 BUDGETS = {"quick": 40.0, "full": 480.0}
-#: The most seconds per row, so that few rows do not use the whole budget.
+#: The most seconds per row, so that a few rows do not use the whole budget.
 ROW_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """The effort for each row: the probe's options of the same names. docs/statistics.md, "Effort"."""
+    """The effort for each row, with the probe's options of the same names. docs/statistics.md, "Effort"."""
 
     runs: int  #: timed runs of each row; more within the budget
     seconds: float  #: of sampling in one run
-    half_width: float  #: relative, between runs: 0.01 is 1 %; below it no further runs
+    half_width: float  #: relative, between runs; no further runs below it (0.01: 1 %)
     samples: int  #: the most in one run
     budget: float = 0.0  #: seconds of the session for further runs; 0: no further runs
     batch: int = 0  #: iterations in one sample; 0: calibrated
-    clock: str = ""  #: for times; "": the probe chooses, depending on its platform
+    clock: str = ""  #: for times; "": the probe's choice for its platform
 
 
-#: By profile. Runs are short and many, as they differ by more than the samples within them.
+#: By profile. Runs are short and many, for they differ by more than the samples within them.
 EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
 
 
@@ -55,9 +54,9 @@ class Plan:
     effort: Effort
     seed: int
     command: tuple[str, ...] = ()  #: of `run -- COMMAND`, which has no rows
-    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: a guest's features that rows need, by row
+    needs: Mapping[str, frozenset[str]] = field(default_factory=dict)  #: by row, what it needs of a guest
     program: Program = "probe"  #: the program of the rows
-    unsupported: tuple[str, ...] = ()  #: further rows, not supported where the list was made
+    unsupported: tuple[str, ...] = ()  #: further rows, which were not supported where the list was made
     profiled: Profiled = ""  #: by path: whether each row gets a profile, and which
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
@@ -72,9 +71,7 @@ class Plan:
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
     def job(self, *extra: str, only: Phase = "", runs: int | None = None) -> Job:
-        """The job that carries it out, or one phase of it (by time); by path with a call for each row, the same in all
-        plans.
-        """
+        """The job that carries out the plan, or a phase of it by time. By path a row's call is equal in all plans."""
         extra = ("--only", only, *extra) if only else extra
         needs = frozenset[str]().union(*self.needs.values())
         each = ("--by", "path", "--seed", str(self.seed), "--continue")
@@ -97,7 +94,7 @@ class Plan:
 
     @property
     def units(self) -> int:
-        """The runs that are made in any case, for progress. (A command's three times are one run.)"""
+        """The number of runs that are made in any case, for progress. A command's three times are one run."""
         return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
 
     @property
@@ -118,10 +115,8 @@ class Plan:
 def definitions(
     by: By, profile: str, words: Sequence[str] = (), target: Target | None = None, program: Program = "probe"
 ) -> tuple[Workload, ...]:
-    """The program's definitions of these names. Raises UsageError for unknown ones.
-
-    Asks the target's program if that takes milliseconds, else this host's, which has the same registry.
-    """
+    """The program's definitions of these names. The target's program is asked if that takes milliseconds, else this
+    host's, which has the same registry. Raises UsageError for unknown names."""
     if target is None or not target.quick_start:
         target = lister(program)
     until = Deadline.after(120)
@@ -135,7 +130,7 @@ def definitions(
 
     try:
         return listed(profile, *words)
-    except TargetError:  # the probe refuses unknown names: a list of all tells which they are
+    except TargetError:  # the probe refuses unknown names, without telling which
         _check_names(words, listed("full", "*"), program)
         raise
 

@@ -1,7 +1,7 @@
-"""Measures a campaign's cells by the workers of a scheduler of dask.distributed: which worker measures which.
+"""Measures a campaign's cells by the workers of a scheduler of dask.distributed.
 
-By path any machine measures a cell; by time a machine measures one at a time, however many workers it has. A cell whose
-worker is lost is measured again by another one. Workers are trusted: dask's messages are programs.
+By path any machine measures a cell; by time a machine measures one at a time, however many workers it has. If a worker
+is lost, another one measures its cell again. Workers are trusted, for dask's messages are programs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kernometer.results.writer import new_session_id
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Seconds: to reach the scheduler; until a machine whose last worker is lost is given up; between two looks.
+#: Seconds: to reach the scheduler; after which a machine without workers is given up; between two looks.
 CONNECT_SECONDS, ALONE_SECONDS, POLL_SECONDS = 20.0, 60.0, 0.2
-#: A cell that so many workers were lost with is an error: it may be what ends them.
+#: A cell with which so many workers were lost is an error: it may be what ends them.
 TRIES = 3
-#: A session by path of the full profile has 10 MB.
+#: The most bytes of a session, of which the full profile by path has 10 MB.
 MAX_BYTES = 256 << 20
 
 
@@ -48,16 +48,14 @@ class Workers:
     def __init__(self, client: Client, address: str, by: By, store: Store, label: str, listen: Listen) -> None:
         self.client, self.address = client, address
         self.store, self.label, self.listen = store, label, listen
-        self.alone = by == "time"  #: a machine has room for one cell
+        self.alone = by == "time"  #: a machine has room for only one cell
         self.stop = f"kernometer-{new_session_id()}"  #: the event that tells workers to stop
         self.workers: dict[str, Who] = {}  #: by address
-        self._asked: dict[str, Future] = {}  #: those that have not answered yet, or cannot
+        self._asked: dict[str, Future] = {}  #: workers that have not answered, or cannot
 
     def _refresh(self) -> None:
-        """Forgets workers that the scheduler has lost, and asks new ones what they are, without waiting.
-
-        Raises ConnectionError if the scheduler has gone, and with it all cells.
-        """
+        """Forgets workers that the scheduler has lost, and asks new ones what they are, without waiting. Raises
+        ConnectionError if the scheduler has gone, and with it all cells."""
         answer = self.client.scheduler_info(n_workers=-1)
         if "workers" not in answer:
             raise ConnectionError("it does not answer")
@@ -71,7 +69,7 @@ class Workers:
         self.workers = {address: who for address, who in self.workers.items() if address in known}
 
     def wait(self) -> None:
-        """Until every worker that the scheduler has now has answered, or CONNECT_SECONDS."""
+        """Waits until every present worker has answered, at most CONNECT_SECONDS."""
         until = time.monotonic() + CONNECT_SECONDS
         self._refresh()
         while self._asked and time.monotonic() < until:
@@ -86,10 +84,8 @@ class Workers:
         return next(worker.host_id for worker in self.workers.values() if worker.machine == machine)
 
     def measured(self, waiting: deque[Cell]) -> Generator[tuple[Cell, Outcome], None, None]:
-        """As `Places.measured`: each cell once, with what its first worker to finish gave, stored, or why none did.
-
-        Raises TargetError if the scheduler is lost.
-        """
+        """As `Places.measured`: each cell once, with what its first worker to finish sent, or why there is none. Raises
+        TargetError if the scheduler is lost."""
         running: list[_Running] = []
         try:
             yield from self._measured(waiting, running)
@@ -150,7 +146,7 @@ class Workers:
         return f"{why}, {lost.cell.tries} times in all"
 
     def _kept(self, cell: Cell, done: Measured) -> Outcome:
-        """The outcome of a cell, its sessions stored as a whole."""
+        """The outcome of a cell; its sessions are stored as a whole."""
         error: KernometerError | None = (
             TargetError(done.error, done.next_step, done.last_output) if done.error else None
         )
@@ -170,8 +166,8 @@ class Workers:
         return Outcome(cell.target, cell.machine, paths, error)
 
     def _place(self, machine: str, busy: Sequence[str]) -> str:
-        """A worker with room for a cell, on this machine ("": on any), the least busy one; "" if there is none.
-        `busy`: the workers of all running cells."""
+        """The least busy worker with room for a cell on this machine ("": any); "" without one. `busy`: the workers of
+        all running cells."""
         free = [
             (busy.count(address), address)
             for address, who in self.workers.items()
@@ -182,7 +178,7 @@ class Workers:
     def _tell_to_stop(self) -> None:
         from distributed import Event
 
-        with suppress(OSError, RuntimeError):  # the scheduler may be gone; then its workers stop at their own deadline
+        with suppress(OSError, RuntimeError):  # without the scheduler its workers stop at their deadlines
             Event(self.stop, client=self.client).set()
 
     def _room(self, worker: Who, busy: Sequence[str]) -> bool:

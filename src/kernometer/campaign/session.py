@@ -40,9 +40,7 @@ from kernometer.text import printable
 
 ALONE = "It must succeed by itself, with its input and output from and to /dev/null."
 NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints."
-
-
-#: What a session has of its target's place, under the same names.
+#: What a session takes from its target's place, under the same names.
 _OF_PLACE = ("machine", "board", "image", "layout", "command_line", "state", "boot", "host_id")
 
 
@@ -73,7 +71,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
 def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyRecord, bytes]]:
     """The target's records, each with its line.
 
-    Raises TargetError for a line that is no record (a probe prints nothing else), and for records of another job: a
+    Raises TargetError for a line that is not a record (a probe prints nothing else), and for records of another job: a
     system may run its own probe and ignore the arguments. Raises FailedError if a user's command failed.
     """
     come: set[str] = set()
@@ -109,17 +107,15 @@ def _foreign(record: AnyRecord, job: Job) -> str:
 
 
 class Measured(NamedTuple):
-    """A session's file, and what a reader would make of it."""
+    """A session's file, and the result in it."""
 
     path: Path
     result: Result
 
 
 def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Measured:
-    """Measures a session into a new file of the store.
-
-    If Ctrl-C or an error ends it early, the file keeps what was measured.
-    """
+    """Measures a session into a new file of the store. If Ctrl-C or an error ends it early, the file keeps what was
+    measured."""
     until = Deadline.after(plan.patience)
     writers: list[ResultWriter] = []
     with (
@@ -136,10 +132,8 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
 
 @contextmanager
 def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
-    """Turns Ctrl-C, a target's and a command's error into one that names the kept files.
-
-    Use it outside the writers' blocks.
-    """
+    """Adds the names of the kept files to the error of a target or a command, and to Ctrl-C's. Use it outside the
+    writers' blocks."""
     try:
         yield
     except (KeyboardInterrupt, TargetError, FailedError) as stop:

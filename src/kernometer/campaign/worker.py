@@ -1,4 +1,4 @@
-"""What a worker of a campaign's scheduler does: says what it is, and measures a cell into a store of its own."""
+"""A worker of a campaign's scheduler: tells what it is, and measures a cell into a store of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kernometer.results.store import Store
 from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
 
-#: Seconds between two questions to the scheduler whether to stop.
+#: The worker asks the scheduler after so many seconds whether to stop.
 ASK_SECONDS = 1.0
 
 
@@ -35,7 +35,7 @@ class Who:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What became of a cell: its session's file, whole or cut off, and why it failed."""
+    """A measured cell: its session's file, whole or cut off, and why it failed."""
 
     files: tuple[tuple[str, bytes], ...] = ()
     error: str = ""
@@ -51,7 +51,7 @@ def who() -> Who:
 
 
 def measure_cell(plan: Plan, target: str, label: str, stop: str) -> Measured:
-    """Measures a session of the target on this machine; ends early if the scheduler's event `stop` is set."""
+    """Measures a session of the target on this machine, until the scheduler's event `stop` is set."""
     from distributed import Event as Shared
     from distributed import get_client
 

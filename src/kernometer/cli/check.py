@@ -34,14 +34,14 @@ def lines(report: HostReport, width: int) -> Iterator[str]:
     """The report as text of at most `width` columns. A command is never broken, so that it can be copied."""
     yield from _wrapped(", ".join(_head(report)) or "This host reports nothing about itself.", width)
     for severity, title in TITLES.items():
-        findings = report.of(severity)
+        findings = report.with_severity(severity)
         if not findings:
             continue
         yield ""
         yield f"{title}:"
         for finding in findings:
             yield from _finding(finding, width)
-    fine = [f"{finding.name} ({finding.value})" for finding in report.of("ok")]
+    fine = [f"{finding.name} ({finding.value})" for finding in report.with_severity("ok")]
     if fine:
         yield ""
         yield from _wrapped("Nothing to do: " + ", ".join(fine) + ".", width)

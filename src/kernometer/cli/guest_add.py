@@ -139,7 +139,7 @@ def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
 
 def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
     env.say(f"{guest.name}: booting it, to check its System.map against what the kernel lists itself …")
-    why = QemuTarget.of(guest, variant.parse(guest.name)).unchecked_map()
+    why = QemuTarget.of_guest(guest, variant.parse(guest.name)).unchecked_map()
     return (f"Its System.map could not be checked: {why}.",) if why else ()
 
 

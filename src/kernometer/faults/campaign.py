@@ -123,10 +123,8 @@ def in_parallel(
     stopping: threading.Event,
     say: Say,
 ) -> Iterator[Record]:
-    """The records of runs of the guest `name`, in the faults' order, without runs that failed TRIALS times.
-
-    A caller that stops early, by Ctrl-C for example, sets `stopping`, which ends the runs under way.
-    """
+    """The records of runs of the guest `name`, in the faults' order, without runs that failed TRIALS times. A caller
+    that stops early, by Ctrl-C for example, sets `stopping`, which ends the runs under way."""
 
     def tried(numbered: tuple[int, Fault]) -> Record | None:
         for trial in range(TRIALS):

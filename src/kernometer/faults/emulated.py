@@ -60,10 +60,8 @@ class FaultyGuest(ABC):
         """The guest's files besides its init, shell and probe."""
 
     def _keep(self, fresh: Mapping[str, bytes]) -> None:
-        """Saves the guest unless it is in the cache (states.obtain); each run begins with the files `fresh`.
-
-        Raises MissingError.
-        """
+        """Saves the guest unless it is in the cache (states.obtain); each run begins with the files `fresh`. Raises
+        MissingError."""
         if not programs.busybox():
             raise MissingError("Faults need a shell in the guest.", "Debian, Ubuntu: apt-get install busybox-static.")
         self._initrd, self._fresh = booting.initrd("probe", self._files()), dict(fresh)

@@ -72,10 +72,8 @@ class Linux(FaultyGuest):
         return self
 
     def places(self, subject: Subject) -> tuple[Place, ...]:
-        """The functions of the subject that a run without fault enters, by symbol.
-
-        Raises TargetError if that run does not end well.
-        """
+        """The functions of the subject that a run without fault enters, by symbol. Raises TargetError if that run does
+        not end well."""
         with self._folder() as folder:
             events, ended = self._run(folder, subject)
             status = {event.get("event"): event.get("status") for event in events}
@@ -159,10 +157,8 @@ class Linux(FaultyGuest):
 def _watched(
     process: subprocess.Popen[bytes], folder: Path, until: Deadline, stopping: threading.Event, quiet: float
 ) -> Ended:
-    """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output.
-
-    Raises TargetError if the output is too long, the time is up, or `stopping` is set.
-    """
+    """Waits for the end of a run, which hangs after `quiet` seconds of the emulator's without output. Raises
+    TargetError if the output is too long, the time is up, or `stopping` is set."""
     outputs = [folder / name for name in (BULK, CONSOLE, STRUCK)]
     printed, at_print = -1, 0.0
     while True:

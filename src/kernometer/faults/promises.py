@@ -125,9 +125,7 @@ class Judgement:
 
 def judge(promises: Promises, tree: Mapping[str, bytes | None], directory: str) -> Judgement:
     """`tree` is the content of the disk at `directory`: from path, beginning with "/", to bytes; None: a directory.
-
-    Promises about other directories are left out.
-    """
+    Promises about other directories are left out."""
     judged = Judgement()
     seed = promises.seed
     if seed is None:

@@ -72,10 +72,8 @@ def line(item: Header | Record) -> bytes:
 
 
 def read(paths: Iterable[Path]) -> tuple[Campaign, ...]:
-    """The campaigns of all files, one for each target, in order; a fault that occurs twice counts once.
-
-    Raises ResultError for an unreadable file, and for one target with two kernels or two limits.
-    """
+    """The campaigns of all files, one for each target, in order; a fault that occurs twice counts once. Raises
+    ResultError for an unreadable file, and for one target with two kernels or two limits."""
     campaigns: dict[str, tuple[Header, dict[Fault, Record]]] = {}
     for path in paths:
         present: dict[Fault, Record] | None = None

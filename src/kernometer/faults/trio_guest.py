@@ -97,10 +97,8 @@ class TrioGuest(FaultyGuest):
         return self
 
     def count(self) -> None:
-        """Counts every instruction in a slow run without a fault, for `executed`.
-
-        Raises TargetError if the run does not end.
-        """
+        """Counts every instruction in a slow run without a fault, for `executed`. Raises TargetError if the run does
+        not end."""
         with self._folder() as folder:
             shown = self._run(folder, None, counting=True)
             if shown.ended != "finished":
@@ -215,10 +213,8 @@ def _watched(
     busy: float,
     whole: float,
 ) -> Ended:
-    """Waits for the end of a run: at most `busy` seconds of processor time without output, and `whole` in all.
-
-    Raises TargetError if the time is up, or `stopping` is set.
-    """
+    """Waits for the end of a run: at most `busy` seconds of processor time without output, and `whole` in all. Raises
+    TargetError if the time is up, or `stopping` is set."""
     printed = -1
     quiet = _Quiet(busy)
     while True:

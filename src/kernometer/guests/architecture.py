@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: QEMU calls both of the last two `virt`.
+#: QEMU's name of the last two is `virt`.
 MachineType = Literal["microvm", "pc", "q35", "arm-virt", "riscv-virt"]
 
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """One architecture. A guest of another one than the host's has no KVM and no program of the host's."""
+    """A guest of another architecture than the host's has no KVM and none of the host's programs."""
 
     name: str  #: as `uname -m`
     debian: str  #: the distribution's name of it, at the end of a kernel package's name
@@ -22,11 +22,11 @@ class Architecture:
     package: str  #: of the emulator
     machines: tuple[MachineType, ...]  #: the standard one first
     cpu: str  #: the standard one
-    words: str = ""  #: for Linux's command line: its console, and leave for init to use the devices of init_port.c
-    compiler: str = ""  #: which links statically for it; "": the host's
+    words: str = ""  #: for Linux's command line: its console, and permission for init to use the devices of init_port.c
+    compiler: str = ""  #: one that links statically for it; "": the host's
     compiler_package: str = ""
     counts: bool = True  #: a clock that user mode reads counts instructions by path; else the plugin does
-    tells: bool = True  #: QEMU's fw_cfg holds init's command; else it is in the initramfs, and no guest can be saved
+    tells: bool = True  #: QEMU passes init's command by fw_cfg; else the initramfs holds it, and no guest can be saved
 
 
 X86_64 = Architecture(
@@ -62,12 +62,12 @@ ALL = (X86_64, AARCH64, RISCV64)
 
 
 def of_machine(machine: MachineType) -> Architecture:
-    return next(one for one in ALL if machine in one.machines)
+    return next(each for each in ALL if machine in each.machines)
 
 
 def of_version(version: str) -> tuple[str, Architecture]:
     """A version of Linux without its architecture, and that: ("6.1-cloud", AARCH64) of "6.1-cloud-arm64"."""
-    for one in ALL[1:]:
-        if version.endswith(f"-{one.debian}"):
-            return version.removesuffix(f"-{one.debian}"), one
+    for architecture in ALL[1:]:
+        if version.endswith(f"-{architecture.debian}"):
+            return version.removesuffix(f"-{architecture.debian}"), architecture
     return version, X86_64

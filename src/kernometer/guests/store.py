@@ -29,9 +29,9 @@ CONFIG = "config"
 BUSYBOX = "busybox"  #: of a guest of another architecture than the host's
 SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build lists them
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
-INITRAMFS = "@initramfs"  #: instead of a multiboot module's file: the job's archive
-PROBE = "@probe"  #: the same: the static probe, with the job's arguments after its own
-MACH = "@probe-mach"  #: the same: the program of probe/mach, which measures unit costs as GNU Mach's boot task
+INITRAMFS = "@initramfs"  #: in place of a multiboot module's file: the job's archive
+PROBE = "@probe"  #: likewise: the static probe, with the job's arguments after its own
+MACH = "@probe-mach"  #: likewise: the program of probe/mach, which measures unit costs as GNU Mach's boot task
 LINK = "guest"  #: in QEMU's working directory: a link to the guest's directory
 MANIFEST = "manifest.json"
 #: The manifest's digests of files.
@@ -57,7 +57,7 @@ class Module(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def made(self) -> bool:
-        """Whether it is made for each job."""
+        """Whether it is made for each job, and so is no stored file."""
         return self.file in (INITRAMFS, PROBE, MACH)
 
 
@@ -80,7 +80,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
     busybox_sha256: str = ""  #: of BUSYBOX; "" without
     layout: str = ""  #: where the kernel's data lie: elf.layout; "" if not known
-    built_in: tuple[str, ...] = ()  #: of a kernel without loadable modules: its own ones of drivers.KEPT
+    built_in: tuple[str, ...] = ()  #: the modules of drivers.KEPT in a kernel without loadable modules
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
     modules: tuple[Module, ...] = ()  #: in the order of loading; none: only the initramfs, as for Linux
@@ -113,24 +113,24 @@ class Guest:
 
     @property
     def image(self) -> str:
-        """Identifies what boots: with the same machine and probe, its counts are equal."""
+        """Identifies what boots: on the same machine, with the same probe, its counts are equal."""
         made = self.manifest
-        parts = [made.kernel_sha256, *(f"{one.sha256} {one.arguments}" for one in made.modules)]
+        parts = [made.kernel_sha256, *(f"{module.sha256} {module.arguments}" for module in made.modules)]
         digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
         drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
         return f"{made.package} {made.version} sha256:{digest}{drivers}"
 
     @property
     def layout(self) -> str:
-        """Equal for two builds whose counts differ only by what their code does; "" if not known."""
+        """Equal for two builds whose counts differ only because their code does; "" if not known."""
         made = self.manifest
-        parts = (made.layout, *(f"{one.file} {one.sha256} {one.arguments}" for one in made.modules))
+        parts = (made.layout, *(f"{module.file} {module.sha256} {module.arguments}" for module in made.modules))
         return sha256("\0".join(parts).encode()) if made.layout else ""
 
     @property
     def kernel_word(self) -> Path:
-        """The file for QEMU's -kernel. A multiboot kernel gets this name from QEMU, so it is one below LINK: then the
-        kernel's work does not depend on the cache's path."""
+        """The file for QEMU's -kernel. QEMU passes this name to a multiboot kernel, so it lies below LINK: the kernel's
+        work then does not depend on the cache's path."""
         return Path(LINK) / KERNEL if self.manifest.modules else self.kernel
 
     def initrd(self, initramfs: str, probe: str = "probe", arguments: tuple[str, ...] = ()) -> str:
@@ -142,15 +142,15 @@ class Guest:
         if not self.manifest.modules:
             return initramfs
         words = []
-        for one in self.manifest.modules:
-            file = {INITRAMFS: initramfs, PROBE: probe, MACH: probe}.get(one.file, f"{LINK}/{one.file}")
-            more = arguments if one.file in (PROBE, MACH) else ()
-            words.append(" ".join(part for part in (file, one.arguments, *more) if part).replace(",", ",,"))
+        for module in self.manifest.modules:
+            file = {INITRAMFS: initramfs, PROBE: probe, MACH: probe}.get(module.file, f"{LINK}/{module.file}")
+            more = arguments if module.file in (PROBE, MACH) else ()
+            words.append(" ".join(part for part in (file, module.arguments, *more) if part).replace(",", ",,"))
         return ",".join(words)
 
     def has(self, module: str) -> bool:
         """Whether INITRAMFS, PROBE or MACH is one of its multiboot modules."""
-        return any(one.file == module for one in self.manifest.modules)
+        return any(each.file == module for each in self.manifest.modules)
 
     @property
     def has_init(self) -> bool:
@@ -169,25 +169,25 @@ class Guest:
             raise TargetError(f"{folder / LINK}: {error.strerror}.") from error
 
     def check(self) -> None:
-        """Raises TargetError if a file is not the one that was added: its counts would be those of another guest."""
+        """Raises TargetError if a file is not the one that was added: the counts would be those of another guest."""
         made = self.manifest
         self._check(KERNEL, made.kernel_sha256)
         others = [(PACKED, made.packed_sha256), (SYSTEM_MAP, made.system_map_sha256), (BUSYBOX, made.busybox_sha256)]
-        for name, wanted in (*others, *((one.file, one.sha256) for one in made.modules if not one.made)):
+        for name, wanted in (*others, *((file.file, file.sha256) for file in made.modules if not file.made)):
             if wanted:
                 self._check(name, wanted)
 
     def _check(self, name: str, wanted: str) -> None:
         path = self.folder / name
         try:
-            found = sha256(path.read_bytes())
+            digest = sha256(path.read_bytes())
         except OSError as error:
             raise TargetError(f"{path}: {error.strerror}.", _again(self.name)) from error
-        if found != wanted:
+        if digest != wanted:
             raise TargetError(f"{path} is not what was added: its SHA-256 differs.", _again(self.name))
 
 
-#: Returns remarks on a guest that is to be stored.
+#: Returns remarks on a guest that is about to be stored.
 Check = Callable[[Guest], tuple[str, ...]]
 
 
@@ -200,11 +200,11 @@ def listed() -> tuple[Guest, ...]:
     folder = guests_folder()
     if not folder.is_dir():
         return ()
-    found = []
+    guests = []
     for each in sorted(folder.iterdir(), key=_by_number):
         if not each.name.startswith(".") and (each / MANIFEST).is_file():
-            found.append(_load(each))
-    return tuple(found)
+            guests.append(_load(each))
+    return tuple(guests)
 
 
 def _by_number(folder: Path) -> list[tuple[int, str]]:
@@ -213,7 +213,7 @@ def _by_number(folder: Path) -> list[tuple[int, str]]:
 
 
 def _folder(name: str) -> Path:
-    """Of the guest of that name. QEMU takes no path with a comma."""
+    """The directory of the guest of that name. QEMU takes no path with a comma."""
     return guests_folder() / checked(name).replace(",", "-")
 
 
@@ -251,8 +251,8 @@ def new_folder() -> Iterator[Path]:
 
 
 def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = None) -> Guest:
-    """Stores these files, KERNEL among them, as the guest of the manifest, which gets their digests. A guest of that
-    name is replaced; its variants stay listed. `check` comes before that; if it raises, nothing is stored."""
+    """Stores these files, KERNEL among them, as the guest of the manifest, which gets their digests. It replaces a
+    guest of that name, whose variants stay listed. `check` runs first; if it raises, nothing is stored."""
     digests = {field: sha256(files[name]) for name, field in _DIGESTS.items() if name in files}
     try:
         variants = find(manifest.name).manifest.variants
@@ -269,7 +269,7 @@ def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = No
 
 
 def keep(folder: Path, manifest: Manifest) -> Guest:
-    """Writes the manifest last, and moves `folder` to the guests, where it replaces one of that name."""
+    """Writes the manifest last, then moves `folder` to the guests, in place of one of that name."""
     final = _folder(manifest.name)
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))
@@ -281,7 +281,7 @@ def keep(folder: Path, manifest: Manifest) -> Guest:
 
 
 def rewrite(guest: Guest, *, variants: tuple[str, ...]) -> Guest:
-    """The guest with other variants listed. It replaces the manifest at once, so that no process reads half of it."""
+    """Lists other variants of the guest. It replaces the manifest at once, so that no process reads half of it."""
     changed = msgspec.structs.replace(guest.manifest, variants=variants)
     new = guest.folder / f".{MANIFEST}.{os.getpid()}"
     try:
@@ -311,11 +311,11 @@ def _replace(final: Path, folder: Path) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Renames it first, so that no process finds half a guest."""
+    """Renames the directory first, so that no process finds half a guest."""
     away = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
     try:
         folder.rename(away / folder.name)
-    except FileNotFoundError:  # there was none, or another process was faster
+    except FileNotFoundError:  # another process was faster, or there was no such guest
         pass
     finally:
         shutil.rmtree(away, ignore_errors=True)
@@ -332,7 +332,7 @@ def _load(folder: Path) -> Guest:
 
 
 def checked(name: str) -> str:
-    """The name itself. Raises UsageError unless it is a name that leads nowhere else."""
+    """The name. Raises UsageError if it could lead out of the guests' directory."""
     plain = not name.startswith(".") and all(c.isascii() and (c.isalnum() or c in "-._") for c in name)
     if not name or not (plain or _CHANGED.fullmatch(name)):
         raise UsageError(f"{name!r} is not the name of a guest.", "A guest's name looks like linux-6.1.")
@@ -346,8 +346,6 @@ def _again(name: str) -> str:
         return f"'kernometer guest add {name.replace('-', ' ', 1)}' adds it."
     if system == "xen":
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
-    if system == "gnumach":
-        return f"'kernometer guest add gnumach{f' {version}' if version else ''}' adds it."
-    if system == "trio":
-        return f"'kernometer guest add trio{f' {version}' if version else ''}' adds it."
+    if system in ("gnumach", "trio"):
+        return f"'kernometer guest add {system}{f' {version}' if version else ''}' adds it."
     return f"'kernometer guest add linux --kernel FILE --name {name}' makes it from a kernel of your own."

@@ -1,8 +1,8 @@
 """Variants: `linux-6.1+mitigations=off+memory=1024` is the guest linux-6.1 with the options after each `+`.
 
 `machine=`, `cpu=`, `memory=` (MiB), `seed=`, `history=`, `display=` and `device=` (one or more) change the virtual
-machine; every other word is added to the kernel's command line. The name defines the whole variant, so it need not be
-added. Of Trio `together=`, `apart=` and `with=` change what is built, so that they are part of the guest's name. Pure.
+machine; every other word is added to the kernel's command line. The name defines the variant, so nothing need be added.
+Trio's `together=`, `apart=` and `with=` change what is built, so they are part of the guest's name. Pure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from kernometer.errors import UsageError
 from kernometer.guests.emulator.qemu import Device, Display, Machine
 
-#: The characters of a word: enough for kernel options, and none that is special for QEMU, a shell or a file name.
+#: A word's characters suffice for kernel options, and none is special for QEMU, a shell or a file name.
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:=/@-]{0,199}")
 _MEMORY = range(32, 1 << 20)
 _SEEDS = range(1 << 32)
@@ -72,7 +72,7 @@ class Variant:
         return machine
 
     def command_line(self, usual: str) -> str:
-        """`usual` with the kernel's words."""
+        """`usual` with the words that are the kernel's."""
         kernels = (word for word in self.words if word.partition("=")[0] not in _OURS)
         return " ".join(part for part in (usual, *kernels) if part)
 
@@ -96,17 +96,17 @@ class Variant:
 ROTATIONS = 17
 _NUMBERS = {"memory": ("memory_mib", _MEMORY), "seed": ("seed", _SEEDS), "history": ("history", range(ROTATIONS))}
 _OURS = {"machine", "cpu", "display", "device", *_NUMBERS}
-#: How words begin that are a change of Trio's structure.
+#: The beginnings of words that change Trio's structure.
 _BUILT = ("together=", "apart=", "with=")
 
 
 def parse(spec: str) -> Variant:
-    """From `linux-6.1+mitigations=off`. Raises UsageError for an invalid word; does not search the guest."""
+    """From `linux-6.1+mitigations=off`. Raises UsageError for an invalid word; does not look for the guest."""
     guest, *words = spec.split("+")
     for word in words:
         if not _WORD.fullmatch(word):
             raise UsageError(f"{word!r} in {spec!r} is invalid.", "A variant looks like linux-6.1+mitigations=off.")
     built = [word for word in words if guest.startswith("trio-") and word.startswith(_BUILT)]
-    found = Variant("+".join((guest, *built)), tuple(word for word in words if word not in built))
-    found.machine(Machine())
-    return found
+    parsed = Variant("+".join((guest, *built)), tuple(word for word in words if word not in built))
+    parsed.machine(Machine())
+    return parsed

@@ -11,12 +11,12 @@ Severity = Literal["ok", "note", "disturbs", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that may disturb measuring."""
+    """A condition that may disturb measuring."""
 
     name: str  #: one or two constant words: "governor", "huge pages"
     value: str  #: this host's value
     effect: str  #: how it disturbs, one sentence; "" if it does not
-    advice: str  #: a command to copy, or a sentence, which ends with a full stop; "" if nothing is to be done
+    advice: str  #: a command to copy, or a sentence with a full stop; "" if nothing is to be done
     severity: Severity
 
 
@@ -27,8 +27,7 @@ class HostReport:
     findings: tuple[Finding, ...]
     facts: dict[str, Any] = field(default_factory=dict)  #: name → string, number, or a flat dict of them
 
-    def of(self, severity: Severity) -> tuple[Finding, ...]:
-        """The findings of one severity, in order."""
+    def with_severity(self, severity: Severity) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     def as_record(self) -> dict[str, Any]:

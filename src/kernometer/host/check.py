@@ -1,4 +1,4 @@
-"""Finds what disturbs measuring on this host, and what to do about it. Reads files only; changes nothing."""
+"""Finds what disturbs measuring on this host, and what to do about it. It only reads files."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ INTERVAL = 0.3
 def check(
     root: Path = Path("/"), interval: float = INTERVAL, sleep: Callable[[float], object] = time.sleep
 ) -> HostReport:
-    """Examines the host whose file system is below `root`; takes a little more than `interval` seconds.
-
-    Never raises for missing, unreadable or invalid files: the finding is then `unknown`.
-    """
+    """Examines the host whose file system is below `root`; takes a little more than `interval` seconds. Never raises
+    for missing, unreadable or invalid files: the finding is then `unknown`."""
     tree = Tree(root)
     before = moment(tree)
     sleep(interval)
-    found = examine(tree)
-    return replace(found, findings=(*load_findings(before, moment(tree), str(os.getpid())), *found.findings))
+    report = examine(tree)
+    return replace(report, findings=(*load_findings(before, moment(tree), str(os.getpid())), *report.findings))
 
 
 def examine(tree: Tree) -> HostReport:
-    """The same at one moment, without what else runs."""
+    """The findings at one moment, without those about other work."""
     findings = (*processor_findings(tree), quota(tree), *memory_findings(tree), *machine_findings(tree))
     return HostReport(findings, facts(tree))

@@ -51,7 +51,7 @@ def _process(tree: Tree, pid: str) -> tuple[str, tuple[str, int]] | None:
 
 
 def throttle_count(tree: Tree) -> int | None:
-    """How often cores were slowed down for their temperature since boot; None if not known."""
+    """How often cores were slowed down because of their temperature since boot; None if not known."""
     counts = [tree.number(f"{folder}/thermal_throttle/core_throttle_count") for folder in tree.cpu_folders()]
     told = [count for count in counts if count is not None]
     return sum(told) if told else None
@@ -71,7 +71,7 @@ def _passed(before: Moment, after: Moment) -> tuple[int, ...]:
 
 
 def steal(before: Moment, after: Moment) -> Finding:
-    """Time that a hypervisor gave to others while a CPU of ours had work."""
+    """Time that a hypervisor gave to others while a CPU here had work."""
     passed = _passed(before, after)
     if not passed:
         return Finding("steal", "not visible", "This host does not report steal time.", "", "unknown")
@@ -97,7 +97,7 @@ def _worked(before: Moment, after: Moment) -> dict[str, int]:
 
 
 def others(before: Moment, after: Moment, own: str) -> Finding:
-    """Work of others, in CPUs, and the processes that did most of it."""
+    """Work of other processes, in CPUs, and the processes that did most of it."""
     passed = _passed(before, after)
     if not passed:
         return Finding("other work", "not visible", "This host does not report other work.", "", "unknown")
@@ -118,7 +118,7 @@ def others(before: Moment, after: Moment, own: str) -> Finding:
 
 
 def throttling(before: Moment, after: Moment) -> Finding:
-    """Cores slowed down for their temperature."""
+    """Cores that were slowed down because of their temperature."""
     if before.throttled is None or after.throttled is None:
         return Finding("throttling", "not visible", "This host does not report throttling.", "", "unknown")
     value = f"{after.throttled} times since boot"

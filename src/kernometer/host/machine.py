@@ -86,7 +86,7 @@ def facts(tree: Tree) -> dict[str, Any]:
     """Facts that identify the host to a reader of a result: strings and numbers."""
     cpuinfo = tree.fields("proc/cpuinfo")
     parameters = kernel_parameters(tree)
-    found: dict[str, Any] = {
+    known: dict[str, Any] = {
         "kernel": tree.text("proc/sys/kernel/osrelease"),
         "kernel_build": tree.text("proc/sys/kernel/version"),
         "system": _system(tree),
@@ -105,7 +105,7 @@ def facts(tree: Tree) -> dict[str, Any]:
         "vulnerabilities": vulnerabilities(tree),
         "load": " ".join(tree.text("proc/loadavg").split()[:3]),
     }
-    return {name: value for name, value in found.items() if value not in ("", None, {})}
+    return {name: value for name, value in known.items() if value not in ("", None, {})}
 
 
 def _system(tree: Tree) -> str:
@@ -134,7 +134,7 @@ def memory_findings(tree: Tree) -> tuple[Finding, ...]:
 
 
 def memory_bytes(tree: Tree, name: str) -> int | None:
-    """One line of /proc/meminfo in bytes; None if it is missing or no number."""
+    """A line of /proc/meminfo in bytes; None if it is missing or not a number."""
     number = whole(tree.fields("proc/meminfo").get(name, "").removesuffix("kB").strip())
     return None if number is None else number * 1024
 

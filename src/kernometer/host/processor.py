@@ -13,21 +13,13 @@ ISOLATING = ("isolcpus", "nohz_full", "rcu_nocbs")
 
 def processor_findings(tree: Tree) -> tuple[Finding, ...]:
     """Governor, turbo, SMT, mitigations, clock source, CPUs allowed, isolation."""
-    return (
-        governor(tree),
-        turbo(tree),
-        smt(tree),
-        mitigations(tree),
-        clock_source(tree),
-        cpus(tree),
-        isolation(tree),
-    )
+    return (governor(tree), turbo(tree), smt(tree), mitigations(tree), clock_source(tree), cpus(tree), isolation(tree))
 
 
 def governors(tree: Tree) -> tuple[str, ...]:
     """The scaling governors in use, sorted."""
-    found = {tree.text(f"{folder}/cpufreq/scaling_governor") for folder in tree.cpu_folders()}
-    return tuple(sorted(found - {""}))
+    names = {tree.text(f"{folder}/cpufreq/scaling_governor") for folder in tree.cpu_folders()}
+    return tuple(sorted(names - {""}))
 
 
 def vulnerabilities(tree: Tree) -> dict[str, str]:
@@ -45,17 +37,13 @@ def kernel_parameters(tree: Tree) -> dict[str, str]:
 
 def governor(tree: Tree) -> Finding:
     """The frequency governor: anything but `performance` changes the clock with the load."""
-    found = governors(tree)
-    if not found:
+    named = governors(tree)
+    if not named:
         return Finding(
-            "governor",
-            "not visible",
-            "The hardware or the hypervisor chooses the frequency.",
-            "",
-            "unknown",
+            "governor", "not visible", "The hardware or the hypervisor chooses the frequency.", "", "unknown"
         )
-    value = ", ".join(found)
-    if found == ("performance",):
+    value = ", ".join(named)
+    if named == ("performance",):
         return Finding("governor", value, "", "", "ok")
     return Finding(
         "governor",
@@ -101,7 +89,7 @@ def smt(tree: Tree) -> Finding:
 
 
 def mitigations(tree: Tree) -> Finding:
-    """Mitigations: no disturbance, but a part of the cost of a call."""
+    """Mitigations: they disturb nothing, but are a part of the cost of a call."""
     told = vulnerabilities(tree)
     if not told:
         return Finding("mitigations", "not visible", "This host does not report which are active.", "", "unknown")
@@ -148,7 +136,7 @@ def online_cpus(tree: Tree) -> frozenset[int]:
 
 
 def cpus(tree: Tree) -> Finding:
-    """How many CPUs we may use: on a single one, everything else runs between our samples."""
+    """The CPUs that we may use: on a single one, everything else runs between our samples."""
     allowed, online = allowed_cpus(tree), online_cpus(tree)
     if not allowed:
         return Finding("CPUs allowed", "not visible", "This host does not report the allowed CPUs.", "", "unknown")
@@ -165,7 +153,7 @@ def cpus(tree: Tree) -> Finding:
 
 
 def isolation(tree: Tree) -> Finding:
-    """CPUs kept free of other work at boot."""
+    """CPUs that are kept free of other work since the boot."""
     parameters = kernel_parameters(tree)
     isolated = cpu_list(tree.text(f"{CPU}/isolated"))
     given = [f"{name}={parameters[name]}" for name in ISOLATING if parameters.get(name)]

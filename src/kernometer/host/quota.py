@@ -17,7 +17,7 @@ DEEPEST = 32
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A limit: `file` sets it, `cpus` is how many CPUs' worth of time it leaves; writing `none` lifts it."""
+    """A limit. `file` sets it, `cpus` is the number of CPUs whose time it allows; writing `none` lifts it."""
 
     file: str
     cpus: float

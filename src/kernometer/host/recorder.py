@@ -51,7 +51,7 @@ Key = tuple[str, str, int]  #: the call's name, of what kind, bytes moved
 
 @dataclass(slots=True)
 class Recording:
-    """Calls by name, kind (`file`, `pipe`, `socket`, `device`; of a path or a process "", else `failed`) and bytes."""
+    """Calls by name, kind and bytes. Kinds: `file`, `pipe`, `socket`, `device`, `other`, "" without one, `failed`."""
 
     calls: Counter[Key] = field(default_factory=Counter)
     odd: int = 0  #: lines that were not understood
@@ -59,10 +59,10 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One execution without a recorder, children that it waited for included. From getrusage."""
+    """One execution without a recorder, with the children that it waited for, by getrusage."""
 
     status: int  #: negative: the signal that ended it
-    user: float  #: ns; many kernels divide the time by who ran at their ticks.
+    user: float  #: ns; many kernels give a whole tick to the process that runs at it
     kernel: float
     faults: int
     switches: int
@@ -70,16 +70,16 @@ class Timed:
 
 def recorder(trace: str) -> tuple[str, ...]:
     """The recorder's words before the command; it writes `trace`. Raises MissingError without strace and perf."""
-    if found := shutil.which("strace"):
-        return (found, "-f", "-qq", "-y", "-s", "0", "-o", trace, "--")
-    if found := shutil.which("perf"):
-        return (found, "trace", "-o", trace, "--")
+    if path := shutil.which("strace"):
+        return (path, "-f", "-qq", "-y", "-s", "0", "-o", trace, "--")
+    if path := shutil.which("perf"):
+        return (path, "trace", "-o", trace, "--")
     raise MissingError("There is neither strace nor perf here.", "Debian, Ubuntu: apt-get install strace.")
 
 
 def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
-    """Runs the command in `folder` under a recorder. perf and the command are on one processor, as perf may lose calls
-    of a command on another.
+    """Runs the command in `folder` under a recorder. perf and the command run on one processor, for perf may lose calls
+    of a command on another one.
 
     Raises MissingError without a recorder, TargetError if it cannot trace, or exceeds a limit.
     """
@@ -93,10 +93,10 @@ def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
             said.seek(max(0, said.seek(0, os.SEEK_END) - LAST_OUTPUT))
             text = said.read().decode("utf-8", "replace")
         with trace.open(errors="replace") as lines:
-            found = parse(lines)
-    if not found.calls:
+            recorded = parse(lines)
+    if not recorded.calls:
         raise TargetError(f"{recording[0]} recorded no system call.", "It may not be permitted to trace.", text)
-    return found
+    return recorded
 
 
 def timed(words: Sequence[str], folder: Path, seconds: float) -> Timed:
@@ -126,7 +126,7 @@ def _finished(
 
 @contextmanager
 def _started(words: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], IO[bytes]]]:
-    """The command in a session of its own, which ends with the block; its output goes nowhere."""
+    """The command in a session of its own, which ends with the block, and the file of its messages."""
     with tempfile.TemporaryFile() as said:
         try:
             null = subprocess.DEVNULL
@@ -146,35 +146,35 @@ def _started(words: Sequence[str], folder: Path) -> Iterator[tuple[subprocess.Po
 def parse(lines: Iterable[str]) -> Recording:
     """The calls in a trace of `strace -f -y` or `perf trace`, which is not trusted.
 
-    A call that was interrupted by another task's line is one call; one that never returned (a killed process) counts as
-    failed. Raises TargetError beyond the limits.
+    A call that another task's line interrupts is one call; one that never returned (a killed process) counts as failed.
+    Raises TargetError beyond the limits.
     """
-    found = Recording()
+    recording = Recording()
     pending: dict[str, tuple[str, str]] = {}
     for number, line in enumerate(lines):
-        if number >= MAX_LINES or len(found.calls) > MAX_KINDS or len(pending) > MAX_TASKS:
+        if number >= MAX_LINES or len(recording.calls) > MAX_KINDS or len(pending) > MAX_TASKS:
             raise TargetError(*_TOO_MANY)
-        _line(found, pending, line[:MAX_LINE].rstrip("\n"))
+        _line(recording, pending, line[:MAX_LINE].rstrip("\n"))
     for name, args in pending.values():
-        found.calls[_key(name, args, "-1")] += 1
-    return found
+        recording.calls[_key(name, args, "-1")] += 1
+    return recording
 
 
-def _line(found: Recording, pending: dict[str, tuple[str, str]], line: str) -> None:
-    """A call's end first: a file's name may contain anything, but a trace of one recorder never the other's form."""
+def _line(recording: Recording, pending: dict[str, tuple[str, str]], line: str) -> None:
+    """A call's end comes first: a file's name may contain anything, but one recorder never prints the other's form."""
     if whole := _RESUMED.match(line) or _PERF_RESUMED.match(line):
         name, args = pending.pop(whole["task"], (whole["name"], ""))
-        found.calls[_key(name, args + whole["args"], whole["result"] + whole["rest"])] += 1
+        recording.calls[_key(name, args + whole["args"], whole["result"] + whole["rest"])] += 1
     elif begun := _BEGUN.match(line) or _PERF_BEGUN.match(line):
         pending[begun["task"]] = begun["name"], begun["args"]
     elif whole := _STRACE.match(line) or _PERF_CALL.match(line):
-        found.calls[_key(whole["name"], whole["args"], whole["result"] + whole["rest"])] += 1
+        recording.calls[_key(whole["name"], whole["args"], whole["result"] + whole["rest"])] += 1
     elif not _ASIDE.match(line):
-        found.odd += bool(line.strip())
+        recording.odd += bool(line.strip())
 
 
 def _key(name: str, args: str, result: str) -> Key:
-    """Variants of one call that cost different things get names of their own."""
+    """The call's key; variants with another cost have names of their own."""
     if name in ("clone", "clone3", "fork", "vfork"):
         name = "thread" if "THREAD" in args else "vfork" if "VFORK" in args or name == "vfork" else "fork"
     elif name == "newfstatat" and ("AT_EMPTY_PATH" in args or "flag: 4096" in args):

@@ -1,4 +1,4 @@
-"""Reads Linux's files about itself, without exceptions or waits, and at most a page or two of text."""
+"""Reads Linux's files about itself. It never raises or waits, and reads at most a page or two of text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernometer.text import printable
 CPU = "sys/devices/system/cpu"
 #: Bytes read of one file: /proc/stat of a large machine is the longest one needed.
 MOST_BYTES = 1 << 20
-#: Characters of one value that are shown and recorded.
+#: Characters of a value that are shown and recorded.
 MOST_TEXT = 200
 #: Entries of one directory, and CPUs of one list, that are read: invalid data must not take minutes.
 MOST_ENTRIES = 65536
@@ -46,7 +46,7 @@ class Tree:
         return clean(self.raw(path) or "")
 
     def number(self, path: str) -> int | None:
-        """The file as a decimal number; None if it is none."""
+        """The file as a decimal number; None for another text."""
         return whole(self.text(path))
 
     def names(self, folder: str) -> tuple[str, ...]:
@@ -63,17 +63,17 @@ class Tree:
 
     def fields(self, path: str) -> dict[str, str]:
         """A file of `name: value` lines, the first of each name (/proc/meminfo, /proc/self/status, /proc/cpuinfo)."""
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for line in (self.raw(path) or "").splitlines():
             name, colon, value = line.partition(":")
             if colon:
-                found.setdefault(clean(name), clean(value))
-        return found
+                fields.setdefault(clean(name), clean(value))
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
 class Told(Tree):
-    """The files that another host told: path below its root → content, which may be anything."""
+    """The files that another host sent: path below its root → content, which may be anything."""
 
     root: Path = Path()
     files: Mapping[str, str] = field(default_factory=dict)
@@ -108,18 +108,18 @@ def whole(text: str) -> int | None:
 
 
 def cpu_list(text: str) -> frozenset[int]:
-    """The CPUs of a list such as `0-3,8`, without invalid parts."""
-    found: set[int] = set()
+    """The CPUs of a list such as `0-3,8`; invalid parts are left out."""
+    cpus: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         first, last = whole(low), whole(high if dash else low)
         if first is not None and last is not None and 0 <= first <= last < MOST_ENTRIES:
-            found.update(range(first, last + 1))
-    return frozenset(found)
+            cpus.update(range(first, last + 1))
+    return frozenset(cpus)
 
 
 def chosen(text: str) -> str:
-    """The choice in brackets of `always [madvise] never`; "" if there is none."""
+    """The choice in brackets of `always [madvise] never`; "" without one."""
     _, opening, rest = text.partition("[")
     inner, closing, _ = rest.partition("]")
     return inner if opening and closing else ""

@@ -55,18 +55,18 @@ class Console:
     @contextmanager
     def folder(self, say: Callable[[str], None]) -> Iterator[Path]:
         """The files of the boot, in a directory that only this user may enter. `say` prints what is missing in it."""
-        self.target.guest.check()
-        machine = self.target.variant.machine(self.target.guest.manifest.machine)
+        guest = self.target.guest
+        guest.check()
+        machine = self.target.variant.machine(guest.manifest.machine)
         with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
             folder = Path(made).resolve()
-            given = displays.provide(self.target.guest, machine).files
-            guest = self.target.guest
+            given = displays.provide(guest, machine).files
             lay_out(guest, folder, _archive(say, guest, given) if self.has_shell else b"")
             yield folder
 
 
 def _archive(say: Callable[[str], None], guest: store.Guest, given: Mapping[str, bytes]) -> bytes:
-    """The guest's archive: probe, busybox, a C compiler where it is the host's, and the files `given`."""
+    """The guest's archive: probe, busybox, the files `given`, and for the host's architecture a C compiler."""
     files = dict(given)
     if guest.architecture is not X86_64:
         if not guest.busybox():

@@ -25,7 +25,7 @@ class Deadline:
         return max(0.0, self.at - time.monotonic())
 
     def wait(self, seconds: float) -> float:
-        """How long to wait for something within so many seconds before looking at the deadline again."""
+        """How long to wait for something that takes at most so many seconds, within the deadline."""
         return min(seconds, self.left())
 
     @property
@@ -33,30 +33,30 @@ class Deadline:
         return time.monotonic() >= self.at
 
 
-#: A target without output for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
+#: A target that prints nothing for so long hangs: a guest boots in seconds, and the probe gives a row a minute.
 SILENCE_SECONDS = 300.0
 
-#: The measuring programs: the probe, or its engine with units of kernels (trio/user/probe-trio; on GNU Mach probe/mach
-#: is in its place, and has its list). Each has a registry.
+#: The measuring programs, each with its registry: the probe; its engine with units of kernels (trio/user/probe-trio; on
+#: GNU Mach probe/mach stands in for it, with the same list).
 Program = Literal["probe", "probe-trio"]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """By path: the call that measures one row, if each row has its own guest. It depends on that row alone."""
+    """The call that measures one row by path, if each row has its own guest. It depends on that row only."""
 
     row: str
     arguments: tuple[str, ...]
     needs: frozenset[str] = frozenset()  #: the row's `needs` in the registry, which a guest provides
 
 
-#: Which profile each row gets: of the iteration that is its figure, of all together, or none.
+#: Which profile each row gets: none, of the iteration that is its figure, or of all iterations together.
 Profiled = Literal["", "median", "totals"]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One call of a measuring program: its arguments after the program's name, and how time is taken."""
+    """One call of a measuring program: its arguments after the program's name, and what is measured."""
 
     arguments: tuple[str, ...]
     by: By = "time"
@@ -64,22 +64,22 @@ class Job:
     max_bytes: int = 256 << 20  #: of output; more is a TargetError
     silence: float = SILENCE_SECONDS  #: without output from a process; more is a TargetError
     program: Program = "probe"  #: one of the target's `programs`
-    calls: tuple[Call, ...] = ()  #: one call for each row by path; none: `arguments` contain no rows by path
+    calls: tuple[Call, ...] = ()  #: by path, one call for each row; empty: `arguments` contain no rows by path
     rows: frozenset[str] = frozenset()  #: each must have a run, a failure, or a reason why it is unsupported
     allowed: frozenset[str] = frozenset()  #: other rows whose records are allowed
-    profiled: Profiled = ""  #: by path, on a guest of ours: each row is measured a second time for it
+    profiled: Profiled = ""  #: by path, on a guest of ours: each row is measured once more, for this profile
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a session runs, for its first record; fields as in results/model.Session."""
 
-    machine: str = ""  #: what it runs on if not this host itself: a virtual machine, another host
+    machine: str = ""  #: what it runs on, if that is not this host: a virtual machine, another host
     board: str = ""  #: the virtual machine without its memory's size and its seed, if we make it
     image: str = ""  #: the kernel image, if we boot it
     layout: str = ""  #: where its data lie, if that is known: see results/model.Session
-    state: Literal["", "saved", "booted"] = ""  #: the state that each row begins from, if each has its own guest
-    boot: str = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
+    state: Literal["", "saved", "booted"] = ""  #: the state in which each row begins, if each has its own guest
+    boot: str = ""  #: identifies the boot; "" if not known, or if every session has its own boot
     host_id: str = ""  #: identifies the hardware; "" if not known, or by path, where it does not matter
     command_line: str = ""  #: the kernel's, if we boot it
     notes: tuple[str, ...] = ()  #: for the user before measuring: for example why there are no event vectors
@@ -88,7 +88,7 @@ class Place:
 
 
 class Target(Protocol):
-    """What a kind of target does not say of itself is as here. Kinds: local.py, ssh.py, qemu.py, console.py."""
+    """Kinds: local.py, ssh.py, qemu.py, console.py. Each defines what differs from the defaults here."""
 
     @property
     def name(self) -> str:
@@ -116,12 +116,12 @@ class Target(Protocol):
         return False
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # kinds that run elsewhere answer by it
-        """The machine of its place, as far as it is known without a boot or a connection. Two targets with different
-        ones are of different machines; "" is this host itself."""
+        """The machine of its place, as far as it is known without booting or connecting; "" is this host itself. Two
+        targets with different texts are on different machines."""
         return ""
 
     def place(self, by: By) -> Place:
-        """Where a session by time or by path would run. It may connect or boot for this, and raise TargetError."""
+        """Where a session by time or by path would run. It may connect or boot, and raise TargetError."""
         ...
 
     def describe(self, job: Job) -> tuple[str, ...]:

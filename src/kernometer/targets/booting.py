@@ -24,15 +24,15 @@ from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_mark
 #: From the end marker to the end of QEMU.
 SHUTDOWN_SECONDS = 60.0
 #: From a panic's message on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
-#: which take minutes if each instruction is counted.
+#: which takes minutes if each instruction is counted.
 PANIC_SECONDS = 20.0
-#: The last bytes of the console that are searched for a panic: a trace follows its message.
+#: The end of the console, in bytes, that is searched for a panic: a trace follows its message.
 PANIC_BYTES = 16 << 10
-#: A guest that prints nothing for so long before it measures is given up. It is the emulator's processor time, which a
-#: busy host does not stretch. Kernels tried so far begin to measure after 5 to 20.
+#: A guest is given up if it prints nothing for so long before it measures, in seconds of the emulator's processor time,
+#: which a busy host does not stretch. Kernels tried so far begin to measure after 5 to 20.
 MUTE_SECONDS = 60.0
-#: The same, in wall time, for a guest whose processor has halted for good: the emulator computes nothing, or goes from
-#: timer to timer, which takes more system time than user time.
+#: The same, in wall time, for a guest whose processor has halted for good: the emulator then computes nothing, or goes
+#: from timer to timer, which takes more system time than user time.
 HALTED_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
@@ -56,7 +56,7 @@ class MuteError(TargetError):
 
 
 def initrd(program: Program, files: Mapping[str, bytes], guest: store.Guest | None = None) -> bytes:
-    """The archive of a guest with this measuring program and these other files. `guest`: one of any architecture."""
+    """The archive of a guest, of any architecture, with this measuring program and these other files."""
     architecture = guest.architecture if guest is not None else X86_64
     measures = (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
     busybox = programs.busybox() if guest is None or architecture is X86_64 else guest.busybox()
@@ -64,7 +64,7 @@ def initrd(program: Program, files: Mapping[str, bytes], guest: store.Guest | No
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
-    """Makes the files in QEMU's directory: those of the guest that are made for each boot, and empty ones."""
+    """Makes the files in QEMU's directory: empty outputs, and those that the guest needs for each boot."""
     for name in (CONSOLE, BULK):
         (folder / name).touch()
     if guest.manifest.modules:
@@ -92,7 +92,7 @@ def records(
 def output(
     process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
 ) -> Lines:
-    """All lines of the file `output`, until QEMU ends, of a guest whose command is another than the probe."""
+    """All lines of the file `output`, until QEMU ends, for a command that is not the probe."""
     yield from _lines(process, folder, output, max_bytes, until, name)
     if process.returncode != 0:
         raise TargetError(f"{name}: QEMU ended with an error.")
@@ -101,7 +101,7 @@ def output(
 def _lines(
     process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
 ) -> Lines:
-    """Follows the file of the guest's output, from its beginning to QEMU's end; lines without LF or CRLF."""
+    """Follows the file of the guest's output from its beginning to QEMU's end. Lines have no LF or CRLF."""
     splitter = Splitter(name, max_bytes)
     quiet = Deadline.after(SILENCE_SECONDS)
     watch = Watch(folder, name)
@@ -176,7 +176,7 @@ class Watch:
 
 
 def explained(error: TargetError, folder: Path, name: str) -> TargetError:
-    """The same error with its known cause: a kernel's panic, init's or QEMU's message; and the last output."""
+    """The error with its known cause (a kernel's panic, init's or QEMU's message) and the last output."""
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
     if panic := _PANIC.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):

@@ -25,11 +25,11 @@ from kernometer.guests.inside import programs
 
 #: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300
-#: Tried in this order if neither the user nor CC names one, on Linux after MUSL.
+#: Tried in this order if neither the user nor CC names a compiler; on Linux, MUSL comes first.
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 MUSL = "musl-gcc"
 FLAGS = ("-O2",)
-#: In a recipe: link the probe dynamically. Not passed to the compiler.
+#: The word in a recipe for dynamic linking, which is not passed to the compiler.
 DYNAMIC = "-dynamic"
 #: Compilers' messages about a missing header or library.
 _LACKS = re.compile(r"\.h: No such|\.h' file not found|include file '.*' not found|cannot find (-l|crt)")
@@ -39,14 +39,14 @@ COMMAND = "command"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to compile: a compiler ("" for the first one found), its flags, and whether to link dynamically."""
+    """How to compile: a compiler ("": the first one found), its flags, and whether to link dynamically."""
 
     compiler: str = ""
     flags: tuple[str, ...] = FLAGS
     dynamic: bool = False
 
     @classmethod
-    def of(cls, words: str) -> Recipe:
+    def parsed(cls, words: str) -> Recipe:
         """From a user's text: `clang -O0`, `-m32`, `tcc`, `-dynamic`. Adds -O2 if it has no -O."""
         parts = shlex.split(words)
         named = bool(parts) and not parts[0].startswith("-")
@@ -56,14 +56,12 @@ class Recipe:
 
     @property
     def named(self) -> str:
-        """The compiler that the user names, here or by CC; "" for the first one found."""
+        """The compiler that the user names, here or by CC; "": the first one found."""
         return self.compiler or os.environ.get("CC", "")
 
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """The commands to try in this order, without input and output: the first that works makes the probe.
-
-        musl's own compiler comes first if nothing else is named. Raises MissingError without a compiler.
-        """
+        """The commands to try in this order, without input and output: the first one that works makes the probe. musl's
+        own compiler is the first if no compiler is named. Raises MissingError without a compiler."""
         plain = (compiler(self), *self.flags)
         if self.dynamic or "-static" in self.flags or not sys.platform.startswith("linux"):
             return (plain,)
@@ -79,9 +77,9 @@ def compiler(recipe: Recipe) -> str:
     """The path of the compiler to use. Raises MissingError with what to install."""
     given = recipe.named
     for name in (given,) if given else COMPILERS:
-        found = shutil.which(name)
-        if found:
-            return found
+        path = shutil.which(name)
+        if path:
+            return path
     raise MissingError(
         f"There is no C compiler{f' named {given}' if given else ''} on this host.",
         "Install one (Debian, Ubuntu: apt-get install gcc libc6-dev), or name one: CC=clang kernometer run.",
@@ -98,7 +96,7 @@ def amalgam() -> str:
 
 
 def _version(path: str) -> str:
-    """The first line of its version message: part of the cache's key, since a compiler is upgraded in place."""
+    """The first line of a compiler's version message, for the cache's key: a compiler is upgraded in place."""
     flag = "-v" if Path(path).name.startswith("tcc") else "--version"
     done = _called([path, flag], 60)
     return (done.stdout or done.stderr).partition("\n")[0]
@@ -117,11 +115,9 @@ def _called(argv: list[str], seconds: float, folder: Path | None = None) -> subp
 
 @cache
 def probe(recipe: Recipe = DEFAULT) -> Path:
-    """A probe, compiled if the cache has none of these sources, compilers and flags.
-
-    Searched once per process, as an `ab` calls this hundreds of times.
-    Raises MissingError without a compiler, BuildError (with the compiler's messages) if it does not compile.
-    """
+    """A probe, compiled unless the cache has one of these sources, compilers and flags. It is searched once per
+    process, for an `ab` calls this hundreds of times. Raises MissingError without a compiler, BuildError (with the
+    compiler's messages) if it does not compile."""
     commands, source = recipe.commands(), amalgam()
     made_of = (source, _musl(), *(word for command in commands for word in (_version(command[0]), *command)))
     key = sha256("\0".join(made_of).encode())[:24]
@@ -146,7 +142,7 @@ def probe(recipe: Recipe = DEFAULT) -> Path:
 
 
 def without_musl(recipe: Recipe = DEFAULT) -> str:
-    """A note if the probe has glibc only since musl is not installed, so that installing it will change the probe."""
+    """A note if the probe has glibc because musl is not installed: installing musl would then change the probe."""
     if recipe.named or len(recipe.commands()) == 1 or shutil.which(MUSL) or platform.libc_ver()[0] != "glibc":
         return ""
     return (
@@ -156,7 +152,7 @@ def without_musl(recipe: Recipe = DEFAULT) -> str:
 
 
 def note(recipe: Recipe = DEFAULT) -> str:
-    """Builds the probe. Returns a note if it had to be linked dynamically, else ""."""
+    """Builds the probe. Returns a note if it had to be linked dynamically."""
     commands = recipe.commands()
     if len(commands) == 1 or probe(recipe).with_name(COMMAND).read_text() != shlex.join(commands[-1]):
         return ""
@@ -181,8 +177,8 @@ def _musl() -> str:
     """`musl 1.2.3`, from its loader, since its headers have no such macro; "" without musl."""
     for loader in Path("/lib").glob(f"ld-musl-{os.uname().machine}.so.1"):
         said = subprocess.run([loader], capture_output=True, text=True, timeout=60, check=False).stderr
-        if found := re.search(r"^Version ([0-9][\w.+-]{0,30})$", said, re.MULTILINE):
-            return f"musl {found[1]}"
+        if match := re.search(r"^Version ([0-9][\w.+-]{0,30})$", said, re.MULTILINE):
+            return f"musl {match[1]}"
     return ""
 
 
@@ -195,7 +191,7 @@ def _start(folder: Path) -> None:
 
 
 def _compile(command: tuple[str, ...], folder: Path) -> None:
-    """Makes `probe` of the `probe.c` there. Raises BuildError."""
+    """Makes `probe` of the file `probe.c` in `folder`. Raises BuildError."""
     shown = shlex.join([Path(command[0]).name, *command[1:]])
     defines = [f'-DKM_FLAGS="{shown}"'.replace("\\", ""), *([f'-DKM_LIBC="{_musl()}"'] if _musl() else [])]
     argv = [*command, *defines, "-o", "probe", "probe.c", "-lpthread"]

@@ -1,6 +1,6 @@
 """`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and driven at its console.
 
-A boot is one call of the probe: the disk is the same each time, since nothing is written to it. The probe's source is
+A boot is one call of the probe. The disk is the same each time, for nothing is written to it. The probe's source is
 copied into the system and compiled there. A description defines how to drive the system (docs/console.md).
 """
 
@@ -35,7 +35,7 @@ from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
 
 #: From the system's last output to the end of QEMU.
 END_SECONDS = 30.0
-#: Under KVM a system boots in this time, and emulated in ten times as long. If KVM fails this is lost once per boot.
+#: A system boots in this time under KVM, and in ten times as long emulated. If KVM fails, this is lost in every boot.
 KVM_SECONDS = 60.0
 SOURCE = "probe.c"
 
@@ -82,7 +82,7 @@ class ConsoleTarget(Target):
         return f"console:{self.spec}"
 
     def machine(self, by: By) -> str:
-        """By time without the accelerator, which a trial boot finds."""
+        """By time it has no accelerator, which a trial boot finds."""
         return self._machine().text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
 
     def place(self, by: By) -> Place:
@@ -146,7 +146,7 @@ class ConsoleTarget(Target):
             pass
 
     def _leave(self, booted: _Booted) -> None:
-        """Powers off and checks QEMU's status: by path QEMU's plugin writes its counts then."""
+        """Powers off and checks QEMU's status. By path QEMU's plugin writes its counts then."""
         if not booted.dialogue.leave():
             booted.process.terminate()
         try:
@@ -189,7 +189,7 @@ class ConsoleTarget(Target):
         return carried
 
     def _machine(self) -> Machine:
-        """The description's machine; for a guest booted by its kernel the guest's, with the description's devices."""
+        """The description's machine; for a guest that boots by its kernel, the guest's, with the described devices."""
         described = self.system.description.machine
         if isinstance(self.boots, images.Image):
             return described
@@ -221,14 +221,14 @@ def _parts(spec: str) -> tuple[description.Loaded, str]:
     beside = Path(f"{spec}.toml")
     if spec and Path(spec).is_file() and beside.is_file():
         return description.load(beside, str(beside)), spec
-    found = re.fullmatch(r"(.*?\.toml|[^:]*):(.+)", spec)
-    if found is None:
+    match = re.fullmatch(r"(.*?\.toml|[^:]*):(.+)", spec)
+    if match is None:
         raise UsageError(
             f"console:{spec} has no system and image." if spec else "console: needs a system and its image.",
             f"console:SYSTEM:IMAGE, with SYSTEM one of {', '.join(description.shipped())} or a .toml file; or "
             "console:IMAGE with IMAGE.toml next to it.",
         )
-    return description.find(found[1]), found[2]
+    return description.find(match[1]), match[2]
 
 
 def _source(command: str) -> bytes:
@@ -260,7 +260,7 @@ def _broken(line: bytes, name: str) -> TargetError:
 
 
 def _with_words_of_qemu(error: TargetError, folder: Path) -> TargetError:
-    """The same error with QEMU's message, if it printed one."""
+    """The error with QEMU's message, if it printed one."""
     said = shown(end_of(folder / SAID, LAST_OUTPUT // 4)).strip()
     if not said:
         return error

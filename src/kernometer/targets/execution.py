@@ -1,6 +1,6 @@
-"""A user's command in a guest by path: one execution is one region, with the host's files that it needs.
+"""A user's command in a guest by path: one execution is one region, and the guest has the host's files for it.
 
-Two guests run it: one counts, without a recorder; the other records the command's system calls with strace.
+Two guests run it: one counts; the other records the command's system calls with strace.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
 from kernometer.targets.qemu import QemuTarget
 
-#: The number of the region, the runner's file, and the command's directories in the guest: see twice.c.
+#: The number of the region, the runner's file, and the command's directories in the guest: twice.c.
 REGION, RUNNER, WORK, WARM = "1", "bin/twice", "work", "warm"
 TRACE = "/tmp/trace"  # noqa: S108  # in the guest, which belongs to us
 #: System calls in the region besides the command's: clone, dup2 twice, wait4.
@@ -38,12 +38,12 @@ _LIBRARY = re.compile(r"(/[^\s()]+) \(0x[0-9a-f]+\)")
 
 
 class Execution(msgspec.Struct, frozen=True):
-    """One execution: as the guest's kernel tells, then as the plugin counted, whatever the guest tells of that."""
+    """One execution: what the guest's kernel tells, then what the plugin counted."""
 
     status: int  #: negative: the signal that ended it
     faults: Annotated[int, msgspec.Meta(ge=0)]
     switches: Annotated[int, msgspec.Meta(ge=0)]
-    resident: Annotated[int, msgspec.Meta(ge=0)]  #: pages, at the most, of its largest process
+    resident: Annotated[int, msgspec.Meta(ge=0)]  #: pages of its largest process, at the most
     user: int = 0  #: instructions
     kernel: int = 0
     syscalls: int = 0  #: the command's own
@@ -51,24 +51,24 @@ class Execution(msgspec.Struct, frozen=True):
 
 
 def program_files(*names: str) -> dict[str, bytes]:
-    """Host programs and files with all they need: shared libraries of an ELF file, everything below a directory.
+    """Host programs and files with all that they need: an ELF file's shared libraries, everything below a directory.
 
-    Keys are names in the guest, the same as on the host; a program that is in no directory for programs is in
-    usr/local/bin there. Raises MissingError for one that is not here.
+    Keys are names in the guest, the same as on the host; a program outside the directories for programs gets
+    usr/local/bin. Raises MissingError for a name that is not here.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for name in names:
         path = Path(shutil.which(name) or name)
         if not path.exists():
             raise MissingError(f"There is no {name} here.", "Install it, or give its path.")
         if path.is_dir():
-            found |= folder_files(path, str(path.absolute())[1:])
+            files |= folder_files(path, str(path.absolute())[1:])
             continue
         executable = os.access(path, os.X_OK) and not initramfs.EXECUTABLE & {*path.absolute().parts[:-1]}
-        found[f"usr/local/bin/{path.name}" if executable else str(path.absolute())[1:]] = path.read_bytes()
+        files[f"usr/local/bin/{path.name}" if executable else str(path.absolute())[1:]] = path.read_bytes()
         for library in _libraries(path):
-            found[library[1:]] = Path(library).read_bytes()
-    return found
+            files[library[1:]] = Path(library).read_bytes()
+    return files
 
 
 def _libraries(path: Path) -> list[str]:
@@ -81,25 +81,23 @@ def _libraries(path: Path) -> list[str]:
 
 def folder_files(folder: Path, name: str = WORK) -> dict[str, bytes]:
     """Every file below `folder`, links followed, under the directory `name` of the guest. Raises UsageError."""
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     size = 0
     for path in (Path(top) / each for top, _, files in os.walk(folder) for each in files):
         if not path.is_file():
             continue
         size += path.stat().st_size
-        if len(found) >= MAX_FILES or size > MAX_BYTES:
+        if len(contents) >= MAX_FILES or size > MAX_BYTES:
             raise UsageError(f"{folder} has more than {MAX_FILES:,} files or {MAX_BYTES >> 20} MiB.", "Name a part.")
-        found[f"{name}/{path.relative_to(folder)}"] = path.read_bytes()
-    return found
+        contents[f"{name}/{path.relative_to(folder)}"] = path.read_bytes()
+    return contents
 
 
 def count(
     target: QemuTarget, words: Sequence[str], files: Mapping[str, bytes], until: Deadline, trace: str = "-"
 ) -> Execution:
-    """Runs the command and counts; `trace`: a file that it writes.
-
-    Raises TargetError if the guest fails, UsageError if it cannot run commands.
-    """
+    """Runs the command and counts; `trace`: a file that it writes. Raises TargetError if the guest fails, UsageError if
+    it cannot run commands."""
     guest = target.guest
     guest.check()
     if not guest.has_init or target.plugin is None:
@@ -130,10 +128,10 @@ def count(
 
 
 def _fitting(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Those whose names the guest does not have of its own (busybox and its links), those of WORK also in WARM."""
+    """Files whose names the guest does not have itself (busybox and its links); those of WORK also in WARM."""
     own = {f"bin/{name}" for name in ("busybox", *initramfs.APPLETS)}
-    found = {f"{WORK}/.kernometer": b""} | {name: data for name, data in files.items() if name not in own}
-    return found | {WARM + name.removeprefix(WORK): data for name, data in found.items() if name.startswith(f"{WORK}/")}
+    cold = {f"{WORK}/.kernometer": b""} | {name: data for name, data in files.items() if name not in own}
+    return cold | {WARM + name.removeprefix(WORK): data for name, data in cold.items() if name.startswith(f"{WORK}/")}
 
 
 def _runner() -> bytes:

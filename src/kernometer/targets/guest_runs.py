@@ -1,7 +1,7 @@
 """The guests of one job: one that lists the rows, then one for each row, each in its own QEMU.
 
-The history of a row's guest does not depend on the other rows: it boots, or continues from a guest that was saved after
-booting and before asking for its command. Which saved guest that is depends only on the row's needs.
+The history of a row's guest does not depend on the other rows: the guest boots, or it continues from one that was saved
+when it had booted and not yet asked for its command. Which saved guest that is depends on the row's needs only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, TRAC
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
-#: The probe lists the rows and runs none.
+#: With these the probe lists the rows and runs none.
 DEFINE = ("--only", "define")
 #: What guests with another history run before they are ready: see _before.
 FAMILIES = ("proc/*", "mem/*", "fs/*", "ipc/*", "ctx/*", "sig/*", "syscall/*", "cpu/*", "clock/*")
@@ -49,14 +49,14 @@ _T = TypeVar("_T")
 class _Kit:
     """The common parts of guests for rows with the same needs."""
 
-    initrd: bytes  #: empty if the guest takes none
-    given: disks.Provided  #: its files, and arguments for the probe: where its disks are
+    initrd: bytes  #: b"" if the guest takes none
+    given: disks.Provided  #: the guest's files, and arguments for the probe: where the guest's disks are
     key: str  #: identifies what boots, and names its saved state
 
 
 @dataclass(slots=True)
 class Guests:
-    """`held` keeps the saved guests in use; None: nothing is saved, and each call of the probe boots."""
+    """`held` keeps the saved guests in use; None: nothing is saved, and each call of the probe boots a guest."""
 
     name: str
     guest: store.Guest
@@ -87,17 +87,15 @@ class Guests:
             yield self._row(call)
 
     def _made_ready(self, needs: frozenset[str]) -> Lines:
-        """Saves the guest for these needs. If that fails, the rows that use it report the error."""
+        """Saves the guest for these needs. If that fails, each row that uses it reports the error."""
         try:
             yield from self._state(self._kit(needs))
         except TargetError:
             return
 
     def _definitions(self) -> Lines:
-        """Header, definitions, and unsupported rows, from a guest without needs.
-
-        Leaves out other records, as some systems measure rows even here.
-        """
+        """Header, definitions, and unsupported rows, from a guest without needs. Other records are left out, for some
+        systems measure rows even here."""
         words = self.given(self.job.needs).arguments
         for line in self._guest((*words, *DEFINE, *self.job.arguments), frozenset(), self._rows):
             if line is None or line.startswith(_DEFINING):
@@ -107,7 +105,7 @@ class Guests:
         self._defined = True
 
     def _row(self, call: Call) -> Lines:
-        """All records of a row or none: the records of a guest that fails later are no figure."""
+        """All records of a row or none: a guest that fails later gives no figure."""
         while not self._defined:
             yield None
         if call.row in self._unsupported:
@@ -152,7 +150,7 @@ class Guests:
             yield _failed(call.row, error)
 
     def _symbols(self, needs: frozenset[str]) -> Generator[None, None, Symbols]:
-        """The names of this guest's functions. Linux itself lists those of a kernel without symbols."""
+        """The names of this guest's functions. For a kernel without symbols Linux lists them itself."""
         kit = self._kit(needs)
         if kit.key not in self._names:
             known = profiling.of_files(self.guest, self.job.program)
@@ -165,7 +163,7 @@ class Guests:
         return self._names[kit.key]
 
     def _listing(self, needs: frozenset[str]) -> Generator[None, None, Path]:
-        """The file of what Linux itself lists of its functions, printed by a guest once."""
+        """The file with Linux's own list of its functions, which a guest prints once."""
         listing = profiling.listing_of(self._kit(needs).key)
         if not listing.is_file():
             lines: list[bytes] = []
@@ -176,7 +174,7 @@ class Guests:
         return listing
 
     def listing(self) -> Lines:
-        """The lines of the same, without drivers."""
+        """The lines of that file for a guest without drivers."""
         listing = yield from self._listing(frozenset())
         yield from listing.read_bytes().splitlines()
 
@@ -238,7 +236,7 @@ class Guests:
         return self._kits[needs]
 
     def _archive(self, kit: _Kit, boot: Boot, words: tuple[str, ...]) -> bytes:
-        """The kit's, with the command for init where the emulator does not hold it."""
+        """The kit's archive, with the command for init if the emulator does not hold that."""
         if boot.told or not self.guest.has_init:
             return kit.initrd
         told = {programs.COMMAND: programs.encoded(words), programs.BEFORE: programs.encoded(self._before(boot))}
@@ -288,8 +286,8 @@ class Guests:
             (folder / BEFORE).write_bytes(programs.encoded(self._before(boot)))
 
     def _before(self, boot: Boot) -> tuple[str, ...]:
-        """The rows that a guest of this history runs before it is ready: history 3 is the first three families, 9 all
-        nine, 10 all but the first, 16 the last two."""
+        """The rows that a guest of this history runs before it is ready: with history 3 the first three families, with
+        9 all nine, with 10 all but the first, with 16 the last two."""
         number = boot.machine.history
         if not number:
             return ()
@@ -303,13 +301,13 @@ def _failed(row: str, error: TargetError) -> bytes:
 
 
 def _kept(guest: Generator[bytes | None, None, _T], lines: list[bytes]) -> Generator[None, None, _T]:
-    """Adds the guest's lines to `lines`; yields None while there is none, returns what the guest returns."""
+    """Adds the guest's lines to `lines`; yields None while it prints nothing, returns what the guest returns."""
     while True:
         try:
             line = next(guest)
         except StopIteration as end:
-            found: _T = end.value
-            return found
+            result: _T = end.value
+            return result
         if line is None:
             yield None
         else:

@@ -25,7 +25,7 @@ from kernometer.targets.stream import running
 
 #: The files with an installation's number; the first one that has it counts (machine-id(5)).
 FILES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-#: Makes our digests differ from those of other programs, which hash the same number.
+#: Makes our digests differ from other programs' digests of the same number.
 PURPOSE = b"kernometer host 1"
 
 
@@ -33,8 +33,8 @@ def host_id() -> str:
     """This host's digest; "" if it has no number."""
     for file in FILES:
         try:
-            if found := hashed(file.read_text(errors="replace")):
-                return found
+            if digest := hashed(file.read_text(errors="replace")):
+                return digest
         except OSError:
             continue
     return ""
@@ -43,13 +43,13 @@ def host_id() -> str:
 def hashed(machine_id: str) -> str:
     """The digest of a machine's number for results; "" for an invalid number. machine-id(5) asks programs not to reveal
     the number, but only a keyed hash of it, as sd_id128_get_machine_app_specific does."""
-    found = re.fullmatch(r"\s*([0-9a-f]{32})\s*", machine_id)
-    return hmac.new(bytes.fromhex(found[1]), PURPOSE, hashlib.sha256).hexdigest()[:32] if found else ""
+    match = re.fullmatch(r"\s*([0-9a-f]{32})\s*", machine_id)
+    return hmac.new(bytes.fromhex(match[1]), PURPOSE, hashlib.sha256).hexdigest()[:32] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalTarget(Target):
-    """A probe on this host. `prefix`: a wrapper's command; `path`: a ready-made probe, instead of `recipe`."""
+    """A probe on this host. `prefix` is a wrapper's command, `path` a ready-made probe in place of `recipe`."""
 
     name: str
     recipe: build.Recipe = build.DEFAULT
@@ -61,7 +61,7 @@ class LocalTarget(Target):
         return not self.prefix
 
     def place(self, by: By) -> Place:  # noqa: ARG002  # it supports only times
-        """The place with this host's boot: sessions of one boot have more in common than those of several."""
+        """The place has this host's boot: sessions of one boot have more in common than those of several."""
         notes = () if self.path else (build.note(self.recipe), build.without_musl(self.recipe))
         return Place(boot=boot_id(), host_id=host_id(), notes=tuple(filter(None, notes)))
 
@@ -101,7 +101,7 @@ def from_spec(spec: str) -> LocalTarget:
     except ValueError as error:
         raise UsageError(f"{spec!r}: {error}.", "Quote it as for a shell.") from error
     if kind == "local":
-        return LocalTarget(spec, build.Recipe.of(rest))
+        return LocalTarget(spec, build.Recipe.parsed(rest))
     if kind == "probe":
         path = Path(rest)
         if not os.access(path, os.X_OK) or path.is_dir():

@@ -1,5 +1,5 @@
-"""From the user's text to a target. FORMS of the package lists all kinds; where one differs in what is compared or
-refused, stats/differences.py, explain/machines.py, cli/many.py and cli/predict.py look at the beginning of its name."""
+"""From the user's text to a target. FORMS of the package lists all kinds. stats/differences.py, explain/machines.py,
+cli/many.py and cli/predict.py compare or refuse some kinds in their own way, by the beginning of the name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kernometer.errors import MissingError, UsageError
 from kernometer.targets import FORMS
 from kernometer.targets.base import Target
 
-#: What measuring needs of this process's limits: a compiler's pipes, a session's file.
+#: This process's limits that measuring needs: for a compiler's pipes, for a session's file.
 LEAST = (
     (resource.RLIMIT_NOFILE, 32, "files may be open at once", "ulimit -n"),
     (resource.RLIMIT_FSIZE, 16 << 20, "bytes may be in a file", "ulimit -f"),
@@ -44,4 +44,4 @@ def target_of(spec: str) -> Target:
         from kernometer.targets.console import ConsoleTarget
 
         return ConsoleTarget.from_spec(rest)
-    raise UsageError(f"{spec!r} is no target.", "It is one of: " + ", ".join(form for form, _ in FORMS) + ".")
+    raise UsageError(f"{spec!r} is not a target.", "It is one of: " + ", ".join(form for form, _ in FORMS) + ".")

@@ -21,11 +21,11 @@ from kernometer.results.model import Profile, Run
 from kernometer.targets import build
 from kernometer.targets.base import Profiled, Program
 
-#: Prints a Linux guest's symbols, those of its loaded drivers too.
+#: Prints a Linux guest's symbols, with those of its loaded drivers.
 LIST = ("/bin/cat", "/proc/kallsyms")
 LISTED = "/proc/kallsyms of the guest"
 UNCONFIRMED = f"{store.SYSTEM_MAP}, which the kernel does not confirm"
-#: In Trio's kernel: the programs of its servers.
+#: The prefix of servers' programs in Trio's kernel.
 _IMAGES = "image_"
 
 
@@ -40,12 +40,12 @@ class Row:
 
 
 def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None:
-    """From the records of the row's own guest; None if it gave no figure, or counts something else than instructions,
-    which has no bracket."""
+    """The row, from the records of its own guest. None without a figure, or for a row that counts something else than
+    instructions, which has no bracket."""
     runs = tuple(run for run in _runs(row, come) if run.loop_cost)
     region = known.region(row)
-    found = median_iteration(runs, less_baseline=known.is_net(row))
-    return Row(row, region, found, runs) if found is not None and region is not None else None
+    chosen = median_iteration(runs, less_baseline=known.is_net(row))
+    return Row(row, region, chosen, runs) if chosen is not None and region is not None else None
 
 
 def recorded(row: Row, profiled: Profiled) -> str:
@@ -54,13 +54,13 @@ def recorded(row: Row, profiled: Profiled) -> str:
 
 
 def record(row: Row, come: Sequence[bytes], trace: Trace, known: Symbols, profiled: Profiled) -> Profile:
-    """The profile, from the trace and the records of the guest that was recorded. Raises TargetError without these."""
+    """The profile, from the trace and the records of the recorded guest. Raises TargetError without the row's runs."""
     again = {run.run: run for run in _runs(row.name, come)}
     run, sample = row.iteration.run, row.iteration.sample
-    if {number: len(one.samples) for number, one in again.items()} != {one.run: len(one.samples) for one in row.runs}:
+    if {run.run: len(run.samples) for run in again.values()} != {run.run: len(run.samples) for run in row.runs}:
         raise TargetError(f"{row.name} was not measured in the guest that was recorded.", "Run it again.")
     if profiled == "totals":
-        sums = [int(sum(sum(one.samples) for one in runs)) for runs in (row.runs, again.values())]
+        sums = [int(sum(sum(each.samples) for each in runs)) for runs in (row.runs, again.values())]
         return profile.totals(profile.Counted(row.name, 0, 0, *sums), trace, known)
     counted = profile.Counted(row.name, run.run, sample, row.iteration.gross, int(again[run.run].samples[sample]))
     return profile.profile(counted, trace, known)
@@ -78,17 +78,18 @@ def of_files(guest: store.Guest, program: Program) -> Symbols:
     else:
         measures = trio.probe() if program == "probe-trio" else build.static_probe()
         files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
-    files |= {one.file: (guest.folder / one.file).read_bytes() for one in guest.manifest.modules if not one.made}
+    stored = (module.file for module in guest.manifest.modules if not module.made)
+    files |= {name: (guest.folder / name).read_bytes() for name in stored}
     known = [symbols.program_of(name, content) for name, content in files.items()]
     kernel = guest.kernel.read_bytes()
     table, source = symbols.of_elf(kernel), f"the symbols of {guest.kernel.name}"
     inside = symbols.embedded(kernel, _IMAGES) if table is not None else ()
-    return Symbols(table, source if table else "", (*(one for one in known if one), *inside))
+    return Symbols(table, source if table else "", (*(program for program in known if program), *inside))
 
 
 def of_kernel(listing: Path | None, guest: store.Guest) -> tuple[Table | None, str]:
-    """The names of the kernel's functions and where they come from: from what it printed itself (None: it was not
-    asked), else from its build's System.map, which nothing then confirms."""
+    """The names of the kernel's functions and their source: what the kernel printed (None: it was not asked), else its
+    build's System.map, which nothing confirms."""
     for path, source in ((listing, LISTED), (guest.folder / store.SYSTEM_MAP, UNCONFIRMED)):
         if path is not None and path.is_file():
             table = symbols.listed(path.read_text(errors="replace").splitlines())
@@ -98,16 +99,14 @@ def of_kernel(listing: Path | None, guest: store.Guest) -> tuple[Table | None, s
 
 
 def unlike(guest: store.Guest, listing: Sequence[str]) -> str:
-    """Why the names of its System.map are not checked against the kernel's own; "" if they are and agree.
-
-    Raises UsageError, naming the first function that differs, if the map is another build's.
-    """
+    """Why the names of its System.map are not checked against the kernel's own; "" if they are, and agree. Raises
+    UsageError, naming the first function that differs, if the map is another build's."""
     if symbols.listed(listing) is None:
         return "the kernel lists no functions in /proc/kallsyms"
     given = (guest.folder / store.SYSTEM_MAP).read_text(errors="replace").splitlines()
-    if found := symbols.mismatch(given, listing):
+    if difference := symbols.mismatch(given, listing):
         raise UsageError(
-            f"The System.map is not that of this kernel: {found}.",
+            f"The System.map is not that of this kernel: {difference}.",
             "Give the one of the same build, or none: a profile then asks the kernel.",
         )
     return ""

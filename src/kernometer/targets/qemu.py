@@ -1,7 +1,7 @@
 """`qemu:GUEST`: the probe in a guest kernel under QEMU, by path or by time.
 
 By time a boot is one call of the probe. By path each row has its own guest, which continues from the same saved state,
-whatever the other rows are. If a guest cannot be saved, each row has its own boot.
+whatever the other rows are. If a guest cannot be saved, each row boots its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kernometer.targets.guest_runs import Guests
 from kernometer.targets.local import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
 
-#: Seconds for a trial of saving and restoring; its boot takes ten.
+#: Seconds for a trial of saving and restoring, whose boot takes ten.
 SAVING_SECONDS = 600.0
 _NO_INIT = "its first process is not our init"
 
@@ -58,24 +58,22 @@ class QemuTarget(Target):
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
-        """From the part after `qemu:`. Raises UsageError, or MissingError with the command that adds the guest.
-
-        Without a plugin (for example without a compiler) there are counts but no event vectors, and a note.
-        """
+        """From the part after `qemu:`. Raises UsageError, or MissingError with the command that adds the guest. Without
+        a plugin (for example without a compiler) there are counts but no event vectors, and a note."""
         if not spec:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
-        found = variant.parse(spec)
-        return cls.of(store.find(found.guest), found)
+        wanted = variant.parse(spec)
+        return cls.of_guest(store.find(wanted.guest), wanted)
 
     @classmethod
-    def of(cls, guest: store.Guest, found: Variant) -> QemuTarget:
-        """As `from_spec`."""
-        found.machine(guest.manifest.machine)
+    def of_guest(cls, guest: store.Guest, wanted: Variant) -> QemuTarget:
+        """Raises what `from_spec` raises."""
+        wanted.machine(guest.manifest.machine)
         version = detect(guest.architecture.emulator)
         built, why = plugins.find(version)
         if built is None and not guest.architecture.counts:
             raise MissingError(f"No clock of {guest.architecture.name} counts instructions. {why}", "Install gcc.")
-        return cls(guest, found, version, built, why)
+        return cls(guest, wanted, version, built, why)
 
     def rotated(self, count: int) -> tuple[QemuTarget, ...]:
         """The guest on `count` machines, its own first, for layout floors (docs/path.md): see Variant.rotated. At most
@@ -90,7 +88,7 @@ class QemuTarget(Target):
 
     @property
     def by(self) -> tuple[By, ...]:
-        """GNU Mach's boot task counts only, and no KVM runs another architecture's kernel."""
+        """GNU Mach's boot task only counts, and KVM runs no kernel of another architecture."""
         counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64
         return ("path",) if counted else ("time", "path")
 
@@ -102,11 +100,11 @@ class QemuTarget(Target):
 
     @property
     def profiles(self) -> bool:
-        """The plugin that records instructions knows x86-64's calls and returns alone."""
+        """The plugin that records instructions knows only x86-64's calls and returns."""
         return self.guest.architecture is X86_64
 
     def machine(self, by: By) -> str:
-        """By time without the accelerator, which a trial boot finds."""
+        """By time it has no accelerator, which a trial boot finds."""
         machine = self.variant.machine(self.guest.manifest.machine)
         return machine.text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
 
@@ -132,10 +130,8 @@ class QemuTarget(Target):
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:
-        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started.
-
-        By path it is that of the first row, whose guest continues from a saved one.
-        """
+        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started. By path
+        it is that of the first row, whose guest continues from a saved one."""
         phase: Phase = "restored" if job.by == "path" and not self._why_not_saved() else ""
         return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase))
 
@@ -163,10 +159,8 @@ class QemuTarget(Target):
         )
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
-        """The probe's lines as they come, by path a row's `events` record after its run. See Target.run.
-
-        By path a guest that fails is an error of its row; an error that affects all rows is raised.
-        """
+        """The probe's lines as they come, by path a row's `events` record after its run. See Target.run. By path a
+        guest that fails is its row's error; an error that affects all rows is raised."""
         self.guest.check()
         by_path = job.by == "path"
         with ExitStack() as held:
@@ -188,10 +182,8 @@ class QemuTarget(Target):
         )
 
     def unchecked_map(self) -> str:
-        """Checks the guest's System.map against what its kernel lists; returns why it could not, else "".
-
-        Raises UsageError if the map is another kernel's.
-        """
+        """Checks the guest's System.map against what its kernel lists; returns why it could not, else "". Raises
+        UsageError if the map is another kernel's."""
         if not programs.busybox():
             return "that takes a static busybox (Debian, Ubuntu: apt-get install busybox-static)"
         try:
@@ -200,7 +192,7 @@ class QemuTarget(Target):
             return error.text.rstrip(".")
 
     def kernel_listing(self) -> list[str]:
-        """What Linux lists of its functions, as /proc/kallsyms; asked once. Raises TargetError if it does not boot."""
+        """Linux's list of its functions, as in /proc/kallsyms. Raises TargetError if the guest does not boot."""
         until = Deadline.after(SAVING_SECONDS)
         listing = self._guests(Job((), "path"), until, None).listing()
         return [line.decode(errors="replace") for line in side_by_side((listing,), slots(), until, self.name)]
@@ -213,19 +205,19 @@ class QemuTarget(Target):
             return "icount", ""
         if self.guest.architecture is not X86_64:
             return "tcg", f"{self.name} is emulated: no KVM runs another architecture's kernel."
-        self.guest.check()  # first, so that KVM is not blamed for a damaged file
+        self.guest.check()  # first: a damaged file is not KVM's fault
         machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
         key = (self.qemu.text, self.guest.image, self.variant.name, machine)
         return kvm.find(self.name, key, self._try_kvm).accelerator
 
     def _try_kvm(self) -> None:
-        """Boots the guest under KVM and lets the probe list its rows. Raises TargetError where that does not work."""
+        """Boots the guest under KVM and lets the probe list its rows. Raises TargetError if that fails."""
         job = Job(("--list", "--json"), max_bytes=MAX_CONSOLE)
         for _ in replace(self, accelerator="kvm").run(job, Deadline.after(kvm.TRIAL_SECONDS)):
             pass
 
     def _command_line(self, accelerator: Accelerator) -> str:
-        """The kernel's command line. An emulated Linux on microvm must be given its clock's rate: see tsc.py."""
+        """The kernel's command line. It tells an emulated Linux on microvm the rate of its clock: tsc.py."""
         made = self.guest.manifest
         machine = self.variant.machine(made.machine)
         told = accelerator == "tcg" and machine.type == "microvm" and not made.modules

@@ -13,12 +13,12 @@ from threading import BoundedSemaphore
 from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline
 
-#: Seconds between two reads of the guests' output, which are files, so that reading does not disturb the guests.
+#: Seconds between two reads of the guests' output, which is in files, so that reading does not disturb them.
 POLL_SECONDS = 0.01
-#: An emulator with the part of its guest's memory that most rows touch.
+#: The memory of an emulator, with the part of its guest's memory that most rows touch.
 BYTES_EACH = 1536 << 20
 
-#: A guest's lines, with None while there is none.
+#: A guest's lines; None while it prints nothing.
 Lines = Generator[bytes | None, None, None]
 
 
@@ -56,10 +56,8 @@ class _Task:
 
 
 def side_by_side(guests: Iterable[Lines], allowed: BoundedSemaphore, until: Deadline, name: str) -> Iterator[bytes]:
-    """The lines of all guests: those of the first as they come, then those of the second, and so on.
-
-    The guests begin in this order. An error of one ends all. Raises TargetError if `until` passes before one can begin.
-    """
+    """The lines of all guests: those of the first as they come, then those of the second, and so on. The guests begin
+    in this order. An error of one ends all. Raises TargetError if `until` passes before one can begin."""
     waiting, begun = deque(guests), deque[_Task]()
     try:
         while waiting or begun:

@@ -23,16 +23,13 @@ from kernometer.targets.stream import LAST_OUTPUT, shown
 
 #: Different names of the same machine type.
 SAME_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}
-#: The most bytes of a host's files about itself: of a machine with 512 processors they are 100,000.
+#: The most bytes of a host's files about itself, which are 100,000 on a machine with 512 processors.
 MAX_TOLD = 1 << 20
 INSTALLED = b"#kernometer installed "
 FAILED = b"#kernometer failed "
-#: What install.sh could not do, by its keyword, and what helps; the error contains its earlier output.
+#: install.sh's keywords: what it could not do, and what helps. The error contains its earlier output.
 FAILURES = {
-    b"folder": (
-        "its cache cannot be written",
-        "Make room in ~/.cache there, or set XDG_CACHE_HOME there.",
-    ),
+    b"folder": ("its cache cannot be written", "Make room in ~/.cache there, or set XDG_CACHE_HOME there."),
     b"transfer": ("the probe did not arrive whole", "Try again."),
     b"start": ("the probe that was made there does not start", "Is ~/.cache there on a file system without programs?"),
 }
@@ -48,7 +45,7 @@ class SshTarget(Target):
         """Raises UsageError for an invalid `host`, which is passed to ssh unchanged."""
         self.host = ssh_link.checked(host)
         self._link = Link(self.host)
-        self._remote: Remote | None = None  #: its facts when it was prepared
+        self._remote: Remote | None = None  #: the host's facts when it was prepared
 
     @property
     def name(self) -> str:
@@ -103,7 +100,7 @@ class SshTarget(Target):
         return sha256(self._source)[:24]
 
     def _prepared(self) -> Remote:
-        """Connected, with the probe in place; once. Raises TargetError."""
+        """Connects and puts the probe in place, once. Raises TargetError."""
         if self._remote is None:
             try:
                 remote = self._link.look(self._probe)
@@ -114,7 +111,7 @@ class SshTarget(Target):
         return self._remote
 
     def _told(self) -> dict[str, str]:
-        """The files in which Linux there tells about itself, as far as they can be read."""
+        """Linux's files about itself there, as far as they can be read."""
         told: dict[str, list[str]] = {}
         try:
             with self._link.call(ssh_link.argv(self.host, ssh_link.command("facts", "/")), DEVNULL) as child:
@@ -126,7 +123,7 @@ class SshTarget(Target):
         return {path: "\n".join(lines) for path, lines in told.items()}
 
     def _install(self, remote: Remote) -> Remote:
-        """Compiles the probe there, or sends one. Returns the remote facts, with how the probe was made."""
+        """Compiles the probe there, or sends one. Returns the host's facts with how the probe was made."""
         try:
             if remote.compiler:
                 return self._send(remote, "compiled", self._source)

@@ -29,7 +29,7 @@ MAX_ANSWER = 1 << 18
 MAX_FACT = 200
 
 SCRIPTS = Path(__file__).with_name("remote")
-#: Options without which ssh asks, waits forever, or does more than run a command; all others are the user's.
+#: Options without which ssh asks, waits forever, or does more than run a command. All others are the user's.
 OPTIONS = (
     *("-T", "-x"),
     *("-o", "BatchMode=yes"),
@@ -44,7 +44,7 @@ OPTIONS = (
 )
 
 _IS_IT_UP = "Is it up, with an sshd? Try: ssh -o BatchMode=yes {host} true"
-#: ssh's own messages, and what to do about them ({host} is the user's text); the first that matches any line.
+#: ssh's messages, and what to do about them ({host} is the user's text). The first that matches any line counts.
 CAUSES = (
     (r"^ssh: Could not resolve hostname", "Check the name, which is passed to ssh unchanged."),
     (
@@ -57,12 +57,9 @@ CAUSES = (
     ),
     (r"[Bb]ad configuration|terminating, \d+ bad", "Correct ssh's configuration."),
     (r"^ssh: ", _IS_IT_UP),
-    (
-        r"^(Connection (closed|reset|timed)|Timeout, |client_loop: |kex_exchange|stdio forwarding|mux_client)",
-        _IS_IT_UP,
-    ),
+    (r"^(Connection (closed|reset|timed)|Timeout, |client_loop: |kex_exchange|stdio forwarding|mux_client)", _IS_IT_UP),
 )
-#: If ssh prints nothing.
+#: What to do if ssh prints nothing.
 NO_SHELL = "It must run commands for a POSIX sh. Try: ssh -o BatchMode=yes {host} uname -a"
 
 
@@ -104,10 +101,10 @@ def one_line(script: str) -> str:
 
 
 def quoted(word: str) -> str:
-    """The word quoted for sh, csh, zsh and fish alike: quotes, backslashes and bangs stand outside the quotes."""
+    """The word, quoted for sh, csh, zsh and fish alike: quotes, backslashes and bangs lie outside the quotes."""
     if re.fullmatch(r"[A-Za-z0-9_./,:@+-]+", word):
         return word
-    return "'" + re.sub(r"['\\!]", lambda found: f"'\\{found[0]}'", word) + "'"
+    return "'" + re.sub(r"['\\!]", lambda match: f"'\\{match[0]}'", word) + "'"
 
 
 def command(script: str, *arguments: str) -> str:
@@ -140,7 +137,7 @@ class Link:
 
     @contextmanager
     def send(self, words: tuple[str, ...], content: bytes) -> Iterator[Child]:
-        """Like `call`, with `content` as its input: from a file, since the remote end may not read."""
+        """Like `call`, with `content` as its input: in a file, for the remote end may not read."""
         with tempfile.TemporaryFile(dir=self._folder) as file:
             file.write(content)
             file.seek(0)
@@ -149,10 +146,8 @@ class Link:
 
     @contextmanager
     def call(self, words: tuple[str, ...], stdin: int | IO[bytes]) -> Iterator[Child]:
-        """One call, of `words` from `argv`, which ends with the block, here and on the remote host.
-
-        Raises MissingError without ssh.
-        """
+        """One call of `words` from `argv`. The end of the block ends it, here and on the remote host. Raises
+        MissingError without ssh."""
         environment = os.environ | {"SSH_ASKPASS_REQUIRE": "never"}  # a jump host's ssh is not in batch mode
         try:
             with running(words, environment, stdin=stdin, folder=self._folder, scratch=self._folder) as child:
@@ -183,7 +178,7 @@ class Link:
         raise self.explained(TargetError(failed, NO_SHELL, "\n".join((*map(shown, other), last))))
 
     def explained(self, error: TargetError) -> TargetError:
-        """The same error with ssh's message, if there is one, and what to do about it."""
+        """The error with ssh's message, if there is one, and what to do about it."""
         said = self._master.said() if self._master is not None else ""
         last = "\n".join(filter(None, (error.last_output.rstrip("\n"), said)))[-LAST_OUTPUT:]
         for pattern, step in CAUSES:

@@ -22,7 +22,7 @@ from kernometer.text import printable
 LAST_OUTPUT = 4000
 #: Longer lines are not records.
 LINE_BYTES = 16 << 20
-#: From the last record to the end of the process: a wrapper may have to stop a kernel.
+#: From the last record to the end of the process; a wrapper may have to stop a kernel.
 END_SECONDS = 60.0
 #: The time for standard error after the output's end.
 LAST_SECONDS = 1.0
@@ -46,10 +46,10 @@ def running(
     scratch: Path | None = None,
     next_step: str = "",
 ) -> Iterator[Child]:
-    """A child in its own session. The end of the block ends its whole process group, first with SIGTERM, then with
-    SIGKILL. The same happens if we are killed, and `scratch` is then removed.
+    """A child in its own session. The end of the block ends its process group, first with SIGTERM, then with SIGKILL.
+    If we are killed, the same happens, and `scratch` is removed.
 
-    With PIPE `stdin` stays open until the block's end; closing it is the first request to the child to end. Raises
+    With PIPE `stdin` stays open until the block's end, when closing it is the first request to the child to end. Raises
     MissingError if the command does not exist. A TargetError of the block gets the end of the child's standard error,
     its status if it has ended, and `next_step` if it has none.
     """
@@ -92,7 +92,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         _signal_group(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
-    _signal_group(process, signal.SIGKILL)  # also what an ended leader has left behind
+    _signal_group(process, signal.SIGKILL)  # also processes that an ended leader left behind
     reap(process)
 
 
@@ -104,7 +104,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
 
 
 class Child:
-    """A process of `running`. Its standard error is read apart from its output, and the end of it is kept."""
+    """A process of `running`. Its standard error is read apart from its output; the end of it is kept."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -148,7 +148,7 @@ class Child:
             raise TargetError(f"{name} gave all records, but ended with an error.")
 
     def explained(self, error: TargetError, next_step: str) -> TargetError:
-        """The same error with its known cause."""
+        """The error with its known cause."""
         said, status = self.said(), self._status()
         how = "" if status is None else f"left with status {status}" if status >= 0 else f"died of signal {-status}"
         text = f"{error.text} It {how}." if how else error.text
@@ -177,10 +177,10 @@ class Child:
         return self._process.poll()
 
     def _read(self, seconds: float) -> bytes | None:
-        """The output that comes within so many seconds, b"" for nothing, None at its end."""
+        """The output that comes within so many seconds; b"" for nothing, None at its end."""
         come: bytes | None = b""
         timeout = None if math.isinf(seconds) else seconds
-        for key, _ in self._selector.select(timeout) or self._selector.select(0):  # again, as we may have been stopped
+        for key, _ in self._selector.select(timeout) or self._selector.select(0):  # again: we may have been stopped
             chunk = os.read(key.fd, 1 << 16)
             if not chunk:
                 self._selector.unregister(key.fileobj)
@@ -201,7 +201,7 @@ class Splitter:
         self._pending = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The lines that `chunk` completes. Raises TargetError when there is too much, or a line is too long."""
+        """The lines that `chunk` completes. Raises TargetError if there is too much, or a line is too long."""
         self._total += len(chunk)
         if self._total > self.max_bytes or len(self._pending) > LINE_BYTES:
             raise TargetError(

@@ -1,9 +1,9 @@
 """The rate of this host's time-stamp counter, which is also that of a guest that QEMU emulates by time.
 
 A kernel on microvm has only the interval timer to find that rate, and ticks to check it. On a loaded host the read of
-an emulated port may take longer than the timed interval: then the kernel does not find the rate, and waits for its
-first tick forever. If ticks come late it rejects the counter and uses ticks of 4 ms. So its command line contains the
-rate, and that the counter is reliable.
+an emulated port may take longer than the timed interval: the kernel then does not find the rate, and waits for its
+first tick forever. If ticks come late, it rejects the counter and uses ticks of 4 ms. So its command line contains the
+rate, and says that the counter is reliable.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ STEP_KHZ = 1000
 
 
 def kernel_words() -> tuple[str, ...]:
-    """Options for an emulated Linux's command line; none if this host's counter is not known.
-
-    Raises TargetError or MissingError if the probe cannot measure it.
-    """
+    """Options for an emulated Linux's command line; none if this host's counter is not known. Raises TargetError or
+    MissingError if the probe cannot measure it."""
     khz = host_khz()
     return ("tsc=reliable", f"tsc_early_khz={khz}") if khz else ()
 

@@ -99,7 +99,7 @@ def test_command_is_measured_and_its_options_are_its_own(tmp_path: Path) -> None
         (("run", "--"), 2, "no command after --"),
         (("run", ROW, "--", "true"), 2, "cannot be measured in one session"),
         (("run", "--by", "path", ROW), 2, "cannot be measured by path"),
-        (("run", "--on", "nowhere", ROW), 2, "is no target"),
+        (("run", "--on", "nowhere", ROW), 2, "is not a target"),
         (("run", "--label", "a/b", ROW), 2, "cannot be a label"),
         (("run", "--seed", "9223372036854775808", ROW), 2, "is not in the range"),
         (("run", "--batch", "99999999999999999999", ROW), 2, "is not in the range"),

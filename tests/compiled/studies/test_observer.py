@@ -113,7 +113,7 @@ def test_without_the_meter_nothing_is_read_beside_a_sample() -> None:
     words = ("--only", "time", "--runs", "1", "--batch", "1000", "--seconds", "0.01", "syscall/getppid@")
 
     def told(flags: str) -> set[str]:
-        program = build.probe(build.Recipe.of(flags))
+        program = build.probe(build.Recipe.parsed(flags))
         out = subprocess.run((program, *words), capture_output=True, text=True, timeout=120, check=True).stdout
         (run,) = (json.loads(line) for line in out.splitlines() if line.startswith('{"type":"run"'))
         return set(run["meter"])

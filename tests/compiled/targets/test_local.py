@@ -40,7 +40,7 @@ def lines(target: LocalTarget, job: Job = TINY) -> list[bytes]:
 )
 def test_recipe_keeps_optimisation_unless_told_otherwise(words: str, recipe: Recipe) -> None:
     """Expected: -O2 beside a -D. Broken: a variant that is also an unoptimised build."""
-    assert Recipe.of(words) == recipe
+    assert Recipe.parsed(words) == recipe
 
 
 def test_local_probe_runs_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def told(path: Path) -> dict[str, str]:
 def test_one_static_file_serves_host_and_guests() -> None:
     """Expected: what a guest gets is what runs here. Broken: `local` against `qemu:` compares two linkers."""
     build.probe.cache_clear()  # of other tests in this process, which had a cache of their own
-    assert build.static_probe() == build.probe(Recipe.of(""))
+    assert build.static_probe() == build.probe(Recipe.parsed(""))
     assert from_spec("local").describe(TINY)[0] == from_spec("wrap:env").describe(TINY)[1] == str(build.static_probe())
     assert told(build.static_probe())["linkage"] == "static"
     assert build.note() == ""
@@ -211,7 +211,7 @@ def test_a_machine_without_musl_is_told_before_it_measures(monkeypatch: pytest.M
     (told,) = from_spec("local").place("time").notes
     assert "linked with glibc" in told
     assert "apt-get install musl-tools" in told
-    assert [build.without_musl(Recipe.of(words)) for words in ("gcc", "-dynamic", "gcc -static")] == [""] * 3
+    assert [build.without_musl(Recipe.parsed(words)) for words in ("gcc", "-dynamic", "gcc -static")] == [""] * 3
     monkeypatch.setenv("CC", "gcc")
     assert build.without_musl() == ""
     monkeypatch.delenv("CC")
@@ -221,7 +221,7 @@ def test_a_machine_without_musl_is_told_before_it_measures(monkeypatch: pytest.M
 
 def test_dynamic_build_is_one_option_away() -> None:
     """Expected: it is dynamic, as asked for, so nothing is said about it. Broken: the word reaches the compiler."""
-    recipe = Recipe.of("-dynamic")
+    recipe = Recipe.parsed("-dynamic")
     found = told(build.probe(recipe))
     assert found["linkage"] == "dynamic"
     assert "dynamic" not in found["flags"]

@@ -51,7 +51,7 @@ def test_deb822_sources() -> None:
 
 def test_another_suite_of_the_same_mirror_has_the_same_keys() -> None:
     """Expected: what apt reads back. Broken: a key lost on the way, and everything trusted or nothing."""
-    sid = BOOKWORM.of("sid")
+    sid = BOOKWORM.sibling("sid")
     assert sid == Source(BOOKWORM.uri, "sid", ("main",), BOOKWORM.trust)
     text = sid.stanza(extra="Check-Valid-Until: no")
     assert list(parse_deb822(text)) == [sid]

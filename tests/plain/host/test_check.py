@@ -46,7 +46,7 @@ def test_a_tuned_host_has_nothing_to_do(tmp_path: Path) -> None:
     """Expected: every finding ok, but for what is always noted. Broken: advice that nobody needs, or a blind spot."""
     report = look(plant(tmp_path, TUNED))
     assert {found.name for found in report.findings if found.severity != "ok"} == ALWAYS_NOTED
-    assert all(found.advice == "" for found in report.of("ok"))
+    assert all(found.advice == "" for found in report.with_severity("ok"))
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_host_that_tells_nothing_is_unknown(tmp_path: Path) -> None:
     """Expected: unknown, or ok where no file means none. Broken: an exception, or advice from thin air."""
     report = check(tmp_path, sleep=lambda _: None)
     assert {found.severity for found in report.findings} <= {"unknown", "ok"}
-    assert {found.name for found in report.of("ok")} == {"power"}
+    assert {found.name for found in report.with_severity("ok")} == {"power"}
     assert report.facts == {}
     assert check(tmp_path / "nowhere", sleep=lambda _: None).as_record() == report.as_record()
 
@@ -313,7 +313,7 @@ def test_files_of_the_wrong_kind_are_unknown(tmp_path: Path, spoil: Callable[[Pa
         (root / name).unlink()
         spoil(root / name)
     report = check(root, sleep=lambda _: None)
-    assert not report.of("disturbs")
+    assert not report.with_severity("disturbs")
     json.dumps(report.as_record())
 
 

@@ -33,11 +33,11 @@ MKFS_SECONDS = 60
 
 #: Paths in the guest, also in init_devices.c.
 IMAGES, MOUNTED = "etc/kernometer/disk", "/disk"
-#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB. A kernel with a built-in disk of its own has only
-#: /dev/ram0, and one file system.
+#: brd makes two disks, /dev/ram0 and /dev/ram1; its size is in KiB. A kernel with a built-in disk has only /dev/ram0,
+#: and one file system.
 _BRD = f"rd_nr=2 rd_size={SIZE >> 10}"
 
-#: Features that mkfs.ext4 sets by default today, and that kernels from 6.1 on and before can mount.
+#: Features that mkfs.ext4 sets by default today, and that all kernels from before 6.1 on can mount.
 _EXT4_FEATURES = (
     *("none", "has_journal", "ext_attr", "resize_inode", "dir_index", "filetype", "extent", "64bit", "flex_bg"),
     *("sparse_super", "large_file", "huge_file", "dir_nlink", "extra_isize", "metadata_csum"),
@@ -56,7 +56,7 @@ _COMMANDS = {"ext4": _EXT4, "minix": _MINIX}
 _PACKAGES = {"ext4": "e2fsprogs", "minix": "util-linux, or util-linux-extra where that has mkfs.minix"}
 KINDS = tuple(_COMMANDS)
 
-#: Directories of mkfs, which an ordinary user's PATH does not contain.
+#: Directories of mkfs that an ordinary user's PATH lacks.
 ADMIN_FOLDERS = ("/usr/sbin", "/sbin")
 
 _SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
@@ -73,8 +73,8 @@ class Provided:
 def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Provided:
     """Disks for those of `needs` that are kinds of disks, in a kernel booted with `command_line`.
 
-    For a disk that cannot be made the probe's arguments contain the reason. Raises TargetError if mkfs fails, or if the
-    guest's drivers are damaged.
+    The probe's arguments say why a disk cannot be made. Raises TargetError if mkfs fails, or if the guest's drivers are
+    damaged.
     """
     images: dict[str, bytes] = {}
     words: list[str] = []
@@ -105,24 +105,22 @@ def _file(driver: str) -> str:
 
 def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:
     """Drivers for disks of these kinds, in the order of loading. Raises MissingError for a missing driver."""
-    found = drivers.load_order(guest, ("brd", *kinds))
+    loaded = drivers.load_order(guest, ("brd", *kinds))
     if guest.manifest.built_in:  # its memory disk has this size
-        return found
-    if "brd" not in (name for name, _ in found):
+        return loaded
+    if "brd" not in (name for name, _ in loaded):
         sizes = re.findall(r"(?:^| )(?:brd\.rd_size|ramdisk_size)=(\d{1,9})(?= |$)", command_line)
         if not sizes or int(sizes[-1]) << 10 < SIZE:
             raise MissingError(
                 f"The kernel of {guest.name} makes its memory disks itself, and they may be too small.",
                 f"Use the variant {guest.name}+ramdisk_size={SIZE >> 10}.",
             )
-    return found
+    return loaded
 
 
 def image(kind: str) -> bytes:
-    """The image of a disk, without its holes, from the cache if possible.
-
-    Raises MissingError without mkfs, TargetError if it fails, ResultError if the cache cannot be written.
-    """
+    """The image of a disk, without its holes, from the cache if possible. Raises MissingError without mkfs, TargetError
+    if it fails, ResultError if the cache cannot be written."""
     command = _COMMANDS[kind]
     program = _program(kind)
     said = _run((program, "-V"), Path("/"), f"{command[0]} -V")
@@ -137,7 +135,7 @@ def image(kind: str) -> bytes:
 
 
 def sparse(whole: bytes) -> bytes:
-    """The form that init unpacks: without blocks of zeros; adjacent blocks share a piece."""
+    """The form that init unpacks: without blocks of zeros; adjacent other blocks are one piece."""
     parts = [struct.pack("<Q", len(whole))]
     for offset, data in _pieces(whole):
         parts += (struct.pack("<QQ", offset, len(data)), data)
@@ -147,12 +145,12 @@ def sparse(whole: bytes) -> bytes:
 def whole(image: bytes) -> bytes:
     """The disk of an image that `sparse` made."""
     (size,) = struct.unpack_from("<Q", image)
-    found, at = bytearray(size), 8
+    disk, at = bytearray(size), 8
     while at < len(image):
         offset, length = struct.unpack_from("<QQ", image, at)
-        found[offset : offset + length] = image[at + 16 : at + 16 + length]
+        disk[offset : offset + length] = image[at + 16 : at + 16 + length]
         at += 16 + length
-    return bytes(found)
+    return bytes(disk)
 
 
 def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
@@ -168,14 +166,14 @@ def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _program(kind: str) -> str:
     name = _COMMANDS[kind][0]
-    found = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *ADMIN_FOLDERS)))
-    if found is None:
+    path = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *ADMIN_FOLDERS)))
+    if path is None:
         raise MissingError(f"There is no {name} on this host.", f"Debian, Ubuntu: apt-get install {_PACKAGES[kind]}.")
-    return found
+    return path
 
 
 def _made(kind: str, program: str, folder: Path) -> bytes:
-    """A whole image with its holes."""
+    """A whole image, with its holes."""
     file, config = folder / "disk", folder / "mke2fs.conf"
     config.write_text(_EXT4_CONFIG)
     with file.open("wb") as made:

@@ -1,9 +1,8 @@
 """Displays of a guest: the kernel's options and drivers that give /dev/fb0 the driver of the variant.
 
-`display=bochs-drm` is QEMU's bochs-display and the kernel's driver for it: Linux's is a DRM module, Trio's is built
-in. `display=vesafb` is QEMU's VGA, whose BIOS sets a mode before the kernel begins, and Linux's built-in driver, which
-draws in that mode: so the packed image must boot, by its real-mode code. Both have the same mode: 1024 by 768 pixels of
-32 bits.
+`display=bochs-drm` is QEMU's bochs-display with the kernel's driver for it: a DRM module in Linux, built in in Trio.
+`display=vesafb` is QEMU's VGA, whose BIOS sets a mode before the kernel begins, with Linux's built-in driver, which
+draws in that mode; so the packed image must boot, by its real-mode code. Both modes are 1024 by 768 pixels of 32 bits.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from kernometer.guests.kernels import drivers
 
 #: VESA mode 0x144 of QEMU's VGA BIOS, as Linux counts modes (from 0x200): 1024 by 768, 32 bits.
 VESA_MODE = 0x344
-#: No blinking cursor on the kernel's frame-buffer console: its timer would draw inside timed regions.
+#: The kernel's frame-buffer console must not blink its cursor, whose timer would draw in timed regions.
 _STILL = "vt.global_cursor_default=0"
 
 
@@ -45,10 +44,8 @@ def kernel(guest: store.Guest, machine: Machine) -> Path:
 
 
 def provide(guest: store.Guest, machine: Machine) -> Provided:
-    """The display's driver, which init loads; nothing for a user's own kernel, which may have it built in.
-
-    Raises MissingError if the guest's kernel has no such driver, TargetError if it is damaged.
-    """
+    """The display's driver, which init loads; nothing for a user's own kernel, which may have it built in. Raises
+    MissingError if the guest's kernel has no such driver, TargetError if it is damaged."""
     if machine.display != "bochs-drm" or guest.manifest.package.startswith("/") or "bochs" in guest.manifest.built_in:
         return Provided({}, ())
     return provided(drivers.load_order(guest, ("bochs",)))
@@ -62,7 +59,7 @@ def provided(loaded: tuple[tuple[str, bytes], ...]) -> Provided:
 
 
 def together(first: Provided, second: Provided) -> Provided:
-    """Both: the first one's drivers are loaded first. A driver may be listed twice; init ignores the second."""
+    """Both; the first one's drivers are loaded first. A driver may be listed twice: init ignores the second."""
     files = {**first.files, **second.files}
     lists = [each.files[initramfs.DRIVERS] for each in (first, second) if initramfs.DRIVERS in each.files]
     if lists:

@@ -21,7 +21,7 @@ FOLDERS = ("bin", "dev", "etc", "etc/kernometer", "proc", "sys", "tmp")
 NODES = (("dev/console", 0o600, 5, 1), ("dev/null", 0o666, 1, 3), ("dev/zero", 0o666, 1, 5))
 #: A file below one of these may be executed; a dynamic loader is in lib64.
 EXECUTABLE = {"bin", "sbin", "lib64"}
-#: Names of busybox, for rows that run a shell. On a console busybox installs all its names.
+#: Names of busybox for rows that run a shell; on a console busybox installs all its names.
 APPLETS = ("sh", "cat", "true", "false", "ls", "mount", "dmesg", "poweroff")
 
 
@@ -36,26 +36,20 @@ class Entry:
 
 
 def entries(
-    init: bytes,
-    probe: bytes,
-    busybox: bytes = b"",
-    extra: Mapping[str, bytes] | None = None,
+    init: bytes, probe: bytes, busybox: bytes = b"", extra: Mapping[str, bytes] | None = None
 ) -> tuple[Entry, ...]:
     """The contents of a guest: init, the probe, busybox if there is one, and `extra`.
 
     `extra` maps names to contents; files below EXECUTABLE are executable, and missing directories are added.
     Raises ValueError for a name that is in use or leads elsewhere.
     """
-    found = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
-    found += [Entry(name, stat.S_IFCHR | mode, device=(major, minor)) for name, mode, major, minor in NODES]
-    found += [
-        Entry("init", stat.S_IFREG | 0o755, init),
-        Entry(PROBE, stat.S_IFREG | 0o755, probe),
-    ]
+    known = [Entry(name, stat.S_IFDIR | 0o755) for name in FOLDERS]
+    known += [Entry(name, stat.S_IFCHR | mode, device=(major, minor)) for name, mode, major, minor in NODES]
+    known += [Entry("init", stat.S_IFREG | 0o755, init), Entry(PROBE, stat.S_IFREG | 0o755, probe)]
     if busybox:
-        found.append(Entry("bin/busybox", stat.S_IFREG | 0o755, busybox))
-        found += [Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in APPLETS]
-    return (*found, *_extra(extra or {}, {entry.name: stat.S_ISDIR(entry.mode) for entry in found}))
+        known.append(Entry("bin/busybox", stat.S_IFREG | 0o755, busybox))
+        known += [Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox") for name in APPLETS]
+    return (*known, *_extra(extra or {}, {entry.name: stat.S_ISDIR(entry.mode) for entry in known}))
 
 
 def _extra(files: Mapping[str, bytes], there: dict[str, bool]) -> Iterator[Entry]:
@@ -74,9 +68,9 @@ def _extra(files: Mapping[str, bytes], there: dict[str, bool]) -> Iterator[Entry
         yield Entry(name, stat.S_IFREG | (0o755 if EXECUTABLE & {*path.parts[:-1]} else 0o644), data)
 
 
-def archive(found: tuple[Entry, ...]) -> bytes:
-    """The newc archive of `found`; sorted, padded to 512 bytes."""
-    ordered = sorted(found, key=lambda entry: entry.name)
+def archive(content: tuple[Entry, ...]) -> bytes:
+    """The newc archive of the entries, sorted, padded to 512 bytes."""
+    ordered = sorted(content, key=lambda entry: entry.name)
     records = [_record(entry, number) for number, entry in enumerate(ordered, start=1)]
     whole = b"".join(records) + _record(Entry("TRAILER!!!", 0), 0)
     return _padded(whole, 512)

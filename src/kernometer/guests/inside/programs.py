@@ -1,12 +1,14 @@
-"""The static programs in a guest besides the probe, and their compiler, which is also the probe's.
+"""Static programs for a guest besides the probe, and their compiler, which is also the probe's.
 
-They are linked with musl if it is installed: small, and the host's C library does not affect the counts.
+They are linked with musl if it is installed: it is small, and the host's C library then does not affect the counts.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,15 +29,15 @@ PACKAGES = {
     "make": "make",
     "objcopy": "binutils",
     "zstd": "zstd",
-    **{one.emulator: one.package for one in ALL},
+    **{each.emulator: each.package for each in ALL},
 }
 #: The address of init when everything is ready: far from every other program and kernel.
 READY = 0x70000000
 
 
 def need(what: str, *names: str) -> None:
-    """Raises MissingError, with the command that installs them, if programs of PACKAGES are missing; `what`, the
-    beginning of a sentence, names what needs them."""
+    """Raises MissingError, with the command that installs them, if programs of PACKAGES are missing. `what` is the
+    beginning of its sentence: who needs them."""
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         packages = " ".join(dict.fromkeys(PACKAGES[name] for name in missing))
@@ -47,10 +49,7 @@ def need(what: str, *names: str) -> None:
 
 def static_compiler(architecture: Architecture = X86_64) -> tuple[str, ...]:
     """A compiler with flags whose programs need only a kernel: musl-gcc, else gcc with a static libc; for another
-    architecture its cross compiler.
-
-    Raises MissingError without it.
-    """
+    architecture its cross compiler. Raises MissingError without it."""
     if architecture.compiler:
         if shutil.which(architecture.compiler) is None:
             raise MissingError(
@@ -78,17 +77,17 @@ def init(architecture: Architecture = X86_64) -> Path:
 
 def busybox() -> bytes:
     """The static busybox if it is installed, for rows that run a shell; else b""."""
-    found = shutil.which("busybox")
-    if found is None:
+    path = shutil.which("busybox")
+    if path is None:
         return b""
-    program = Path(found).read_bytes()
+    program = Path(path).read_bytes()
     return b"" if INTERPRETER in program[:PAGE] else program
 
 
-#: Files of QEMU's fw_cfg device, which init_command.c reads: the command of init, and one that runs, without output,
-#: before the guest is ready to be saved. A guest that was saved before it reads them gets those of its new QEMU.
+#: Files of QEMU's fw_cfg device, which init_command.c reads: init's command, and one that runs, without output, before
+#: the guest is ready to be saved. A guest that was saved before it reads them reads those of its new QEMU.
 COMMAND, BEFORE = "opt/km/command", "opt/km/before"
-#: Each byte that init reads costs it an instruction: padding makes commands up to this size cost the same.
+#: Init executes an instruction for each byte that it reads; padding makes all commands up to this size cost the same.
 UNIT = 4096
 #: The limits of init_command.c.
 MAX_BYTES, MAX_WORDS = 65536, 1024
@@ -102,3 +101,18 @@ def encoded(words: Sequence[str]) -> bytes:
             f"A command of {len(words)} words and {len(line)} bytes does not fit into a guest.", "Name fewer rows."
         )
     return line.ljust(UNIT, b"\0") + bytes(-len(line) % UNIT if len(line) > UNIT else 0)
+
+
+def version(program: str) -> str:
+    """The first line of a compiler's version message: a compiler is upgraded in place."""
+    done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout.partition("\n")[0]
+
+
+def distribution() -> tuple[str, str]:
+    """The host's distribution and its release, which has one version of each source package."""
+    try:
+        release = platform.freedesktop_os_release()
+    except OSError:
+        release = {}
+    return release.get("ID", ""), release.get("VERSION_ID", "")

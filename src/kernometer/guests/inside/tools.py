@@ -1,16 +1,15 @@
-"""The programs that some rows run in a guest, which only the guests of these rows contain.
+"""The programs that some rows run in a guest; only the guests of these rows contain them.
 
-busybox is in every guest already; a compiler is megabytes of initramfs, and would change the counts of other rows.
-It is tcc from the distribution's source, linked statically with musl, and musl to link with. In a file system without
-other files `tcc -o program program.c` makes a program that runs there, with `-static` or without. It is made once, by
-configure and make in a temporary directory, without root rights.
+Every guest has busybox; a compiler is megabytes of initramfs, and would change the counts of other rows. It is tcc from
+the distribution's source, linked statically with musl, with musl to link with. Where a file system has no other files,
+`tcc -o program program.c` makes a program that runs there, with `-static` or without. configure and make build it once,
+in a temporary directory, without root rights.
 """
 
 from __future__ import annotations
 
 import platform
 import shutil
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +26,15 @@ BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Files of the guest's initramfs, and arguments for the probe: why a program is missing."""
+    """Files of the guest's initramfs, and the probe's arguments that say why a program is missing."""
 
     files: Mapping[str, bytes] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
 
 
 def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
-    """The programs among `needs`, for `guest` or any guest of this host's architecture. For a missing program the
-    probe's arguments contain the reason: its rows are then unsupported, and the others are measured."""
+    """The programs among `needs`, for `guest` or any guest of this host's architecture. The probe's arguments say why a
+    program is missing: its rows are then unsupported, and the others are measured."""
     wanted = set(needs)
     if guest is not None and guest.architecture is not X86_64:
         lacking = wanted & {"tcc"} | (wanted & {"busybox"} if not guest.manifest.busybox_sha256 else set())
@@ -56,7 +55,7 @@ def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
 #: Directories of Debian's musl-dev on the host.
 HEADERS = Path("/usr/include/x86_64-linux-musl")
 LIBRARIES = Path("/usr/lib/x86_64-linux-musl")
-#: The files that a guest needs; libpthread.a and others are empty in musl, but programs link with them by name.
+#: The files that a guest needs; libpthread.a and others are empty in musl, but programs are linked with them by name.
 LINKED = ("crt1.o", "crti.o", "crtn.o", "lib*.a")
 #: musl's shared library is also its dynamic loader, which must be executable: in a guest only files in bin/ are.
 SHARED = "libc.so"
@@ -76,8 +75,8 @@ CONFIGURE = (
     "--crtprefix=/usr/lib",
     f"--elfinterp=/bin/{SHARED}",
 )
-#: The new tcc compiles the library of helpers, and must not search the guest's directories then. It omits the objects
-#: for bounds checking, which do not build with musl.
+#: The new tcc compiles its library of helpers, and must not search the guest's directories then. The library lacks the
+#: objects for bounds checking, which do not build with musl.
 HELPERS = "libtcc1.a"
 MAKE = (
     ("make", "tcc"),
@@ -95,20 +94,20 @@ def toolchain() -> Mapping[str, bytes]:
     The same compiler and the same packages give the same bytes. Raises MissingError if a program or the source is
     missing, TargetError if apt fails, BuildError (with the last output) if tcc does not build.
     """
-    found = {f"usr/lib/{path.name}": path.read_bytes() for path in _linked()}
-    found |= _tree(HEADERS, "usr/include")
-    found[f"bin/{SHARED}"] = (LIBRARIES / SHARED).read_bytes()
-    return found | _tree(_built(), "")
+    files = {f"usr/lib/{path.name}": path.read_bytes() for path in _linked()}
+    files |= _tree(HEADERS, "usr/include")
+    files[f"bin/{SHARED}"] = (LIBRARIES / SHARED).read_bytes()
+    return files | _tree(_built(), "")
 
 
 def _linked() -> list[Path]:
     """musl's objects and archives. Raises MissingError if musl, or a program that builds tcc, is not installed."""
     missing = [program for program in ("gcc", "make", "musl-gcc") if shutil.which(program) is None]
-    found = sorted(path for pattern in LINKED for path in LIBRARIES.glob(pattern))
-    if missing or not found or not (LIBRARIES / SHARED).is_file() or platform.machine() != "x86_64":
+    linked = sorted(path for pattern in LINKED for path in LIBRARIES.glob(pattern))
+    if missing or not linked or not (LIBRARIES / SHARED).is_file() or platform.machine() != "x86_64":
         what = " and ".join(missing) if missing else "musl for x86-64"
         raise MissingError(f"A guest's compiler cannot be made: there is no {what} here.", _NEXT_STEP)
-    return found
+    return linked
 
 
 def _tree(folder: Path, name: str) -> dict[str, bytes]:
@@ -119,25 +118,13 @@ def _tree(folder: Path, name: str) -> dict[str, bytes]:
 
 def _built() -> Path:
     """The directory of tcc's own files, from the cache if this compiler and this musl made it."""
-    parts = (*_versions(), sha256((LIBRARIES / "libc.a").read_bytes()), CONFIGURE, MAKE)
+    libc = sha256((LIBRARIES / "libc.a").read_bytes())
+    parts = (*programs.distribution(), programs.version("musl-gcc"), libc, CONFIGURE, MAKE)
     return kept(cache_folder() / "toolchains" / f"tcc-{sha256(repr(parts).encode())[:16]}", build)
 
 
-def _versions() -> tuple[str, ...]:
-    """The versions of the distribution, whose release has one version of the source, and of the compiler."""
-    try:
-        release = platform.freedesktop_os_release()
-    except OSError:
-        release = {}
-    done = subprocess.run(("musl-gcc", "--version"), capture_output=True, text=True, timeout=60, check=False)
-    return release.get("ID", ""), release.get("VERSION_ID", ""), done.stdout.partition("\n")[0]
-
-
 def build(scratch: Path) -> Path:
-    """A directory in `scratch` with tcc and its own library and headers, in their places in a guest.
-
-    Raises as `toolchain` does.
-    """
+    """A directory in `scratch` with tcc, its own library and headers, as in a guest. Raises what `toolchain` raises."""
     source = suites.source("tcc", scratch)
     objects = scratch / "objects"  # not in the source: there configure fails if the path contains a space
     objects.mkdir()

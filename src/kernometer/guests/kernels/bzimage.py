@@ -37,10 +37,8 @@ NOT_A_KERNEL = "Give the vmlinuz or bzImage of an x86-64 Linux kernel."
 
 
 def unpack(image: bytes) -> bytes:
-    """The ELF vmlinux in `image`, a bzImage; an image that is already ELF is returned unchanged.
-
-    Raises TargetError if it is neither or is damaged, MissingError if lz4 or zstd is needed and not installed.
-    """
+    """The ELF vmlinux in `image`, a bzImage; an image that is already ELF is returned unchanged. Raises TargetError if
+    it is neither or is damaged, MissingError if lz4 or zstd is needed and not installed."""
     if image[:4] == elf.MAGIC:
         return image
     payload = _payload(image)
@@ -72,15 +70,15 @@ def pvh_entry(kernel: bytes) -> int | None:
 def kernel_release(image: bytes) -> str:
     """The kernel's `uname -r`, from a bzImage's header or an ELF image's banner; "" if not known."""
     if image[:4] == elf.MAGIC:
-        found = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
+        match = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
     else:
         start = int.from_bytes(image[0x20E:0x210], "little") + 0x200
-        found = re.match(rb"([\w.+~-]{1,64}) ", image[start : start + 65])
-    return found[1].decode() if found else ""
+        match = re.match(rb"([\w.+~-]{1,64}) ", image[start : start + 65])
+    return match[1].decode() if match else ""
 
 
 def _note(notes: bytes) -> int | None:
-    """Searches one PT_NOTE segment; name and description are padded to four bytes each."""
+    """The entry point in a PT_NOTE segment, whose names and descriptions are padded to four bytes each."""
     at = 0
     while at + 12 <= len(notes):
         name_size, size, kind = struct.unpack_from("<III", notes, at)
@@ -110,7 +108,7 @@ def _payload(image: bytes) -> bytes:
 
 
 def whole(stream: Stream, packed: bytes, limit: int, what: str, next_step: str = AGAIN) -> bytes:
-    """All that is packed in one stream, without bytes after it. Raises TargetError, with `what` it is, if it is
+    """The content of one compressed stream, without the bytes after it. Raises TargetError, with `what` it is, if it is
     damaged, cut off, or larger than `limit` bytes."""
     try:
         content = stream.decompress(packed, limit)
@@ -131,7 +129,7 @@ def _stream(make: Callable[[], Stream]) -> Callable[[bytes], bytes]:
 
 
 def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
-    """A decompressor that runs a program, without the last four bytes: the build appends the unpacked size there."""
+    """A decompressor that runs a program, without the last four bytes, where the build appends the unpacked size."""
 
     def decompress(payload: bytes) -> bytes:
         programs.need(f"This kernel is packed with {name}", name)
@@ -147,7 +145,7 @@ def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:
 
 
 def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
-    """A program's output for `data`, at most `limit` bytes, and its messages; ends the program after that."""
+    """A program's output for `data`, up to `limit` bytes, and its messages; the program is ended then."""
     with tempfile.TemporaryFile() as packed, tempfile.TemporaryFile() as said:
         packed.write(data)
         packed.seek(0)
@@ -164,7 +162,7 @@ def _piped(argv: tuple[str, ...], data: bytes, limit: int) -> tuple[bytes, str]:
 
 
 def unpack_zstd(data: bytes, limit: int) -> bytes:
-    """A whole zstd stream, of at most `limit` bytes unpacked. Raises MissingError without zstd, TargetError."""
+    """A whole zstd stream, at most `limit` bytes of it. Raises MissingError without zstd, TargetError."""
     programs.need("This is packed with zstd", "zstd")
     unpacked, told = _piped(("zstd", "-dcq"), data, limit + 1)
     if told or not unpacked or len(unpacked) > limit:

@@ -1,7 +1,7 @@
 """Kernel modules of a Linux guest: those that rows need, uncompressed in the guest's directory, and their order.
 
-Kernel packages contain no modules.dep; installing a package makes it. So dependencies are read from the modules:
-section .modinfo contains `depends=` (symbols of others), `softdep=` and `alias=`, modinfo(8).
+Kernel packages contain no modules.dep, which installing a package makes. So dependencies are read from the modules:
+section .modinfo has `depends=` (symbols of others), `softdep=` and `alias=`, modinfo(8).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from kernometer.guests import store
 from kernometer.guests.kernels import elf
 from kernometer.guests.kernels.bzimage import gzip, unpack_zstd, whole
 
-#: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display, and the emulated
-#: disk, whose power is cut.
+#: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display and disk.
 KEPT = ("bochs", "brd", "ext4", "minix", "virtio_blk", "virtio_pci")
 #: Their directory in the guest.
 FILES = "lib/drivers"
@@ -35,15 +34,15 @@ class Modinfo:
     """A module's own data; names have `_` for `-`, as in the kernel."""
 
     depends: tuple[str, ...] = ()
-    softdeps: tuple[str, ...] = ()  #: the `pre:` ones: names of modules, or aliases of several
+    softdeps: tuple[str, ...] = ()  #: the `pre:` ones: names of modules, or aliases of several modules
     aliases: tuple[str, ...] = ()
-    vermagic: str = ""  #: the kernel that it was built for, and that one's options
+    vermagic: str = ""  #: the kernel that the module was built for, with its options
 
 
 def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, bytes], ...]:
-    """(name, content) of `names` and their dependencies, each after its own dependencies; without built-in ones.
+    """(name, content) of `names` and their dependencies, each behind its own dependencies; without built-in ones.
 
-    The same names give the same order. Raises MissingError, with the missing modules, or if the guest was added before
+    The same names give the same order. Raises MissingError if modules are missing, or if the guest was added before
     modules were stored.
     """
     if guest.manifest.built_in:
@@ -51,24 +50,22 @@ def load_order(guest: store.Guest, names: Iterable[str]) -> tuple[tuple[str, byt
         if lacking:
             raise MissingError(f"{guest.name} has no {', '.join(lacking)}, and loads no kernel modules.")
         return ()
-    found, built_in = _kept(guest)
-    order, missing = resolved(names, found, built_in)
+    stored, built_in = _kept(guest)
+    order, missing = resolved(names, stored, built_in)
     if missing:
         raise MissingError(
             f"The kernel of {guest.name} has no {', '.join(missing)}.",
             " ".join(guest.manifest.remarks) or "Use a full flavour: cloud kernels lack many modules.",
         )
-    return tuple((name, found[name]) for name in order)
+    return tuple((name, stored[name]) for name in order)
 
 
 def resolved(
-    names: Iterable[str], found: Mapping[str, bytes], built_in: Container[str]
+    names: Iterable[str], known: Mapping[str, bytes], built_in: Container[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The order of loading of `names`, and the names that are neither in `found` nor `built_in`.
-
-    A soft dependency without a module is left out: the module works without it.
-    """
-    infos = {name: modinfo(content, name) for name, content in found.items()}
+    """The order in which `names` are loaded, and the names that are neither `known` nor `built_in`. A soft dependency
+    without a module is left out: the module works without it."""
+    infos = {name: modinfo(content, name) for name, content in known.items()}
     by_alias: dict[str, list[str]] = {}
     for name in sorted(infos):
         for alias in infos[name].aliases:
@@ -97,15 +94,16 @@ def resolved(
     return tuple(order), tuple(missing)
 
 
-def digest(found: Mapping[str, bytes]) -> str:
+def digest(modules: Mapping[str, bytes]) -> str:
     """The digest of names and contents, for the manifest."""
-    return sha256("\n".join(f"{name} {sha256(found[name])}" for name in sorted(found)).encode())
+    return sha256("\n".join(f"{name} {sha256(modules[name])}" for name in sorted(modules)).encode())
 
 
-def files(found: Mapping[str, bytes], built_in: Iterable[str]) -> dict[str, bytes]:
+def files(modules: Mapping[str, bytes], built_in: Iterable[str]) -> dict[str, bytes]:
     """The drivers of a new guest, as files of its directory."""
     names = "".join(f"{name}\n" for name in sorted(built_in))
-    modules = {f"{store.DRIVERS}/{name}.ko": content for name, content in found.items()}
+    stored = {f"{store.DRIVERS}/{name}.ko": content for name, content in modules.items()}
+    return stored | {f"{store.DRIVERS}/{BUILT_IN}": names.encode()}
     return modules | {f"{store.DRIVERS}/{BUILT_IN}": names.encode()}
 
 
@@ -131,33 +129,33 @@ def modinfo(content: bytes, name: str = "") -> Modinfo:
         lines = [line.decode(errors="replace") for line in _section(content, ".modinfo").split(b"\0")]
     except LookupError as error:
         raise TargetError(f"{name or 'This'} is not a kernel module: {error}.", "Add the guest again.") from error
-    found: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": [], "vermagic": []}
+    values: dict[str, list[str]] = {"depends": [], "softdep": [], "alias": [], "vermagic": []}
     for line in lines:
         key, _, value = line.partition("=")
-        if key in found:
-            found[key].append(value)
-    depends = [each for value in found["depends"] for each in value.split(",") if each]
-    soft = [each for value in found["softdep"] for each in _pre(value)]
-    named = [tuple(each.replace("-", "_") for each in group) for group in (depends, soft, found["alias"])]
-    return Modinfo(named[0], named[1], named[2], "".join(found["vermagic"][:1]).strip())
+        if key in values:
+            values[key].append(value)
+    depends = [each for value in values["depends"] for each in value.split(",") if each]
+    soft = [each for value in values["softdep"] for each in _pre(value)]
+    named = [tuple(each.replace("-", "_") for each in group) for group in (depends, soft, values["alias"])]
+    return Modinfo(named[0], named[1], named[2], "".join(values["vermagic"][:1]).strip())
 
 
 def _pre(softdep: str) -> list[str]:
     """The names a and b of `pre: a b post: c`."""
-    found = []
+    names = []
     before = False
     for word in softdep.split():
         if word.endswith(":"):
             before = word == "pre:"
         elif before:
-            found.append(word)
-    return found
+            names.append(word)
+    return names
 
 
 def _section(content: bytes, wanted: str) -> bytes:
-    for one in elf.sections(content):
-        if one.name == wanted:
-            return content[one.offset : one.offset + one.size]
+    for section in elf.sections(content):
+        if section.name == wanted:
+            return content[section.offset : section.offset + section.size]
     raise LookupError(f"no section {wanted}")
 
 
@@ -170,10 +168,10 @@ def _kept(guest: store.Guest) -> tuple[dict[str, bytes], frozenset[str]]:
     if not (place / BUILT_IN).is_file():
         raise MissingError(f"{guest.name} has no kernel modules: it was added before these were stored.", again)
     try:
-        found = {path.stem: path.read_bytes() for path in sorted(place.glob("*.ko"))}
+        modules = {path.stem: path.read_bytes() for path in sorted(place.glob("*.ko"))}
         built_in = frozenset((place / BUILT_IN).read_text().split())
     except OSError as error:
         raise TargetError(f"{error.filename}: {error.strerror}.", again) from error
-    if digest(found) != guest.manifest.drivers_sha256:
+    if digest(modules) != guest.manifest.drivers_sha256:
         raise TargetError(f"{place} is not what was added: its SHA-256 differs.", again)
-    return found, built_in
+    return modules, built_in

@@ -17,9 +17,9 @@ MAGIC = b"\x7fELF"
 WIDE = MAGIC + b"\x02\x01"  #: of 64 bits, little-endian
 LOADED, NOTES = 1, 4  #: kinds of segments
 _SYMTAB, _ALLOC, _CODE = 2, 2, 4
-_SECTION, _FILE = 3, 4  #: kinds of symbols that are no object of the program's
+_SECTION, _FILE = 3, 4  #: kinds of symbols that are no object of the program
 PAGE = 4096
-#: Fields of a program header of 32 bits up to its size in the file; of 64 bits one more stands before the offset.
+#: Fields of a 32-bit program header up to its size in the file; 64 bits have one more before the offset.
 NARROW = 5
 #: The most sections and symbols; Linux has some 100,000 symbols.
 MOST = 1 << 21
@@ -53,12 +53,12 @@ def sections(elf: bytes) -> tuple[Section, ...]:
 def segments(elf: bytes, kind: int) -> tuple[tuple[int, bytes], ...]:
     """(address, content) of each LOADED or NOTES. Raises LookupError for another file, or a damaged one."""
     headers, _ = _headers(elf, "program")
-    fields = [(one[0], *(one[2:4] if len(one) > NARROW else one[1:3]), one[-1]) for one in headers]
-    return tuple((to, elf[offset : offset + size]) for one, offset, to, size in fields if one == kind)
+    fields = [(header[0], *(header[2:4] if len(header) > NARROW else header[1:3]), header[-1]) for header in headers]
+    return tuple((to, elf[offset : offset + size]) for its, offset, to, size in fields if its == kind)
 
 
 def _headers(elf: bytes, table: Literal["section", "program"]) -> tuple[list[tuple[int, ...]], int]:
-    """The fields of each header of a table, and which section holds the names. Raises LookupError."""
+    """The fields of each header of a table, and the number of the section that has the names. Raises LookupError."""
     if elf[:4] != MAGIC or elf[4:6] not in (b"\x01\x01", b"\x02\x01"):
         raise LookupError("not an ELF file of little-endian x86")
     wide, program = elf[4] == 2, table == "program"
@@ -91,17 +91,17 @@ def symbols(elf: bytes) -> Iterator[tuple[str, Section, int, int]]:
 def layout(kernel: bytes) -> str:
     """A digest of where a kernel's data lie; "" without symbols. Programs within it (Trio's servers) are included.
 
-    All data have their addresses and sizes in it, code only the pages that it covers: counts do not depend on where in
-    them an instruction lies.
+    It covers the address and size of all data, but only the pages of code: counts do not depend on where in its pages
+    an instruction lies.
     """
     lines: list[str] = []
     start = 0
     try:
         while start >= 0 and len(lines) < MOST:
-            found = _layout(kernel[start:])
-            if not found:
+            part = _layout(kernel[start:])
+            if not part:
                 return ""
-            lines += found
+            lines += part
             start = kernel.find(MAGIC + kernel[4:7], start + 4)
     except LookupError:
         return ""
@@ -110,11 +110,11 @@ def layout(kernel: bytes) -> str:
 
 def _layout(elf: bytes) -> list[str]:
     lines = []
-    for one in sections(elf):
-        if one.flags & _ALLOC:
-            end = one.address + one.size
-            extent = (one.address // PAGE, -(-end // PAGE)) if one.code else (one.address, end)
-            lines.append(f"{one.name} {extent[0]:x} {extent[1]:x}")
+    for section in sections(elf):
+        if section.flags & _ALLOC:
+            end = section.address + section.size
+            extent = (section.address // PAGE, -(-end // PAGE)) if section.code else (section.address, end)
+            lines.append(f"{section.name} {extent[0]:x} {extent[1]:x}")
     data = [
         f"{_NUMBERED.sub('', name)} {address:x} {size:x}"
         for name, section, address, size in symbols(elf)

@@ -1,5 +1,5 @@
-"""A kernel module built against the headers of a guest's own kernel, and modules of that kernel that guests do not
-keep. Debian's packages are fetched and unpacked without root rights; only the modules stay in the cache."""
+"""Builds a kernel module against the headers of a guest's own kernel, and gets modules of it that guests do not keep.
+Debian's packages are fetched and unpacked without root rights; only the modules stay in the cache."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from kernometer.guests.kernels import drivers, kernelpackage
 from kernometer.guests.packages import apt, building, suites
 from kernometer.guests.packages.suites import Say
 
-#: Seconds; it takes three.
+#: Seconds for a build, which takes three.
 BUILD_SECONDS = 300
 _UNPACK_SECONDS = 300
 _IMAGE = "linux-image-"
-#: The end of a release: 6.1.0-56-cloud-amd64 shares headers with 6.1.0-56-amd64.
+#: The end of a release; 6.1.0-56-cloud-amd64 shares headers with 6.1.0-56-amd64.
 _FLAVOUR = re.compile(r"(-[a-z]+)?-amd64$")
 _CC = re.compile(r'^CONFIG_CC_VERSION_TEXT="(.*)"$', re.MULTILINE)
 
 
 def modules(guest: store.Guest, source: Path, wanted: Sequence[str], say: Say) -> dict[str, bytes]:
-    """The module of the file `source`, and the guest's own modules `wanted` with their dependencies: name to content.
+    """The module built of the file `source`, and the guest's own modules `wanted` with their dependencies, by name.
 
     The first call for a guest and a source downloads some 85 MB. Raises UsageError for a kernel that is not from
     Debian's packages for amd64, MissingError for a missing program or package, BuildError if the module does not build.
@@ -52,8 +52,8 @@ def modules(guest: store.Guest, source: Path, wanted: Sequence[str], say: Say) -
 def _made(guest: store.Guest, source: Path, wanted: Sequence[str], scratch: Path, say: Say) -> Path:
     programs.need(f"{source.stem} is a module of the guest's kernel", "make", "gcc")
     made = guest.manifest
-    found = scratch / "modules"
-    found.mkdir()
+    modules = scratch / "modules"
+    modules.mkdir()
     (scratch / "packages").mkdir()
     headers = f"linux-headers-{made.release}"
     base = _FLAVOUR.sub("", made.release)
@@ -64,10 +64,10 @@ def _made(guest: store.Guest, source: Path, wanted: Sequence[str], scratch: Path
     if kbuild is None:
         raise MissingError(f"The package sources have no {tools.pattern}.", "Add the guest again.")
     for name, content in _own(guest, image, wanted).items():
-        (found / f"{name}.ko").write_bytes(content)
+        (modules / f"{name}.ko").write_bytes(content)
     built = _built(guest, source, headers, (*packages, kbuild.file), scratch, say)
-    (found / built.name).write_bytes(built.read_bytes())
-    return found
+    shutil.copy(built, modules)
+    return modules
 
 
 def _own(guest: store.Guest, image: Path, wanted: Sequence[str]) -> dict[str, bytes]:
@@ -87,7 +87,8 @@ def _own(guest: store.Guest, image: Path, wanted: Sequence[str]) -> dict[str, by
 def _built(guest: store.Guest, source: Path, headers: str, packages: Sequence[Path], scratch: Path, say: Say) -> Path:
     root, build = scratch / "root", scratch / "build"
     build.mkdir()
-    building.run("The headers", [("dpkg-deb", "-x", str(one), str(root)) for one in packages], scratch, _UNPACK_SECONDS)
+    unpacking = [("dpkg-deb", "-x", str(package), str(root)) for package in packages]
+    building.run("The headers", unpacking, scratch, _UNPACK_SECONDS)
     makefile = root / "usr/src" / headers / "Makefile"
     if not makefile.is_file():
         raise TargetError(f"The package {headers} contains no Makefile.", "Report this package.")
@@ -106,7 +107,7 @@ def _built(guest: store.Guest, source: Path, headers: str, packages: Sequence[Pa
 
 
 def _compiler(guest: store.Guest, say: Say) -> str:
-    """The kernel's own compiler (gcc-12) if it is here, else gcc. Says it if its version is another."""
+    """The kernel's own compiler (gcc-12) if it is here, else gcc; tells the user if its version differs."""
     match = _CC.search((guest.folder / store.CONFIG).read_text(errors="replace"))
     wanted = match[1] if match else "unknown"
     named = wanted.split(" ", 1)[0]

@@ -1,8 +1,8 @@
 """The contents of one kernel's Debian packages: the packed image, its configuration, the modules for a guest; and the
-modules of a kernel of one's own, as `make modules_install` leaves them.
+modules of one's own kernel, as `make modules_install` leaves them.
 
-Packages are read directly from their archives: of 400 MB of modules only those that may be needed, and nothing is
-written to the disk. A kernel is one package, or several (Ubuntu; Debian since 7.2).
+Packages are read from their archives: of 400 MB of modules only those that may be needed, without writing to the disk.
+A kernel is one package, or several (Ubuntu; Debian since 7.2).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from kernometer.guests.kernels import drivers
 #: Each file's path, and a function for its content.
 Files = Generator[tuple[PurePosixPath, Callable[[], bytes]], None, None]
 
-#: Limits the packed kernel and its configuration, as an archive may be hostile.
+#: Limits the packed kernel and its configuration: an archive may be hostile.
 MAX_MEMBER = 256 << 20
 #: The most bytes of one kernel's modules in memory.
 MAX_KEPT = 1 << 30
 UNPACK_SECONDS = 300
 _INSTALL = "make modules_install INSTALL_MOD_PATH=DIR, then --modules DIR."
 
-#: Directories of drivers.KEPT's dependencies, for the first pass: a second one is then seldom needed.
+#: Directories of drivers.KEPT's dependencies, for the first pass, after which a second one is seldom needed.
 _LIKELY = (
     *("arch/x86/crypto/", "arch/x86/lib/", "crypto/", "lib/"),
     *("drivers/block/brd.", "drivers/gpu/drm/drm", "drivers/gpu/drm/tiny/", "drivers/gpu/drm/ttm/"),
@@ -39,7 +39,7 @@ _LIKELY = (
 
 @dataclass(slots=True)
 class Contents:
-    """`drivers`: the kernel's modules of drivers.KEPT and their dependencies; by name, uncompressed."""
+    """`drivers` has the modules of drivers.KEPT and their dependencies, by name, uncompressed."""
 
     release: str
     image: bytes
@@ -63,18 +63,18 @@ class _Seen:
 def read(packages: Sequence[Path]) -> Contents:
     """Reads one kernel's packages. Raises TargetError if they contain no kernel or several, or are damaged."""
     seen = _Seen()
-    found = _needed(seen, [partial(files_of, package) for package in packages])
+    kept = _needed(seen, [partial(files_of, package) for package in packages])
     if len(seen.images) != 1:
         raise TargetError(f"{packages[0].name} contains {len(seen.images)} kernels.", "Report this package.")
     ((release, image),) = seen.images.items()
-    return Contents(release, image, seen.config, found, seen.built_in)
+    return Contents(release, image, seen.config, kept, seen.built_in)
 
 
 def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozenset[str]]:
-    """The modules of drivers.KEPT and their dependencies, and the names of built-in ones, from lib/modules/RELEASE
-    below `folder` (INSTALL_MOD_PATH), or that directory itself.
+    """The modules of drivers.KEPT and their dependencies, and the names of built-in ones, from `folder`, which is
+    lib/modules/RELEASE or contains it (INSTALL_MOD_PATH).
 
-    Raises UsageError if there are no modules of that kernel (`release`: "" if it is not known), TargetError for damage.
+    Raises UsageError without modules of the kernel `release` ("": not known), TargetError if they are damaged.
     """
     seen = _Seen()
     try:
@@ -84,24 +84,24 @@ def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozen
 
 
 def _first(name: str, path: PurePosixPath) -> bool:
-    """Whether the first pass reads a module: it knows no dependencies, and some are by an alias (crc32c)."""
+    """Whether the first pass reads a module: dependencies are not known yet, and some are by an alias (crc32c)."""
     return path.as_posix().partition("/kernel/")[2].startswith(_LIKELY) or name in drivers.KEPT
 
 
 def _installed(folder: Path, release: str) -> Path:
     if (folder / "modules.builtin").is_file():
-        found = [folder.resolve()]
+        places = [folder.resolve()]
     else:
-        found = [one.parent for one in sorted(folder.glob("lib/modules/*/modules.builtin"))]
-    fitting = [one for one in found if release in ("", one.name)]
+        places = [file.parent for file in sorted(folder.glob("lib/modules/*/modules.builtin"))]
+    fitting = [place for place in places if release in ("", place.name)]
     if len(fitting) != 1:
-        there = ", ".join(one.name for one in found) or "no modules"
+        there = ", ".join(place.name for place in places) or "no modules"
         raise UsageError(f"{folder} has {there}, and the kernel is {release or 'of an unknown release'}.", _INSTALL)
     return fitting[0]
 
 
 def _needed(seen: _Seen, sources: Sequence[Callable[[], Files]]) -> dict[str, bytes]:
-    """The modules to be kept, after as many passes over the sources as their dependencies take."""
+    """The modules to be kept, after as many passes over the sources as their dependencies need."""
     further: set[str] | None = None
     while True:
         for source in sources:
@@ -113,7 +113,7 @@ def _needed(seen: _Seen, sources: Sequence[Callable[[], Files]]) -> dict[str, by
 
 
 def _look(source: Files, seen: _Seen, wanted: Container[str] | None) -> None:
-    """One pass over a source's files, with the modules of these names; None: those of the first pass."""
+    """One pass over a source's files. It reads the modules `wanted`; None: those of the first pass."""
     with closing(source) as files:
         for path, content in files:
             release, kind = _kind(path)
@@ -146,7 +146,7 @@ def _kind(path: PurePosixPath) -> tuple[str, str]:
 
 
 def _files_below(place: Path) -> Files:
-    """As files_of, of an installed directory. It follows no links: `build` leads to the sources."""
+    """As files_of, of an installed directory. Links are not followed, for `build` leads to the sources."""
     for file in sorted(place.rglob("*")):
         if file.is_file():
             yield PurePosixPath("lib/modules", place.name, file.relative_to(place)), partial(_file, file)

@@ -18,16 +18,16 @@ from kernometer.guests.kernels.bzimage import MAX_UNPACKED, kernel_release, pvh_
 from kernometer.guests.packages import suites
 from kernometer.guests.packages.suites import Say
 
-#: "6.1", "6.1-cloud"; without the architecture of "6.1-arm64".
+#: "6.1", "6.1-cloud"; the architecture of "6.1-arm64" is cut off first.
 VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-]{0,30}))?")
-#: Names for guests from packages and for Trio's.
+#: Names of guests from packages, and of Trio's.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*|gnumach|gnumach-dbg")
 
 _STANDARD = Machine()
-#: Linux's System.map has some 5 MB.
+#: The most bytes of a System.map; Linux's has some 5 MB.
 MAX_SYSTEM_MAP = 64 << 20
 _SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,512}")
-#: The smallest Linux that starts a process has some 10,000.
+#: The fewest functions of a System.map; the smallest Linux that starts a process has some 10,000.
 LEAST_FUNCTIONS = 1000
 _BUSYBOX = re.compile("busybox-static")
 _ELF64, _X86_64 = b"\x02", 62
@@ -38,11 +38,12 @@ def silently(_: str) -> None:
 
 
 def add(version: str | None = None, say: Say = silently) -> store.Guest:
-    """Downloads, unpacks and stores the newest kernel of `version`: a series ("6.1"), or one's flavour ("6.1-cloud"),
-    either for another architecture ("6.1-arm64"); None: the series that this release installs, as the guest `linux`.
+    """Downloads, unpacks and stores the newest kernel of `version`: a series ("6.1") or one of its flavours
+    ("6.1-cloud"), perhaps for another architecture ("6.1-arm64"). None: the series that this release installs, as the
+    guest `linux`.
 
-    A guest of that name is replaced; its variants stay listed. `say` prints slow steps and anything unusual. No root
-    rights are needed. Raises UsageError for an invalid version, MissingError, before any download, if a program is
+    It replaces a guest of that name, whose variants stay listed. `say` prints slow steps and anything unusual. No root
+    rights are needed. Raises UsageError for an invalid version; MissingError, before any download, if a program is
     missing, or if no package source has the version; TargetError if apt or the image fails.
     """
     series, flavour, architecture = ("", "", X86_64) if version is None else check_version(version)
@@ -53,16 +54,15 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
         say(f"Unpacking {fetched.package.name} …")
         held = kernelpackage.read(fetched.files)
         busybox = _busybox(folder, architecture, say)
-    files = (
-        _images(held.image, fetched.package.name, architecture) | busybox | drivers.files(held.drivers, held.built_in)
-    )
+    files = _images(held.image, fetched.package.name, architecture)
+    files |= busybox | drivers.files(held.drivers, held.built_in)
     machine, command_line = standard(architecture)
     manifest = store.Manifest(
         name=name_of(version),
         package=fetched.package.name,
         version=fetched.package.version,
         suite=fetched.suite,
-        parts=tuple(f"{one.name} {one.sha256}" for one in fetched.parts),
+        parts=tuple(f"{part.name} {part.sha256}" for part in fetched.parts),
         remarks=fetched.remarks,
         release=held.release,
         package_sha256=fetched.package.sha256,
@@ -75,14 +75,14 @@ def add(version: str | None = None, say: Say = silently) -> store.Guest:
 
 
 def _busybox(folder: Path, architecture: Architecture, say: Say) -> dict[str, bytes]:
-    """The static busybox of another architecture, for rows that run a shell; nothing if no package source has it."""
+    """The static busybox for another architecture, for rows that run a shell; nothing if no package source has it."""
     if architecture is X86_64:
         return {}
-    found = suites.newest_of(_BUSYBOX, _BUSYBOX.pattern, folder, say, later=True, foreign=architecture.debian)
-    if found is None:
+    package = suites.newest_of(_BUSYBOX, _BUSYBOX.pattern, folder, say, later=True, foreign=architecture.debian)
+    if package is None:
         say(f"No package source has {_BUSYBOX.pattern} for {architecture.name}: rows that run a shell are unsupported.")
         return {}
-    with closing(kernelpackage.files_of(found.file)) as files:
+    with closing(kernelpackage.files_of(package.file)) as files:
         program = next(content() for path, content in files if path.parts[-2:] == ("bin", "busybox"))
     return {store.BUSYBOX: program}
 
@@ -111,8 +111,8 @@ def from_file(
 ) -> store.Guest:
     """Stores a copy of a user's own kernel as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
 
-    `modules` is a directory that `make modules_install` made, `system_map` the build's System.map, and `append` is
-    added to the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes longer.
+    `modules` is a directory that `make modules_install` made, `system_map` the build's System.map. `append` is added to
+    the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes longer.
     Raises UsageError for a reserved name or another kernel's modules, TargetError for a file that is not a kernel.
     """
     check_name(name)
@@ -174,7 +174,7 @@ def _system_map(file: Path) -> bytes:
     functions = len(table.names) if table else 0
     if functions < LEAST_FUNCTIONS:
         raise UsageError(
-            f"{file} has too few functions for a kernel ({functions}): others' code would be counted to them.",
+            f"{file} has too few functions for a kernel ({functions}): they would be charged with the code of others.",
             "Give your build's whole System.map.",
         )
     return content
@@ -204,18 +204,18 @@ def check_name(name: str) -> None:
     store.checked(name)
 
 
-def record(found: variant.Variant) -> store.Guest:
+def record(wanted: variant.Variant) -> store.Guest:
     """Lists a variant with its guest. Raises MissingError if there is no such guest."""
-    guest = store.find(found.guest)
-    if found.name in (guest.name, *guest.manifest.variants):
+    guest = store.find(wanted.guest)
+    if wanted.name in (guest.name, *guest.manifest.variants):
         return guest
-    return store.rewrite(guest, variants=(*guest.manifest.variants, found.name))
+    return store.rewrite(guest, variants=(*guest.manifest.variants, wanted.name))
 
 
 def forget(name: str) -> None:
     """Removes the variant `name` from the list. Raises MissingError if it is not listed."""
-    found = variant.parse(name)
-    guest = store.find(found.guest)
-    if found.name not in guest.manifest.variants:
+    wanted = variant.parse(name)
+    guest = store.find(wanted.guest)
+    if wanted.name not in guest.manifest.variants:
         raise MissingError(f"The variant {name} is not listed here.", "'kernometer guest list' shows those that are.")
-    store.rewrite(guest, variants=tuple(each for each in guest.manifest.variants if each != found.name))
+    store.rewrite(guest, variants=tuple(each for each in guest.manifest.variants if each != wanted.name))

@@ -1,22 +1,21 @@
 """GNU Mach as a guest: Debian's kernel, and as its boot task a program of ours that measures unit costs.
 
-Nothing runs on it here but that program, `probe/mach`: no Hurd, no C library. Names, numbers and plans of its units are
-those of `probe-trio`, whose list becomes part of it: its figures and Trio's are rows of one registry.
+Nothing else runs on it: no Hurd, no C library. The program contains the list of `probe-trio`, with the names, numbers
+and plans of its units, so that its figures and Trio's are rows of one registry.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 from kernometer import source_folder
 from kernometer.cache import cache_folder, kept, sha256
-from kernometer.errors import BuildError, MissingError, TargetError
+from kernometer.errors import BuildError, MissingError
 from kernometer.guests import store
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import elf, kernelpackage, linux, multiboot, trio
+from kernometer.guests.kernels import elf, linux, multiboot, trio
 from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
 
@@ -33,7 +32,7 @@ BUILD_SECONDS = 120.0
 
 _PACKAGE = "gnumach-image-"
 _IMAGE = re.compile(r"gnumach-\d+\.\d+-amd64-up(-dbg)?\.gz")
-#: Without the registers of the FPU: a task that uses them has to have them saved, which would be in its figures.
+#: FPU registers are not used: a task that uses them has to have them saved, which its figures would contain.
 _FLAGS = (
     *("-O2", "-std=gnu11", "-ffreestanding", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-mgeneral-regs-only"),
     *("-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-fno-tree-loop-distribute-patterns"),
@@ -50,35 +49,26 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
     name = f"{NAME}-{DEBUG}" if debug else NAME
     wanted = re.compile(rf"{_PACKAGE}\d+\.\d+-amd64-up{f'-{DEBUG}' if debug else ''}")
     with store.new_folder() as folder:
-        found = suites.newest_of(wanted, _PACKAGE, folder, say, later=True)
-        if found is None:
+        downloaded = suites.newest_of(wanted, _PACKAGE, folder, say, later=True)
+        if downloaded is None:
             raise MissingError("No suite of this system's mirrors has GNU Mach.", "Debian has it from trixie on.")
-        packed = _image(found.file)
-    kernel = multiboot.unpacked(packed, found.package.name)
-    image, remarks = multiboot.loadable(kernel, found.package.name)
+        packed = multiboot.image_of(downloaded.file, _IMAGE, "kernel")
+    kernel = multiboot.unpacked(packed, downloaded.package.name)
+    image, remarks = multiboot.loadable(kernel, downloaded.package.name)
     manifest = store.Manifest(
         name=name,
-        package=found.package.name,
-        version=found.package.version,
-        suite=found.suite,
-        remarks=(*found.remarks, *remarks),
+        package=downloaded.package.name,
+        version=downloaded.package.version,
+        suite=downloaded.suite,
+        remarks=(*downloaded.remarks, *remarks),
         release="",
-        package_sha256=found.package.sha256,
+        package_sha256=downloaded.package.sha256,
         layout=elf.layout(image),
         machine=multiboot.MACHINE,
         command_line=COMMAND_LINE,
         modules=(store.Module(file=store.MACH, arguments=SCRIPT),),
     )
     return store.add(manifest, {store.KERNEL: image} | multiboot.listing(kernel))
-
-
-def _image(package: Path) -> bytes:
-    """The packed kernel from the package."""
-    with closing(kernelpackage.files_of(package)) as files:
-        for path, content in files:
-            if path.parts[:-1] == ("boot",) and _IMAGE.fullmatch(path.name):
-                return content()
-    raise TargetError(f"{package.name} contains no kernel.", "Report this package.")
 
 
 def probe() -> Path:
@@ -89,26 +79,22 @@ def probe() -> Path:
     parts = (*units, *sorted(sources.glob("*.h")), engine / "marker.c", *sorted(engine.glob("*.h")))
     listing = _listing()
     digest = sha256(listing + "\n".join(f"{part.name} {sha256(part.read_bytes())}" for part in parts).encode())
-    version = subprocess.run(("gcc", "--version"), capture_output=True, timeout=60, check=False).stdout
+    version = programs.version("gcc")
 
     def make(folder: Path) -> Path:
         (folder / "list.ndjson").write_bytes(listing)
         included = ("-I", str(engine), f"-Wa,-I,{folder}", f'-DKM_SOURCE_DIGEST="{digest}"')
         files = (*map(str, units), str(engine / "marker.c"))
-        building.run(
-            "GNU Mach's boot task",
-            (("gcc", *_FLAGS, *included, "-o", str(folder / PROBE), *files),),
-            sources,
-            BUILD_SECONDS,
-        )
+        command = ("gcc", *_FLAGS, *included, "-o", str(folder / PROBE), *files)
+        building.run("GNU Mach's boot task", (command,), sources, BUILD_SECONDS)
         return folder / PROBE
 
-    key = sha256("\0".join((digest, *_FLAGS)).encode() + version)
+    key = sha256("\0".join((digest, *_FLAGS, version)).encode())
     return kept(cache_folder() / "mach" / f"{key[:24]}-{PROBE}", make)
 
 
 def _listing() -> bytes:
-    """The registry: a record of each unit, a line each, as `probe-trio` prints it on this host."""
+    """The registry: a record of each unit per line, as `probe-trio` prints it on this host."""
     words = (str(trio.probe()), "--list", "--json", "--by", "path", "--profile", "full", "*")
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
     if done.returncode != 0:

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Literal
 
@@ -20,15 +21,15 @@ from kernometer.errors import TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import elf, linux
+from kernometer.guests.kernels import elf, kernelpackage, linux
 from kernometer.guests.kernels.bzimage import MAX_UNPACKED, gzip, whole
 
-#: Such kernels need a PC: its timer, its interrupt controller, its way to power off.
+#: Such kernels need a PC, for its timer, its interrupt controller and its way to power off.
 MACHINE = Machine(type="pc")
 
 #: The specification's magic number and search range.
 MAGIC, SEARCHED = 0x1BADB002, 8192
-#: The header contains addresses, so that the file's own format is ignored.
+#: The flag of a header with addresses, which make the file's own format irrelevant.
 HAS_ADDRESSES = 1 << 16
 MAGIC_2 = struct.pack("<I", 0xE85250D6)
 SEARCHED_2 = 32768
@@ -62,9 +63,9 @@ def add(
     given = linux.read_given(kernel, "the kernel")
     image, remarks = loadable(unpacked(given, str(kernel)), str(kernel))
     loaded, files = _loaded(modules)
-    if not any(one.made for one in loaded):
+    if not any(module.made for module in loaded):
         taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
-        remarks += (f"None of its modules is {taken}: it is not told which rows are wanted.",)
+        remarks += (f"None of its modules is {taken}: no program learns which rows are wanted.",)
     manifest = store.Manifest(
         name=name,
         package=str(kernel.resolve()),
@@ -79,6 +80,15 @@ def add(
         output=output,
     )
     return store.add(manifest, files | {store.KERNEL: image} | listing(unpacked(given, str(kernel))))
+
+
+def image_of(package: Path, name: re.Pattern[str], what: str) -> bytes:
+    """The packed image in boot/ of a package. Raises TargetError unless one file has such a name."""
+    with closing(kernelpackage.files_of(package)) as files:
+        images = [content() for path, content in files if path.parts[:-1] == ("boot",) and name.fullmatch(path.name)]
+    if len(images) != 1:
+        raise TargetError(f"{package.name} contains {len(images)} {what}s.", "Report this package.")
+    return images[0]
 
 
 def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
@@ -107,8 +117,8 @@ def loadable(kernel: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def listing(kernel: bytes) -> dict[str, bytes]:
-    """The guest's SYSTEM_MAP with the names of an ELF file of 64 bits, whose addresses do not fit into the file of 32
-    bits that boots; nothing if it is another file, or stripped."""
+    """The guest's SYSTEM_MAP, with the names of an ELF file of 64 bits, whose addresses do not fit into the file of 32
+    bits that boots; nothing for another file, or a stripped one."""
     if kernel[:4] != elf.MAGIC or kernel[4] != _ELF64:
         return {}
     try:
@@ -153,8 +163,8 @@ def _as_elf32(kernel: bytes, name: str) -> bytes:
 
 
 def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str, bytes]]:
-    """The user's modules, and their files by name: its own unless that is already used."""
-    found: list[store.Module] = []
+    """The user's modules, and their files by name: each has its own name, or a new one if another file has that."""
+    known: list[store.Module] = []
     files: dict[str, bytes] = {}
     names: dict[str, Path] = {}
     for module in modules:
@@ -162,7 +172,7 @@ def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str,
         arguments = arguments.strip()
         _check_words(arguments)
         if file in (store.INITRAMFS, store.PROBE, store.MACH):
-            found.append(store.Module(file=file, arguments=arguments))
+            known.append(store.Module(file=file, arguments=arguments))
             continue
         if not file or file.startswith("@"):
             raise UsageError(
@@ -171,12 +181,12 @@ def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str,
         path = Path(file)
         file = _name(path.resolve(), names)
         files[file] = linux.read_given(path, "a module")
-        found.append(store.Module(file=file, arguments=arguments, sha256=sha256(files[file])))
-    return tuple(found), files
+        known.append(store.Module(file=file, arguments=arguments, sha256=sha256(files[file])))
+    return tuple(known), files
 
 
 def _name(path: Path, names: dict[str, Path]) -> str:
-    """The file's own name, with a number if another file has it; "module" if it is not a valid name."""
+    """The file's own name, or "module" if that is invalid; with a number if another file has it."""
     base = path.name if _NAME.fullmatch(path.name) else "module"
     name, number = base, 1
     while name in _RESERVED or names.get(name, path) != path:
@@ -187,7 +197,7 @@ def _name(path: Path, names: dict[str, Path]) -> str:
 
 
 def unpacked(content: bytes, name: str) -> bytes:
-    """The kernel itself, if it is packed with gzip. Raises TargetError if it is damaged, or larger than any kernel."""
+    """The kernel, unpacked if it is packed with gzip. Raises TargetError if it is damaged or too large."""
     return whole(gzip(), content, MAX_UNPACKED, name) if content.startswith(_GZIP) else content
 
 

@@ -12,10 +12,10 @@ from kernometer.guests.kernels import elf
 
 #: The most symbols: a distribution's kernel has some 200,000.
 MAX_SYMBOLS = 2_000_000
-#: An address, a kind, a name, and for Linux's loadable modules its name in brackets: the form of System.map, nm and
-#: /proc/kallsyms. Kinds of code only.
+#: A function in System.map, or as nm or /proc/kallsyms prints it: an address, a kind, a name, and the name of a
+#: loadable module in brackets.
 _LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
-#: A build's list has nearly all names that its kernel lists: their filters differ by a few.
+#: A build's list has nearly all names that its kernel lists: the two filter them differently, for a few names.
 LEAST_KNOWN = 0.99
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
@@ -29,7 +29,7 @@ class Table:
     names: tuple[str, ...]
 
     def name(self, address: int) -> str:
-        """The function at this address; "" if it lies before all."""
+        """The function at this address; "" before the first one."""
         at = bisect_right(self.addresses, address) - 1
         return self.names[at] if at >= 0 else ""
 
@@ -43,7 +43,7 @@ class Program:
     table: Table
 
     def has(self, address: int, code: bytes) -> bool:
-        """Whether this code stands at this address."""
+        """Whether this code lies at this address."""
         return any(
             start <= address and content[address - start : address - start + len(code)] == code
             for start, content in self.segments
@@ -52,7 +52,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """All that is known of a guest's code."""
+    """All that is known of the code in a guest."""
 
     kernel: Table | None
     source: str  #: where the kernel's names come from; "" without
@@ -60,17 +60,17 @@ class Symbols:
 
 
 def listed(lines: Iterable[str]) -> Table | None:
-    """The functions of a listing; None if it has none. Other lines are ignored. Raises TargetError if there are too
-    many."""
-    matches = (_LINE.match(line) for line in lines)
-    return _table((int(one[1], 16), f"{one[2]} [{one[3]}]" if one[3] else one[2]) for one in matches if one is not None)
+    """The functions of a listing, whose other lines are ignored; None if it has none. Raises TargetError if there are
+    too many."""
+    matches = filter(None, map(_LINE.match, lines))
+    return _table((int(line[1], 16), f"{line[2]} [{line[3]}]" if line[3] else line[2]) for line in matches)
 
 
 def mismatch(given: Iterable[str], kernel: Iterable[str]) -> str:
-    """How a list of a build's symbols differs from what the kernel itself lists: the first function with another
-    address, or how few there are; "" if it is this kernel's. Names of loadable modules do not count."""
+    """How a build's list of symbols differs from what the kernel itself lists: the first function with another address,
+    or how few functions it has; "" if it is this kernel's. Loadable modules do not count."""
     mine, its = _places(given), _places(kernel)
-    for name, places in sorted(its.items(), key=lambda one: min(one[1])):
+    for name, places in sorted(its.items(), key=lambda item: min(item[1])):
         if name in mine and not mine[name] & places:
             return f"{name} is at {min(mine[name]):x} in it, and at {min(places):x} in the kernel"
     known = sum(name in mine for name in its)
@@ -78,12 +78,12 @@ def mismatch(given: Iterable[str], kernel: Iterable[str]) -> str:
 
 
 def _places(lines: Iterable[str]) -> dict[str, set[int]]:
-    """The addresses of each name: static functions may share one."""
-    found: dict[str, set[int]] = {}
-    for one in filter(None, map(_LINE.match, lines)):
-        if int(one[1], 16) and not one[3]:
-            found.setdefault(one[2], set()).add(int(one[1], 16))
-    return found
+    """The addresses of each name, which static functions may share."""
+    addresses: dict[str, set[int]] = {}
+    for line in filter(None, map(_LINE.match, lines)):
+        if int(line[1], 16) and not line[3]:
+            addresses.setdefault(line[2], set()).add(int(line[1], 16))
+    return addresses
 
 
 def of_elf(content: bytes) -> Table | None:
@@ -94,10 +94,10 @@ def of_elf(content: bytes) -> Table | None:
         return None
 
 
-def _table(found: Iterable[tuple[int, str]]) -> Table | None:
-    """Of several names at one address the plainest: `read`, not `__libc_read`."""
+def _table(functions: Iterable[tuple[int, str]]) -> Table | None:
+    """Of several names at one address the plainest counts: `read`, not `__libc_read`."""
     best: dict[int, tuple[bool, int, str]] = {}
-    for address, name in found:
+    for address, name in functions:
         plain = (name.startswith("_"), len(name), name)
         if name and address and not name.startswith(_PADDING) and plain < best.get(address, (True, MAX_SYMBOLS, "")):
             best[address] = plain
@@ -114,15 +114,15 @@ def program_of(name: str, content: bytes) -> Program | None:
 
 
 def embedded(kernel: bytes, prefix: str) -> tuple[Program, ...]:
-    """The programs that a kernel's file contains whole, each at a symbol `prefix`NAME."""
+    """The programs that a kernel's file contains, each at a symbol `prefix`NAME."""
     segments = _segments(kernel)
-    found = []
+    programs = []
     for symbol, _, address, _ in elf.symbols(kernel):
         for start, data in segments if symbol.startswith(prefix) else ():
             inside = address - start
-            if 0 <= inside < len(data) and (one := program_of(symbol.removeprefix(prefix), data[inside:])) is not None:
-                found.append(one)
-    return tuple(found)
+            if 0 <= inside < len(data) and (program := program_of(symbol.removeprefix(prefix), data[inside:])):
+                programs.append(program)
+    return tuple(programs)
 
 
 def _segments(content: bytes) -> tuple[tuple[int, bytes], ...]:

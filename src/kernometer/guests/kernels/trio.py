@@ -3,16 +3,14 @@ and `probe-trio`, which measures the unit costs that only Trio has.
 
 make, gcc and ld build both from sources that come with Kernometer, and the kernel's network from the distribution's
 lwIP; the same compiler and the same sources give the same bytes, in any directory. The cache keeps the files under a
-digest of their ingredients.
+digest of what they are made of.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
@@ -28,20 +26,20 @@ from kernometer.guests.kernels import elf, linux
 from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
 
-#: The ways to combine the services that have a name; each is a guest `trio-STRUCTURE`.
+#: The named ways to combine the services; each is a guest `trio-STRUCTURE`.
 STRUCTURES = ("mono", "hybrid", "micro", "one-server")
-#: And changes of one: services in one protection domain, or each in a process of its own; switches of the experiment.
+#: A structure with changes: services in one protection domain, or each in a process; switches of the experiment.
 _STRUCTURE = re.compile(
     r"(?P<name>[a-z-]+)(?:\+(?:(?:together|apart)=[a-z_]+(?:,[a-z_]+)*|with=[a-z-]+(?:,[a-z-]+)*))*"
 )
-#: The kernel's own ones of drivers.KEPT: a memory disk of disks.SIZE, its file system, the emulated display.
+#: Those of drivers.KEPT that are in the kernel: a memory disk of disks.SIZE, its file system, the emulated display.
 BUILT_IN = ("bochs", "brd", "minix")
 #: The program for the unit costs: its file, and its directory in the sources of the user programs.
 PROBE = "probe-trio"
 _NEEDS = "Trio is built here"
-#: The interface of the service that makes pages present: all others may ask it for one, as its tools/idl_parse.py says.
+#: The interface of the service that makes pages present, which all others may ask for one (tools/idl_parse.py).
 _PAGER = "vm"
-#: The most seconds; it takes some ten on one core.
+#: The most seconds for a build, which takes some ten on one core.
 BUILD_SECONDS = 300.0
 #: The kernel's sources; the rest of the directory is text, tests, and programs for the guest.
 _PARTS = ("Makefile", "config", "drivers", "interfaces", "kernel", "seam", "services", "tools")
@@ -84,7 +82,7 @@ def _stored(name: str, kernel: bytes, package: str, package_sha256: str) -> stor
 
 
 def check(structure: str) -> None:
-    """Raises UsageError for an unknown structure. Whether there are such services is found when it is built."""
+    """Raises UsageError for an unknown structure. The build finds out whether there are such services."""
     match = _STRUCTURE.fullmatch(structure)
     if match is None or match["name"] not in STRUCTURES:
         there = f"There are {', '.join(STRUCTURES)}; with changes, for example micro+together=vfs,fs or mono+apart=fs."
@@ -92,19 +90,19 @@ def check(structure: str) -> None:
 
 
 def current() -> frozenset[str]:
-    """The structures whose guests are stored and of these sources."""
+    """The structures whose stored guests are of these sources."""
     digest = _digest(source_folder("trio"))
     guests = (guest for guest in store.listed() if is_trio(guest) and guest.manifest.package_sha256 == digest)
     return frozenset(guest.name.removeprefix("trio-") for guest in guests)
 
 
 def calls() -> dict[str, tuple[str, ...]]:
-    """Each service, from above, with those that it may call or ask for a page: config/services.toml. Not one that calls
-    nobody and whom nobody calls or asks, which has no boundary (rs)."""
-    services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    """Each service, from above, with those that it may call or ask for a page: config/services.toml. A service without
+    a boundary (rs), which calls nobody and is neither called nor asked, is left out."""
+    services = _config("services")
 
     def is_below(other: dict[str, Any], service: dict[str, Any]) -> bool:
-        """Who provides what it calls itself calls the other providers, as its tools/idl_parse.py says."""
+        """If a provider calls its own interface, it calls all other providers of it (tools/idl_parse.py)."""
         provided = other["provides"]
         is_before = provided == service["provides"] and provided in other["calls"]
         return (provided in service["calls"] and not is_before) or provided == _PAGER != service["provides"]
@@ -118,9 +116,13 @@ def calls() -> dict[str, tuple[str, ...]]:
 
 def switches(structure: str) -> tuple[str, ...]:
     """The switches that change something in a structure and are decisions of its design: config/switches.toml."""
-    where = tomllib.loads((source_folder("trio") / "config" / "switches.toml").read_text())
+    where = _config("switches")
     places = {"mono": {"all"}, "hybrid": {"all", "messages"}}.get(structure, {"all", "messages", "processes"})
-    return tuple(each for each, place in where.items() if place in places)
+    return tuple(switch for switch, place in where.items() if place in places)
+
+
+def _config(name: str) -> dict[str, Any]:
+    return tomllib.loads((source_folder("trio") / "config" / f"{name}.toml").read_text())
 
 
 def is_trio(guest: store.Guest) -> bool:
@@ -129,7 +131,7 @@ def is_trio(guest: store.Guest) -> bool:
 
 
 def built(structure: str, say: Say = linux.silently) -> Path:
-    """The kernel, an ELF file, from the cache if this compiler built these sources. Raises as `add` does."""
+    """The kernel, an ELF file, from the cache if this compiler built these sources. Raises what `add` raises."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
     sources = source_folder("trio")
     name = file_name(structure)
@@ -141,61 +143,58 @@ def built(structure: str, say: Say = linux.silently) -> Path:
                 shutil.copytree(_services(network), folder)
             build(sources, folder, structure, network)
 
-        return _kept(name, (_digest(sources), structure, _name(network), *map(_version, ("gcc", "ld"))), make)
+        return _kept(name, (_digest(sources), structure, _name(network), *map(programs.version, ("gcc", "ld"))), make)
 
     return _with_what_builds(kernel, say)
 
 
 def _with_what_builds(make: Callable[[Path | None], Path], say: Say) -> Path:
-    """What `make` makes with lwIP's sources, the only ones that are not Trio's own; without, where there are none or
-    where they do not build, as `say` tells."""
+    """What `make` makes with lwIP's sources, the only ones that are not Trio's own; without them if they are missing or
+    do not build, as `say` tells."""
     network = lwip_sources(say)
     try:
         return make(network)
     except BuildError as error:
         if network is None:
             raise
-        made = make(None)  # where it fails too, the network is not why
+        made = make(None)  # if this fails too, the network is not the cause
         say(f"trio: without network, since it does not build with lwIP: {error.text}")
         return made
 
 
 def _name(network: Path | None) -> str:
-    """Of lwIP's sources in a digest: of the distribution that they are of."""
+    """The distribution of lwIP's sources, for a digest."""
     return "" if network is None else network.name
 
 
 def objects(say: Say = linux.silently) -> dict[str, Path]:
-    """The object of each service, the same in all structures. Raises as `add` does."""
+    """The object of each service, the same in all structures. Raises what `add` raises."""
     programs.need(_NEEDS, "gcc", "ld", "objcopy", "make")
-    table = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
+    table = _config("services")
     made = _with_what_builds(_services, say)
     return {name: made / "any" / f"{service['sources']}.o" for name, service in table.items()}
 
 
 def _services(network: Path | None) -> Path:
-    """A folder as `build` fills it, with the services' objects, from which the kernel of any structure is built on."""
+    """A folder of `build` with the services' objects, from which the kernel of any structure can be built."""
     sources = source_folder("trio")
 
     def make(folder: Path) -> Path:
         _make(sources, folder / "build", *_words("mono", network), "services")
         return folder / "build"
 
-    made_of = (_digest(sources), "services", _name(network), *map(_version, ("gcc", "ld")))
+    made_of = (_digest(sources), "services", _name(network), *map(programs.version, ("gcc", "ld")))
     return kept(cache_folder() / "trio" / sha256("\0".join(made_of).encode())[:24], make)
 
 
 def is_driver(service: str) -> bool:
     """Whether its sources are a driver's, by config/services.toml."""
-    services = tomllib.loads((source_folder("trio") / "config" / "services.toml").read_text())
-    return str(services[service]["sources"]).startswith("drivers/")
+    return str(_config("services")[service]["sources"]).startswith("drivers/")
 
 
 def probe() -> Path:
-    """`probe-trio`, static, from the cache if the probe's engine and the units are unchanged. Raises as `add` does.
-
-    Compiler and flags are those of the guests' probe, so that figures of both are comparable.
-    """
+    """`probe-trio`, static, from the cache if the probe's engine and the units are unchanged. Raises what `add` raises.
+    Compiler and flags are those of the guests' probe, so that figures of both are comparable."""
     compiler, *flags = programs.static_compiler()
     programs.need(_NEEDS, "make")
     engine, user = source_folder("probe"), source_folder("trio") / "user"
@@ -206,18 +205,17 @@ def probe() -> Path:
     def make(folder: Path) -> None:
         _make(user, folder, "WERROR=", *values, str(folder / PROBE))
 
-    return _kept(PROBE, (digest, *values[:2], *map(_version, (compiler, "ld"))), make)
+    return _kept(PROBE, (digest, *values[:2], *map(programs.version, (compiler, "ld"))), make)
 
 
 def file_name(structure: str) -> str:
-    """Of the kernel, in the build's folder."""
+    """The kernel's name in the build's folder."""
     return f"trio-{re.sub('[+=,]', '-', structure)}.elf"
 
 
 def build(sources: Path, folder: Path, structure: str, network: Path | None = None) -> None:
-    """Compiles the kernel into `folder`, its network from lwIP's sources in `network`; None: it has none.
-
-    Writes nothing to the sources. A compiler's warning is no error. Raises BuildError."""
+    """Compiles the kernel into `folder`, with a network from lwIP's sources in `network`; None: without. Writes nothing
+    to the sources; a compiler's warning is no error. Raises BuildError."""
     _make(sources, folder, *_words(structure, network))
 
 
@@ -251,33 +249,23 @@ def _digest(sources: Path) -> str:
     return sha256("\n".join(f"{file} {sha256((sources / file).read_bytes())}" for file in wanted).encode())
 
 
-def _version(program: str) -> str:
-    """The first line of its version message: a compiler is upgraded in place."""
-    done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
-    return done.stdout.partition("\n")[0]
-
-
-#: What is kept of lwIP, of which Trio makes its network: its C, and its licence. The distribution's source package is
-#: fetched once; nothing of it is part of Kernometer.
+#: The parts of lwIP for Trio's network: its C, and its licence. The distribution's source package is fetched once;
+#: nothing of it is part of Kernometer.
 LWIP_PARTS = ("src", "COPYING")
 
 
-def lwip_sources(say: suites.Say) -> Path | None:
-    """The folder of the lwip_sources; None where they are not to be had, and `say` tells why."""
-    try:
-        release = platform.freedesktop_os_release()
-    except OSError:
-        release = {}
-    name = "-".join(release.get(key, "") for key in ("ID", "VERSION_ID"))
+def lwip_sources(say: Say) -> Path | None:
+    """The folder of lwIP's sources; None if they cannot be got, and `say` tells why."""
+    name = "-".join(programs.distribution())
     try:
         return kept(cache_folder() / "lwip" / name, _fetched)
     except (MissingError, TargetError) as error:
-        say(f"trio: without network, since lwIP's lwip_sources are not to be had: {error}")
+        say(f"trio: without network, since lwIP's sources cannot be got: {error}")
         return None
 
 
 def make_words(network: Path | None) -> tuple[str, ...]:
-    """For Trio's make: its network of these lwip_sources; None: it has none."""
+    """For Trio's make: with these sources of lwIP, or without a network."""
     return () if network is None else (f"LWIP={network}",)
 
 

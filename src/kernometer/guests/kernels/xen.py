@@ -7,14 +7,13 @@ words are added to Xen's command line (`xen+xpti=true`); the domain has the comm
 from __future__ import annotations
 
 import re
-from contextlib import closing
 from pathlib import Path
 
 from kernometer.cache import sha256
-from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.errors import MissingError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
-from kernometer.guests.kernels import kernelpackage, linux, multiboot
+from kernometer.guests.kernels import linux, multiboot
 from kernometer.guests.packages import suites
 from kernometer.guests.packages.suites import Say
 
@@ -45,13 +44,13 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
     name = guest_name(wanted)
     below = _dom0(wanted, say)
     with store.new_folder() as folder:
-        found = suites.newest_of(_PACKAGE, "xen-hypervisor-", folder, say)
-        if found is None:
+        downloaded = suites.newest_of(_PACKAGE, "xen-hypervisor-", folder, say)
+        if downloaded is None:
             raise MissingError(
                 "This system's package sources have no Xen.", "Debian has it in main, Ubuntu in universe."
             )
-        package = found.package
-        packed = _image(found.file)
+        package = downloaded.package
+        packed = multiboot.image_of(downloaded.file, _IMAGE, "hypervisor")
     hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
     kernel = below.kernel.read_bytes()
     made = below.manifest
@@ -59,7 +58,7 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
         name=name,
         package=f"{package.name} with {made.package}",
         version=f"{package.version} with {made.version}",
-        suite=found.suite,
+        suite=downloaded.suite,
         parts=(f"{made.package} {made.package_sha256}", *made.parts),
         remarks=made.remarks,
         release=made.release,
@@ -77,10 +76,8 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
 
 
 def guest_name(dom0: variant.Variant) -> str:
-    """`xen` of linux-6.1, `xen-linux-6.12`, `xen-linux-6.1-mitigations-off` of linux-6.1+mitigations=off.
-
-    Raises UsageError for words that change the virtual machine.
-    """
+    """`xen` of linux-6.1, `xen-linux-6.12`, `xen-linux-6.1-mitigations-off` of linux-6.1+mitigations=off. Raises
+    UsageError for words that change the virtual machine."""
     if dom0.machine(Machine()) != Machine():
         raise UsageError(
             f"{dom0.name}: machine, cpu, memory and seed are the virtual machine's, not the first domain's.",
@@ -90,7 +87,7 @@ def guest_name(dom0: variant.Variant) -> str:
 
 
 def _dom0(wanted: variant.Variant, say: Say) -> store.Guest:
-    """The guest of the first domain, undamaged and able to be one."""
+    """The guest of the first domain, undamaged and suitable."""
     try:
         guest = store.find(wanted.guest)
     except MissingError:
@@ -120,17 +117,4 @@ def _dom0_line(wanted: variant.Variant, made: store.Manifest) -> str:
 def _for_rows(folder: Path) -> dict[str, bytes]:
     """The kernel's configuration and modules, for rows that need them."""
     files = (folder / store.CONFIG, *sorted((folder / store.DRIVERS).glob("*")))
-    return {str(each.relative_to(folder)): each.read_bytes() for each in files if each.is_file()}
-
-
-def _image(package: Path) -> bytes:
-    """The packed hypervisor from the package."""
-    found: dict[str, bytes] = {}
-    with closing(kernelpackage.files_of(package)) as files:
-        for path, content in files:
-            if path.parts[:-1] == ("boot",) and _IMAGE.fullmatch(path.name):
-                found[path.name] = content()
-    if len(found) != 1:
-        raise TargetError(f"{package.name} contains {len(found)} hypervisors.", "Report this package.")
-    (image,) = found.values()
-    return image
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files if file.is_file()}

@@ -99,12 +99,12 @@ class Apt:
             f"Dir::State={self.state}/state",
             f"Dir::State::Lists={self.state}/lists",
             f"Dir::Cache={self.state}/cache",
-            # Containers switch these two off; then every query would parse the lists again.
+            # Containers switch these two off, and then every query parses the lists again.
             "Dir::Cache::pkgcache=pkgcache.bin",
             "Dir::Cache::srcpkgcache=srcpkgcache.bin",
             "Acquire::Languages=none",  # no translated descriptions, which are megabytes
             f"Dir::State::status={self.state}/{_STATUS}",  # empty: installed packages are not candidates
-            # For root apt would fetch as the user _apt, who cannot enter root's cache. Signatures are still checked.
+            # As root, apt would fetch as the user _apt, who cannot enter root's cache. Signatures are still checked.
             *(("APT::Sandbox::User=root",) if os.geteuid() == 0 else ()),
             *(own if self.sources else ()),
             *((f"APT::Architecture={self.architecture}",) if self.architecture else ()),
@@ -113,10 +113,8 @@ class Apt:
         return tuple(word for setting in settings for word in ("-o", setting))
 
     def update(self, hours: float = 0.0) -> None:
-        """Fetches the package lists into the private state, unless those there are younger than `hours`.
-
-        Raises NoSuiteError, ExpiredError, UnreachableError or (a bad signature) another TargetError, with apt's output.
-        """
+        """Fetches the package lists into the private state, unless those there are younger than `hours`. Raises
+        NoSuiteError, ExpiredError, UnreachableError or (a bad signature) another TargetError, with apt's output."""
         with self._locked() as state:
             if self.fresh(hours):
                 return
@@ -156,8 +154,8 @@ class Apt:
         for path in sorted((self.state / "lists").glob("*Release")) if self.state else ():
             with path.open(encoding="utf-8", errors="replace") as file:
                 head = file.read(4096)
-            if found := re.search(rf"^{field}: (.*)$", head, re.MULTILINE):
-                return found[1].strip()
+            if match := re.search(rf"^{field}: (.*)$", head, re.MULTILINE):
+                return match[1].strip()
         return ""
 
     def names(self, prefix: str) -> list[str]:
@@ -172,23 +170,23 @@ class Apt:
             return ()
         words = ("apt-cache", *self.options(), "show", "--no-all-versions", *asked)
         shown = _run(words, QUERY_SECONDS, "apt cannot read its package lists.")
-        found = []
+        packages = []
         for stanza in shown.split("\n\n"):
             fields = dict(re.findall(r"^(Package|Version|SHA256|Size|Depends): (.*\S)$", stanza, re.MULTILINE))
             name, version, digest = (fields.get(key, "") for key in ("Package", "Version", "SHA256"))
             if name and version and digest:
                 depends = [each.split()[0] for each in fields.get("Depends", "").split(",") if each.strip()]
-                found.append(Package(name, version, digest, int(fields.get("Size", "0")), tuple(depends)))
-        return tuple(found)
+                packages.append(Package(name, version, digest, int(fields.get("Size", "0")), tuple(depends)))
+        return tuple(packages)
 
     def origins(self) -> tuple[Origin, ...]:
         """The origins of all suites in the package lists."""
         shown = _run(("apt-cache", *self.options(), "policy"), QUERY_SECONDS, "apt cannot read its package lists.")
-        found = []
+        origins = []
         for match in _POLICY.finditer(shown):
             fields = dict(part.partition("=")[::2] for part in match["release"].split(","))
-            found.append(Origin(match["uri"], match["suite"], fields.get("n", ""), fields.get("o", "")))
-        return tuple(dict.fromkeys(found))
+            origins.append(Origin(match["uri"], match["suite"], fields.get("n", ""), fields.get("o", "")))
+        return tuple(dict.fromkeys(origins))
 
     def suite(self, package: Package) -> str:
         """The suite of this version in the lists ("bookworm-security"); "" if not known."""
@@ -212,8 +210,8 @@ class Apt:
         if len(files) != 1:
             raise TargetError(f"apt-get left {len(files)} package files instead of one.", "Try again.")
         with files[0].open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != package.sha256:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != package.sha256:
             raise TargetError(f"{package.name} does not match the package lists: its SHA-256 differs.", "Try again.")
         return files[0]
 
@@ -252,9 +250,8 @@ def source(package: str, folder: Path, suite: sourcelist.Source | None = None) -
     if not _NAME.fullmatch(package):
         raise ValueError(f"{package!r} is not a package's name")
     need()
-    stanzas = [
-        one.stanza("deb-src") for one in ([suite] if suite else sourcelist.system()) if one.trust or one.components
-    ]
+    suites = [suite] if suite else sourcelist.system()
+    stanzas = [each.stanza("deb-src") for each in suites if each.trust or each.components]
     if not stanzas:
         raise MissingError("apt has no package sources here.", "Check /etc/apt/sources.list.d.")
     apt = Apt.private("source", "\n".join(stanzas))
@@ -266,10 +263,10 @@ def source(package: str, folder: Path, suite: sourcelist.Source | None = None) -
         if "Unable to find a source package" in error.last_output:
             raise MissingError(f"This system's package sources have no source of {package}.") from error
         raise
-    found = list(folder.glob(f"{package}_*.dsc"))
-    if len(found) != 1:
-        raise TargetError(f"apt-get left {len(found)} source descriptions instead of one.", "Try again.")
-    return debsource.unpack(found[0], folder / package)
+    descriptions = list(folder.glob(f"{package}_*.dsc"))
+    if len(descriptions) != 1:
+        raise TargetError(f"apt-get left {len(descriptions)} source descriptions instead of one.", "Try again.")
+    return debsource.unpack(descriptions[0], folder / package)
 
 
 def need() -> None:

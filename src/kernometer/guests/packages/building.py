@@ -14,16 +14,16 @@ from kernometer.cache import cache_folder
 from kernometer.errors import BuildError
 from kernometer.text import printable
 
-#: A line in which a compiler, a linker or another program says what is wrong; one of make's says that it has left off.
+#: A line that names an error of a compiler, a linker or another program; and lines of make's own.
 _WRONG = re.compile(r"error:|undefined reference|No space left", re.IGNORECASE)
 _OF_MAKE = re.compile(r"  [A-Z]{2} |make(\[\d+\])?: |Makefile:|[^ ]+/ld: .* in function |.*: In function ")
 
 
 def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: float, next_step: str = "") -> None:
-    """Runs the commands in `folder` one after another, `seconds` for all of them. Python writes no bytecode there.
+    """Runs the commands in `folder` one after another, `seconds` for all of them; Python writes no bytecode there.
 
-    Raises BuildError, with `what` and what is wrong, for a command that fails or is not done by then; a file has its
-    whole output. Its children end with it.
+    Raises BuildError, with `what` and the error, for a command that fails or takes too long; a file keeps the whole
+    output. A command's children end with it.
     """
     until = time.monotonic() + seconds
     for command in commands:
@@ -37,7 +37,7 @@ def run(what: str, commands: Iterable[Sequence[str]], folder: Path, seconds: flo
 
 
 def _kept(what: str, said: bytes) -> str:
-    """Where the whole output is, as the end of a sentence; one file for each `what`."""
+    """Where the whole output is, as the end of a sentence. Each `what` has one file."""
     log = cache_folder() / "logs" / f"{what.replace(' ', '-')}.log"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def _kept(what: str, said: bytes) -> str:
 
 
 def _named(lines: Sequence[str]) -> str:
-    """The line that says what is wrong, or the last two of the command's own."""
+    """The first line that names an error, else the last two lines that are not make's."""
     wrong = [line for line in lines if _WRONG.search(line)][:1]
     return "\n".join(wrong or [line for line in lines if line.strip() and not _OF_MAKE.match(line)][-2:])
 

@@ -21,10 +21,8 @@ MAX_UNPACKED = 1 << 30
 
 
 def unpack(description: Path, into: Path) -> Path:
-    """Makes the directory `into` with the source of `description`, an authenticated .dsc.
-
-    Raises TargetError if a file does not match the .dsc or cannot be unpacked, MissingError if a program is missing.
-    """
+    """Makes the directory `into` with the source of `description`, an authenticated .dsc. Raises TargetError if a file
+    does not match the .dsc or cannot be unpacked, MissingError if a program is missing."""
     files = checked(description)
     if shutil.which("dpkg-source"):
         _run(("dpkg-source", "--no-check", "-q", "-x", str(description), str(into)), description.name)
@@ -52,7 +50,7 @@ def checked(description: Path) -> tuple[Path, ...]:
     lines = [line.split() for line in block[1].splitlines()] if block else []
     if not lines or any(len(line) != 3 or "/" in line[2] or line[2].startswith(".") for line in lines):
         raise TargetError(f"{description.name} names no files with their SHA-256.", "Report this package.")
-    found = []
+    files = []
     for digest, _, name in lines:
         path = description.with_name(name)
         try:
@@ -62,15 +60,13 @@ def checked(description: Path) -> tuple[Path, ...]:
             raise TargetError(f"{name}: {error.strerror}.", "Try again.") from error
         if not right:
             raise TargetError(f"{name} does not match {description.name}: its SHA-256 differs.", "Try again.")
-        found.append(path)
-    return tuple(found)
+        files.append(path)
+    return tuple(files)
 
 
 def _extract(path: Path, into: Path) -> None:
-    """Unpacks files and directories only, so that no member leads out of `into`.
-
-    tarfile's `data` filter would allow links too, but Debian 12's Python, 3.11.2, has no filters.
-    """
+    """Unpacks files and directories only, so that no member leads out of `into`. tarfile's `data` filter would allow
+    links too, but Debian 12's Python, 3.11.2, has no filters."""
     try:
         with tarfile.open(path) as archive:
             if sum(member.size for member in archive) > MAX_UNPACKED:

@@ -35,8 +35,8 @@ class Source:
     components: tuple[str, ...]
     trust: tuple[tuple[str, str], ...] = ()  #: the given options of TRUST; a key may have several lines
 
-    def of(self, suite: str) -> Source:
-        """Another suite of the same mirror, with the same keys; only its main component, which has the kernels."""
+    def sibling(self, suite: str) -> Source:
+        """Another suite of the same mirror, with the same keys, and only the main component, which has the kernels."""
         return replace(self, suite=suite, components=("main",))
 
     def stanza(self, kind: str = "deb", extra: str = "", architecture: str = X86_64.debian) -> str:
@@ -55,18 +55,16 @@ class Source:
 
 
 def system() -> tuple[Source, ...]:
-    """Every enabled source of binary packages on this system, in apt's order of files.
-
-    Raises MissingError without apt, TargetError if a file cannot be read.
-    """
-    found: list[Source] = []
+    """Every enabled source of binary packages on this system, in apt's order of files. Raises MissingError without apt,
+    TargetError if a file cannot be read."""
+    sources: list[Source] = []
     for path in _files():
         try:
             text = path.read_bytes()[:MAX_FILE].decode(errors="replace")
         except OSError as error:
             raise TargetError(f"{path}: {error.strerror}.", "apt's sources must be readable.") from error
-        found += parse_deb822(text) if path.suffix == ".sources" else parse_one_line(text)
-    return tuple(dict.fromkeys(found))
+        sources += parse_deb822(text) if path.suffix == ".sources" else parse_one_line(text)
+    return tuple(dict.fromkeys(sources))
 
 
 def parse_one_line(text: str) -> Iterator[Source]:
@@ -108,7 +106,7 @@ def _files() -> list[Path]:
         raise TargetError(f"apt-config did not end in {QUERY_SECONDS} s.", "Try again.") from error
     places = dict(word.partition("=")[::2] for word in shlex.split(done.stdout.decode(errors="replace")))
     parts = Path(places.get("parts") or "/nonexistent")
-    found = [path for path in (Path(places.get("file", "")),) if path.is_file()]
+    paths = [path for path in (Path(places.get("file", "")),) if path.is_file()]
     if parts.is_dir():
-        found += sorted(path for path in parts.iterdir() if path.suffix in (".list", ".sources") and path.is_file())
-    return found
+        paths += sorted(path for path in parts.iterdir() if path.suffix in (".list", ".sources") and path.is_file())
+    return paths

@@ -24,15 +24,15 @@ from kernometer.text import printable
 
 #: The searched distributions, by the Origin of their Release files.
 DISTRIBUTIONS = ("Debian", "Debian Backports", "Ubuntu")
-#: Debian's releases in order; a mirror need not have them. Unstable comes after all of them.
+#: Debian's releases in order, of which a mirror may lack some. Unstable comes after all of them.
 RELEASES = ("bullseye", "bookworm", "trixie", "forky", "duke")
-#: The first series of the first of them; older ones have left the mirrors.
+#: The first series of the first release above; mirrors no longer have older ones.
 OLDEST = "5.10"
 #: The packages that install a release's own kernel: Debian's, Ubuntu's.
 OWN = ("linux-image-amd64", "linux-image-generic")
 Direction = Literal["earlier", "later"]
 UNSTABLE = "sid"
-#: Rolling suites in Release files (their updates: testing-updates), which expire within days if their mirror is not
+#: Rolling suites, by their Release files (updates: testing-updates): these expire within days on a mirror that is not
 #: updated.
 ROLLING = ("testing", "unstable")
 
@@ -68,8 +68,8 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A package, downloaded."""
+class Downloaded:
+    """A package in a file."""
 
     package: Package
     suite: str
@@ -79,7 +79,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A kernel's packages, downloaded."""
+    """A kernel's packages in files."""
 
     name: KernelName
     package: Package
@@ -105,8 +105,8 @@ def kernel_name(package: str, architecture: str = X86_64.debian) -> KernelName |
 
 def newest(candidates: tuple[Candidate, ...], series: str, flavour: str = "") -> Candidate | None:
     """The highest version of a series and flavour by dpkg's rules, unsigned only without signed ones; None if none."""
-    fitting = [one for one in candidates if (one.name.series, one.name.flavour) == (series, flavour)]
-    signed = [one for one in fitting if not one.name.unsigned]
+    fitting = [each for each in candidates if (each.name.series, each.name.flavour) == (series, flavour)]
+    signed = [each for each in fitting if not each.name.unsigned]
 
     def order(a: Candidate, b: Candidate) -> int:
         x, y = a.package.version, b.package.version
@@ -130,20 +130,20 @@ def fetch(series: str, flavour: str, folder: Path, say: Say, architecture: Archi
     there: set[str] = set()
     left_out: list[str] = []
     for candidates in _shelves(series, say, left_out, "" if architecture is X86_64 else architecture.debian):
-        there.update(one.name.series for one in candidates if one.name.flavour == flavour)
-        found = newest(candidates, series, flavour)
-        if found is None:
+        there.update(candidate.name.series for candidate in candidates if candidate.name.flavour == flavour)
+        best = newest(candidates, series, flavour)
+        if best is None:
             continue
         try:
-            return _downloaded(found, folder, say)
+            return _downloaded(best, folder, say)
         except TargetError:
             for leftover in folder.glob("*.deb"):
                 leftover.unlink()
-            if found.apt.state is None:
+            if best.apt.state is None:
                 continue  # the mirror has replaced a package of the system's lists: use our own lists
-            found.apt.update()  # ours can be some hours old too
-            again = newest(_kernels(found.apt, found.remarks), series, flavour)
-            if again is None or again.package == found.package:
+            best.apt.update()  # ours can be some hours old too
+            again = newest(_kernels(best.apt, best.remarks), series, flavour)
+            if again is None or again.package == best.package:
                 raise
             return _downloaded(again, folder, say)
     raise _none(f"Linux {series}" + (f" of flavour {flavour}" if flavour else ""), there, left_out)
@@ -151,25 +151,22 @@ def fetch(series: str, flavour: str, folder: Path, say: Say, architecture: Archi
 
 def newest_of(
     wanted: re.Pattern[str], prefix: str, folder: Path, say: Say, *, later: bool = False, foreign: str = ""
-) -> Found | None:
-    """Downloads the newest package whose name is `wanted`, which begins with `prefix`, from the first list that has one
-    into `folder`: the system's, else our own of its sources, and if `later` those of later releases. None if none has.
-    `foreign`: of another architecture.
-
-    Raises TargetError if apt fails.
-    """
+) -> Downloaded | None:
+    """Downloads the newest package whose name is `wanted`, which begins with `prefix`, into `folder`, from the first
+    list that has one: the system's, then our own of its sources, then, if `later`, those of later releases. None if no
+    list has one. `foreign` is another architecture. Raises TargetError if apt fails."""
     apt_module.need()
     failed: TargetError | None = None
     for apt, remarks in _lists(say, later, foreign):
         newest: Package | None = None
-        for one in apt.show(name for name in apt.names(prefix) if wanted.fullmatch(name)):
-            if newest is None or apt_module.newer(one.version, newest.version):
-                newest = one
+        for package in apt.show(name for name in apt.names(prefix) if wanted.fullmatch(name)):
+            if newest is None or apt_module.newer(package.version, newest.version):
+                newest = package
         if newest is None:
             continue
         say(f"Downloading {newest.name} {newest.version}, {newest.size / 1e6:.0f} MB …")
         try:
-            return Found(newest, apt.suite(newest), apt.download(newest, folder), remarks)
+            return Downloaded(newest, apt.suite(newest), apt.download(newest, folder), remarks)
         except TargetError as error:  # the mirror has replaced a package of the lists
             failed = error
     if failed is not None:
@@ -178,17 +175,15 @@ def newest_of(
 
 
 def exactly(names: Sequence[str], version: str, folder: Path, say: Say) -> tuple[Path, ...]:
-    """Downloads these packages of one version into `folder`, from the first list that has them all.
-
-    Raises MissingError if no list has, TargetError if apt fails.
-    """
+    """Downloads these packages of one version into `folder`, from the first list that has all of them. Raises
+    MissingError if there is no such list, TargetError if apt fails."""
     apt_module.need()
     for apt, _ in _lists(say, later=True):
         known = [name for name in names if name in apt.names(name)]
-        found = {one.name: one for one in apt.show(known) if one.version == version}
-        if len(found) == len(set(names)):
+        wanted = {package.name: package for package in apt.show(known) if package.version == version}
+        if len(wanted) == len(set(names)):
             say(f"Downloading {', '.join(names)} {version} …")
-            return tuple(apt.download(found[name], folder) for name in names)
+            return tuple(apt.download(wanted[name], folder) for name in names)
     raise MissingError(
         f"The package sources no longer have {', '.join(names)} of version {version}.",
         "Add the guest again: its newest kernel is then stored, and has these packages.",
@@ -196,19 +191,19 @@ def exactly(names: Sequence[str], version: str, folder: Path, say: Say) -> tuple
 
 
 def _lists(say: Say, later: bool, foreign: str = "") -> Iterator[tuple[Apt, tuple[str, ...]]]:
-    """Package lists, nearest first, and remarks on them; a suite whose lists cannot be trusted is left out."""
+    """Package lists, nearest first, with remarks; a suite whose lists cannot be trusted is left out."""
     for own in _system(say, foreign):
         yield own, ()
     for source in chain.from_iterable(beyond(sourcelist.system(), _origins(own, say), "later") if later else ()):
         try:
-            found = _opened(source, say, foreign)
+            opened = _opened(source, say, foreign)
         except UnreachableError:
             raise
         except TargetError as error:
             say(f"{source.suite} is left out: {error.text}")
             continue
-        if found is not None:
-            yield found
+        if opened is not None:
+            yield opened
 
 
 def own_series(say: Say) -> str:
@@ -224,7 +219,7 @@ def own_series(say: Say) -> str:
 
 def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
     series = sorted(there, key=_number)
-    has = f"They have {', '.join(series)}." if series else "They name no kernel packages of this kind at all."
+    has = f"They have {', '.join(series)}." if series else "They name no kernel package of this kind."
     return MissingError(
         f"This system's package sources have no {what}, nor have further suites on the same mirrors.",
         " ".join((has, *left_out)),
@@ -232,7 +227,7 @@ def _none(what: str, there: set[str], left_out: list[str]) -> MissingError:
 
 
 def source(package: str, folder: Path) -> Path:
-    """As `apt.source`, from another release if the system's fails: a mirror may list files that it does not have."""
+    """As `apt.source`; if that fails, from another release: a mirror may list files that it does not have."""
     try:
         return apt_module.source(package, folder)
     except UnreachableError:
@@ -240,9 +235,9 @@ def source(package: str, folder: Path) -> Path:
     except (MissingError, TargetError) as error:
         own = Apt.private("system")
         own.update(LISTS_HOURS)
-        for one in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "earlier", "later")):
+        for suite in chain.from_iterable(beyond(sourcelist.system(), own.origins(), "earlier", "later")):
             try:
-                return apt_module.source(package, folder, one)
+                return apt_module.source(package, folder, suite)
             except UnreachableError:
                 raise
             except (MissingError, TargetError):
@@ -251,37 +246,35 @@ def source(package: str, folder: Path) -> Path:
 
 
 def _shelves(series: str, say: Say, left_out: list[str], foreign: str) -> Iterator[tuple[Candidate, ...]]:
-    """The candidates, one group of suites at a time, nearest first; each group is fetched only when it is needed.
-
-    A suite whose lists cannot be trusted is left out, and `left_out` gets the reason. `foreign`: another architecture.
-    """
+    """The candidates of one group of suites at a time, nearest first. A group is fetched when it is asked for. A suite
+    whose lists cannot be trusted is left out, with the reason in `left_out`. `foreign`: another architecture."""
     for own in _system(say, foreign):
         kernels = _kernels(own)
         yield kernels
-    older = all(_number(series) < _number(one.name.series) for one in kernels)
+    older = all(_number(series) < _number(kernel.name.series) for kernel in kernels)
     directions: tuple[Direction, ...] = ("earlier",) if older else ("later",)
     origins = _origins(own, say)
-    if not any(one.origin.startswith("Debian") for one in origins):
+    if not any(each.origin.startswith("Debian") for each in origins):
         left_out.append("Debian's are searched if apt has a source of Debian's, with its keyring.")
     for sources in beyond(sourcelist.system(), origins, *(directions if kernels else ("later", "earlier"))):
-        found: list[Candidate] = []
+        group: list[Candidate] = []
         for source in sources:
             try:
                 if (opened := _opened(source, say, foreign)) is not None:
-                    found += _kernels(*opened)
+                    group += _kernels(*opened)
             except UnreachableError:
                 raise
             except TargetError as error:
                 cause = next((line for line in error.last_output.splitlines() if line[:2] in ("E:", "W:")), error.text)
                 left_out.append(f"{source.suite} is left out: {printable(cause, 300)}")
                 say(left_out[-1])
-        yield tuple(found)
+        yield tuple(group)
 
 
 def _system(say: Say, foreign: str = "") -> Iterator[Apt]:
-    """The system's sources: with its own lists, then with lists fetched into the cache. `foreign`: the lists of another
-    architecture, which the system's sources need not have."""
-    sources = "\n".join(one.stanza(architecture=foreign) for one in sourcelist.system()) if foreign else ""
+    """The system's sources, first with its own lists, then with lists fetched into the cache. For another architecture
+    (`foreign`) only with fetched lists, for the system's sources need not have it."""
+    sources = "\n".join(each.stanza(architecture=foreign) for each in sourcelist.system()) if foreign else ""
     if not foreign:
         yield Apt()
     own = Apt.private("system", sources, foreign)
@@ -292,8 +285,8 @@ def _system(say: Say, foreign: str = "") -> Iterator[Apt]:
 
 
 def _origins(own: Apt, say: Say) -> tuple[apt_module.Origin, ...]:
-    """The origins of the system's sources, of which `own` are the lists. A suite without packages of an architecture
-    has none in its lists, so that those of the system's own architecture are asked."""
+    """The origins of the system's sources. A suite without packages of an architecture is missing in that one's lists
+    (`own`), so the lists of the system's own architecture are asked."""
     if own.architecture:
         *_, own = _system(say)
     return own.origins()
@@ -307,12 +300,12 @@ def _number(series: str) -> list[int]:
 def beyond(
     sources: tuple[Source, ...], origins: tuple[apt_module.Origin, ...], *directions: Direction
 ) -> Iterator[tuple[Source, ...]]:
-    """Suites to try after the system's own, of earlier releases, later ones, or both; a tuple is tried together. A
-    release's kernels are newer than all of the one before. Pure.
+    """The suites to try after the system's own, of earlier or later releases; those of a tuple are tried together. All
+    kernels of a release are newer than those of the one before. Pure.
 
-    `origins` contains the origins of `sources`: only mirrors of a distribution are used.
+    `origins` has the origins of `sources`: only mirrors of a distribution are used.
     """
-    by_place = {(_place(one.uri), one.suite): one for one in sources}
+    by_place = {(_place(source.uri), source.suite): source for source in sources}
     mirrors: dict[str, Source] = {}  #: by distribution; Debian's security updates have their own
     here: set[str] = set()
     for origin in origins:
@@ -323,9 +316,9 @@ def beyond(
             security = distribution == "Debian" and origin.codename.endswith("-security")
             mirrors.setdefault("security" if security else distribution, source)
     for names, mirror in _names({name.partition("-")[0] for name in here}, mirrors, directions):
-        found = tuple(mirrors[mirror(name)].of(name) for name in names if name not in here and mirror(name) in mirrors)
-        if found:
-            yield found
+        missing = [name for name in names if name not in here and mirror(name) in mirrors]
+        if missing:
+            yield tuple(mirrors[mirror(name)].sibling(name) for name in missing)
 
 
 def _names(
@@ -351,8 +344,8 @@ def _debian(suite: str) -> str:
 
 
 def _opened(source: Source, say: Say, foreign: str = "") -> tuple[Apt, tuple[str, ...]] | None:
-    """The lists of a suite beyond the system's, and remarks; None if the mirror has no such suite, or one of another
-    origin."""
+    """The lists of a suite beyond the system's, with remarks. None if the mirror has no such suite, or the suite has
+    another origin."""
     strict, lenient = (
         Apt.private(
             source.suite,
@@ -381,41 +374,41 @@ def _opened(source: Source, say: Say, foreign: str = "") -> tuple[Apt, tuple[str
 
 
 def _expired(apt: Apt, suite: str) -> str:
-    """The remark about a Release file with a valid signature and an expired date."""
-    return (
-        f"The Release file of {suite} is signed, and expired on {apt.release('Valid-Until')}: its age is not checked."
-    )
+    """The remark on a Release file with a valid signature and an expired date."""
+    date = apt.release("Valid-Until")
+    return f"The Release file of {suite} is signed, and expired on {date}: its age is not checked."
 
 
 def _kernels(apt: Apt, remarks: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
     """Every kernel image that can be downloaded."""
     own = apt.architecture or X86_64.debian
     names = {name: kernel for name in apt.names("linux-image-") if (kernel := kernel_name(name, own)) is not None}
-    return tuple(Candidate(names[one.name], one, apt, remarks) for one in apt.show(names) if one.name in names)
+    return tuple(Candidate(names[each.name], each, apt, remarks) for each in apt.show(names) if each.name in names)
 
 
-def _downloaded(found: Candidate, folder: Path, say: Say) -> Fetched:
+def _downloaded(kernel: Candidate, folder: Path, say: Say) -> Fetched:
     """Downloads the package and the further packages of this kernel."""
-    apt, release = found.apt, found.name.release
-    needed = [name for name in found.package.depends if name in {f"linux-{kind}-{release}" for kind in _PARTS}]
+    apt, release = kernel.apt, kernel.name.release
+    needed = [name for name in kernel.package.depends if name in {f"linux-{kind}-{release}" for kind in _PARTS}]
     candidates = apt.show({*needed, *apt.names(f"linux-modules-extra-{release}")})
-    parts = tuple(one for one in sorted(candidates, key=lambda one: one.name) if one.version == found.package.version)
-    suite = apt.suite(found.package)
-    remarks = list(found.remarks)
-    if found.name.unsigned:
-        remarks.append(f"{found.package.name} is not signed for Secure Boot; the signed package is not in {suite}.")
-    if gone := sorted(set(needed) - {one.name for one in parts}):
+    same = (candidate for candidate in candidates if candidate.version == kernel.package.version)
+    parts = tuple(sorted(same, key=lambda part: part.name))
+    suite = apt.suite(kernel.package)
+    remarks = list(kernel.remarks)
+    if kernel.name.unsigned:
+        remarks.append(f"{kernel.package.name} is not signed for Secure Boot; the signed package is not in {suite}.")
+    if gone := sorted(set(needed) - {part.name for part in parts}):
         remarks.append(f"No longer in {suite}, and so not kept: {', '.join(gone)}.")
-    for remark in remarks[len(found.remarks) :]:
+    for remark in remarks[len(kernel.remarks) :]:
         say(remark)
     files = []
-    for package in (found.package, *parts):
+    for package in (kernel.package, *parts):
         where = f" of {suite}" if suite else ""
         say(f"Downloading {package.name} {package.version}{where}, {package.size / 1e6:.0f} MB …")
         files.append(apt.download(package, folder))
-    return Fetched(found.name, found.package, suite, parts, tuple(files), tuple(remarks))
+    return Fetched(kernel.name, kernel.package, suite, parts, tuple(files), tuple(remarks))
 
 
 def _place(uri: str) -> str:
-    """One spelling of a URI that apt and its files write differently."""
+    """One spelling of a URI that apt prints and its files write differently."""
     return re.sub(r"^(file|copy):/+", r"\1:/", uri).rstrip("/")

@@ -1,1 +1,1 @@
-"""Systems with their own disk: their descriptions, their boot, and the dialogue at their console."""
+"""Systems with a disk of their own: their descriptions, their boot, and the dialogue at their console."""

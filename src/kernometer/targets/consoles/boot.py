@@ -11,7 +11,7 @@ from kernometer.targets.consoles.images import Image
 
 #: Names in the directory where QEMU is started.
 JOB, FILES, EVENTS = "job.iso", "files", "events.json"
-#: QEMU's descriptors: sockets whose other ends are ours.
+#: QEMU's descriptors: sockets whose other ends we hold.
 CONSOLE, MONITOR = 0, 1
 #: The host's address in QEMU's user network, where only TFTP answers.
 SERVER = "10.0.2.2"
@@ -64,7 +64,7 @@ def argv(
 
 
 def _image(image: Image, media: str, bus: str) -> list[str]:
-    """QEMU writes changes to a temporary file that it removes: each boot begins from the same disk."""
+    """The disk for each boot is the same: QEMU writes changes to a temporary file, which it removes."""
     drive = f"if=none,id=image,file={_value(image.path)},format={image.format}"
     if media == "cdrom":
         return ["-drive", f"{drive},readonly=on", "-device", "ide-cd,drive=image,bus=ide.0,bootindex=0"]
@@ -78,5 +78,5 @@ def _kernel(kernel: Kernel) -> list[str]:
 
 
 def _value(path: Path) -> str:
-    """Doubles commas, which otherwise separate QEMU's options."""
+    """Doubles commas, which QEMU takes for the ends of options."""
     return str(path).replace(",", ",,")

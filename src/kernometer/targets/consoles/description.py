@@ -22,7 +22,7 @@ from kernometer.guests.emulator.qemu import Device, Machine
 SHIPPED = Path(__file__).with_name("systems")
 MAX_BYTES = 1 << 16
 
-#: Defaults: no step of the systems tried so far took a tenth of its limit.
+#: The defaults are ten times as long as any step of the systems tried so far.
 Seconds = Annotated[float, Meta(gt=0, le=7200)]
 
 NetworkCard = Literal["e1000", "ne2k_pci", "rtl8139", "pcnet", "virtio-net-pci"]
@@ -41,10 +41,10 @@ def _check_pattern(name: str, pattern: str) -> None:
 def _check_places(name: str, command: str, known: Set[str], needed: Set[str] = frozenset()) -> None:
     if "\n" in command or "\r" in command:
         raise ValueError(f"{name}: a command is one line")
-    found = set(PLACE.findall(command))
-    if unknown := found - known:
+    names = set(PLACE.findall(command))
+    if unknown := names - known:
         raise ValueError(f"{name}: {{{min(unknown)}}} is unknown here; known are {', '.join(sorted(known))}")
-    if command and (lacking := needed - found):
+    if command and (lacking := needed - names):
         raise ValueError(f"{name}: {{{min(lacking)}}} is missing in {command!r}")
 
 
@@ -57,7 +57,7 @@ class Step(Part, frozen=True, kw_only=True):
 
     expect: str
     send: str = ""
-    maybe: bool = False  #: it may not come; then wait for the next step's pattern
+    maybe: bool = False  #: it may not come: then the next step's pattern is awaited too
 
     def __post_init__(self) -> None:
         _check_pattern("expect", self.expect)
@@ -122,7 +122,7 @@ class Files(Part, frozen=True, kw_only=True):
     folder: str = "/mnt"  #: the directory of the source: the mount point, or a writable directory
     commands: tuple[str, ...] = ()  #: by CD-ROM: mount it; by network: bring it up, fetch `{name}` from `{server}`
     decode: str = "uudecode -o {file} {encoded}"  #: by serial line
-    encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the lines sent: with or without uuencode's frame
+    encoding: Literal["uuencode", "base64"] = "uuencode"  #: of the sent lines: with or without uuencode's frame
     packed: bool = False  #: by serial line: sent as gzip, a quarter of the size; `decode` unpacks it
     card: NetworkCard = "e1000"
     checksum: str = "cksum {source}"  #: "" if the system has no POSIX cksum: then nothing is checked
@@ -240,4 +240,4 @@ def load(path: Path, name: str) -> Loaded:
 
 def filled(command: str, places: dict[str, str]) -> str:
     """`command` with the values of the names in braces; other braces are the shell's."""
-    return PLACE.sub(lambda found: places.get(found[1], found[0]), command)
+    return PLACE.sub(lambda match: places.get(match[1], match[0]), command)

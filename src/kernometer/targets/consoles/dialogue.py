@@ -1,7 +1,7 @@
-"""The input for a system's console, step by step: from its boot to a shell without other output.
+"""What is typed at a system's console, step by step: from its boot to a shell without other output.
 
-The shell gets a prompt that nothing else prints, and the terminal does not echo. Typed lines stay short: some systems'
-terminals take lines of only 255 bytes, so longer commands continue after a backslash.
+The shell gets a prompt that nothing else prints, and the terminal does not echo. Typed lines stay short, for some
+systems' terminals take only 255 bytes a line: longer commands continue after a backslash.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kernometer.targets.consoles.description import Description, Step, filled
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.stream import shown
 
-#: The most bytes of a typed line, without a backslash at its end: well below 255, POSIX's least for a terminal.
+#: The most bytes of a typed line without the backslash at its end: well below 255, POSIX's least for a terminal.
 TYPED = 200
-#: How many lines of a file are sent at once: together they fit into MINIX 3's input queue of 256 bytes.
+#: How many lines of a file are sent at once; MINIX 3's input queue of 256 bytes has room for them.
 AT_ONCE = 3
 #: How much of a command's output an error shows.
 SAID = 2000
@@ -38,7 +38,7 @@ class Dialogue:
         self._until = until
         token = secrets.token_hex(4)
         self.prompt, self._more, self._taken = (f"KM{token}{end}".encode() for end in ("> ", "+ ", "="))
-        #: Typed with quotes inside: an echo is not taken for the prompt.
+        #: The quotes are inside, so that an echo is not taken for the prompt.
         self._setup = f"stty -echo; PS1=K'M{token}> ' PS2=K'M{token}+ '; set +o emacs +o vi"
 
     def enter(self) -> None:
@@ -65,12 +65,12 @@ class Dialogue:
         """The command's output. Raises TargetError, with the output, if its status is not 0."""
         said = self._ask(step, line, seconds)
         status = self._ask(step, 'echo "=$?="', self._described.shell.seconds)
-        found = re.search(rb"=(\d{1,3})=", status)
-        if found is None:
+        match = re.search(rb"=(\d{1,3})=", status)
+        if match is None:
             raise self._console.error(step, f"{line!r} printed {shown(status)[:100]!r} instead of a status")
-        if found[1] != b"0":
+        if match[1] != b"0":
             raise TargetError(
-                f"{self._console.name}: {step}: {line!r} left with status {int(found[1])}.",
+                f"{self._console.name}: {step}: {line!r} left with status {int(match[1])}.",
                 "Its output is below.",
                 shown(said[-SAID:]),
             )
@@ -88,8 +88,8 @@ class Dialogue:
             if way.checksum:
                 said = self.command("files", filled(way.checksum, places), way.seconds)
                 wanted = (media.cksum(data), len(data))
-                found = re.search(rb"(?m)^(\d{1,10})\s+(\d{1,12})\b", said)
-                if found is None or (int(found[1]), int(found[2])) != wanted:
+                match = re.search(rb"(?m)^(\d{1,10})\s+(\d{1,12})\b", said)
+                if match is None or (int(match[1]), int(match[2])) != wanted:
                     raise TargetError(
                         f"{self._console.name}: files: {name} arrived with another checksum than {wanted[0]} (of "
                         f"{wanted[1]:,} bytes).",
@@ -127,7 +127,7 @@ class Dialogue:
         return True
 
     def _walk(self, step: str, steps: Sequence[Step], arrival: str, seconds: float, refused: str = "") -> None:
-        """Carries out the steps in order, without optional ones that do not come, until `arrival` comes."""
+        """Carries out the steps in order until `arrival` comes; an optional step that does not come is left out."""
         until, login = self._within(seconds), self._described.login
         refusals = [re.compile(refused.encode())] if refused else []
         left = list(steps)
@@ -136,13 +136,13 @@ class Dialogue:
             wanted = [each.expect for each in left[: len(possible) + 1]]
             if len(possible) == len(left):
                 wanted.append(arrival)
-            found = self._console.expect(step, [*(re.compile(each.encode()) for each in wanted), *refusals], until)
-            if found == len(wanted):
+            index = self._console.expect(step, [*(re.compile(each.encode()) for each in wanted), *refusals], until)
+            if index == len(wanted):
                 raise self._console.error(step, f"{login.user!r} with that password was refused")
-            if found == len(left):
+            if index == len(left):
                 return
-            self._console.send(step, filled(left[found].send, {"user": login.user, "password": login.password}))
-            del left[: found + 1]
+            self._console.send(step, filled(left[index].send, {"user": login.user, "password": login.password}))
+            del left[: index + 1]
 
     def _send(self, name: str, data: bytes) -> None:
         """Sends a file by the serial line: the guest's shell reads line by line and confirms groups of lines."""
@@ -166,7 +166,7 @@ class Dialogue:
         return {"source": self._described.source, "probe": self._described.compile.probe}
 
     def _ask(self, step: str, line: str, seconds: float | None) -> bytes:
-        """The output from this line to the next prompt. `seconds` None: as long as the whole job may take."""
+        """The output from this line to the next prompt. `seconds` None: the whole job's limit applies."""
         self._type(step, line)
         self._wait_for_prompt(step, seconds)
         return self._console.before
@@ -188,10 +188,8 @@ class Dialogue:
 
 
 def typed(line: str) -> list[str]:
-    """The line in pieces that a terminal takes, cut at spaces, each but the last with a backslash.
-
-    Raises UsageError if a single word is too long, or would be changed on the way.
-    """
+    """The line in pieces that a terminal takes, cut at spaces; all but the last end with a backslash. Raises UsageError
+    if a single word is too long, or would be changed on the way."""
     if not line.isascii() or not line.isprintable():
         raise UsageError(f"{line[:100]!r} cannot be typed: only ASCII characters can.")
     words = [""]

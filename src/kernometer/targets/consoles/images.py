@@ -10,7 +10,7 @@ from kernometer.cache import cache_folder, sha256
 from kernometer.errors import UsageError
 
 HEAD_BYTES = 512
-#: Beginnings of files and QEMU's names of their formats. Any other file is a raw disk.
+#: How files of a format begin, and QEMU's name of it. Any other file is a raw disk.
 FORMATS = ((b"QFI\xfb", "qcow2"), (b"KDMV", "vmdk"), (b"conectix", "vpc"), (b"<<< ", "vdi"), (b"vhdxfile", "vhdx"))
 COMPRESSED = (
     (b"\xfd7zXZ\0", "unxz"),
@@ -40,15 +40,15 @@ class Image:
             return kept.read_text(encoding="ascii")
         except (FileNotFoundError, UnicodeDecodeError):
             with self.path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         try:
             kept.parent.mkdir(parents=True, exist_ok=True)
             fresh = kept.with_suffix(".new")
-            fresh.write_text(found, encoding="ascii")
+            fresh.write_text(digest, encoding="ascii")
             fresh.rename(kept)
         except OSError:  # without a cache it is computed every time
-            return found
-        return found
+            return digest
+        return digest
 
 
 def image(path: Path) -> Image:
@@ -63,17 +63,17 @@ def image(path: Path) -> Image:
     for beginning, program in COMPRESSED:
         if head.startswith(beginning):
             raise UsageError(f"{path} is compressed.", f"Unpack it first: {program}.")
-    found = next((name for beginning, name in FORMATS if head.startswith(beginning)), "raw")
-    if found == "qcow2" and _leads_elsewhere(head):
+    kind = next((name for beginning, name in FORMATS if head.startswith(beginning)), "raw")
+    if kind == "qcow2" and _leads_elsewhere(head):
         raise UsageError(
             f"{path} keeps data in another file, so its digest does not identify its contents.",
             "Make it whole: qemu-img convert -O qcow2.",
         )
-    return Image(path.resolve(), found)
+    return Image(path.resolve(), kind)
 
 
 def _leads_elsewhere(head: bytes) -> bool:
-    """QEMU, docs/interop/qcow2.txt: a backing file's name, or (version 3) data outside."""
+    """Whether it has a backing file, or (version 3) data in another file: QEMU, docs/interop/qcow2.txt."""
     if len(head) < 80:
         return False
     version, backing, incompatible = (int.from_bytes(head[at:end]) for at, end in ((4, 8), (8, 16), (72, 80)))

@@ -8,17 +8,15 @@ from collections.abc import Mapping
 
 from kernometer.errors import LibraryError
 
-#: Characters of a sent line: any terminal takes them, and a few lines fit into the smallest input queue.
+#: Characters of a sent line: any terminal takes so many, and a few lines fit into the smallest input queue.
 LINE = 72
 #: POSIX's cksum: CRC-32 with this polynomial, highest bit first.
 POLYNOMIAL = 0x04C11DB7
 
 
 def iso(files: Mapping[str, bytes]) -> bytes:
-    """An ISO 9660 image of flat files: 8.3 in capitals for the oldest readers, Rock Ridge for the names as they are.
-
-    Raises ValueError for a name that is not 8.3, LibraryError without pycdlib.
-    """
+    """An ISO 9660 image of flat files: 8.3 names in capitals for the oldest readers, Rock Ridge with the real names.
+    Raises ValueError for a name that is not 8.3, LibraryError without pycdlib."""
     try:
         from pycdlib import PyCdlib
     except ImportError as error:
@@ -40,23 +38,21 @@ def iso(files: Mapping[str, bytes]) -> bytes:
 
 
 def lines(data: bytes, name: str, encoding: str) -> list[str]:
-    """`data` in base64, with the frame of `uuencode -m` around it for that encoding; then a line that ends it.
-
-    No line contains a space, a backslash or a single dot.
-    """
+    """`data` in base64; for the encoding "uuencode" in the frame of `uuencode -m`. No line contains a space, a
+    backslash or a single dot."""
     coded = base64.b64encode(data).decode("ascii")
     body = [coded[at : at + LINE] for at in range(0, len(coded), LINE)]
     return [f"begin-base64 644 {name}", *body, "===="] if encoding == "uuencode" else body
 
 
 def _table() -> tuple[int, ...]:
-    found = []
+    table = []
     for byte in range(256):
         rest = byte << 24
         for _ in range(8):
             rest = (rest << 1) ^ (POLYNOMIAL if rest & 0x80000000 else 0)
-        found.append(rest & 0xFFFFFFFF)
-    return tuple(found)
+        table.append(rest & 0xFFFFFFFF)
+    return tuple(table)
 
 
 _TABLE = _table()

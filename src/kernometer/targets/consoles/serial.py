@@ -23,15 +23,15 @@ except ImportError as error:
     raise LibraryError("console:", "pexpect", "console") from error
 
 PIECE = 1 << 16
-#: The most output within one step: a boot's messages are a hundredth of it.
+#: The most output of one step: a hundred times the messages of a boot.
 STEP_BYTES = 8 << 20
-#: Patterns are searched in the last bytes only: a prompt is short, and a flood must not be searched repeatedly.
+#: Patterns are searched only at the end: a prompt is short, and a flood must not be searched repeatedly.
 WINDOW = 4096
 #: QEMU takes input only as fast as the guest reads it.
 SEND_SECONDS = 60.0
 #: The Enter key.
 ENTER = b"\r"
-#: QEMU is woken after so many seconds without output.
+#: Seconds without output after which QEMU is woken.
 WAKE_SECONDS = 1.0
 
 
@@ -44,8 +44,8 @@ else:  # pexpect's own class has no type of its input
 class _Bounded(_Spawn):
     """Counts and stores what is read, and wakes QEMU while there is no output.
 
-    A counting QEMU may sleep for good (see qemu.Accelerator). An empty line on its monitor wakes it, invisibly for the
-    guest. (The human monitor: a separate thread reads QMP, which does not wake QEMU.)
+    A counting QEMU may sleep for good (qemu.Accelerator). An empty line on its human monitor wakes it, which the guest
+    cannot notice. QMP would not: another thread reads it.
     """
 
     def __init__(self, line: socket.socket, monitor: socket.socket) -> None:
@@ -95,14 +95,12 @@ class Console:
 
     def expect(self, step: str, patterns: Sequence[re.Pattern[bytes]], until: Deadline) -> int:
         """Waits for the first of the patterns in the output; returns its index. `before` is the output before it.
-
-        Raises TargetError if `until` passes first, if the kernel panics, or if the line is closed.
-        """
+        Raises TargetError if `until` passes first, if the kernel panics, or if the line is closed."""
         self._spawn.total = 0
         every = [*patterns, *self._panics]
         seconds = until.left()
         try:
-            found = int(self._spawn.expect_list([*every], timeout=seconds))
+            index = int(self._spawn.expect_list([*every], timeout=seconds))
         except pexpect.TIMEOUT:
             wanted = " or ".join(shown(pattern.pattern) for pattern in patterns)
             raise self.error(step, f"{wanted!r} did not come in {seconds:.0f} s") from None
@@ -112,10 +110,10 @@ class Console:
             raise self.error(step, f"more than {STEP_BYTES:,} bytes were printed") from None
         except OSError as failure:
             raise self.error(step, f"the console broke: {failure.strerror}") from None
-        if found >= len(patterns):
+        if index >= len(patterns):
             line = self._found + self._spawn.buffer.partition(b"\n")[0]
             raise self.error(step, f"the kernel died: {shown(line).strip()[:300]}")
-        return found
+        return index
 
     @property
     def before(self) -> bytes:
@@ -135,10 +133,8 @@ class Console:
             raise self.error(step, f"nothing more can be typed: {failure.strerror or 'no room'}") from None
 
     def lines(self, step: str, end: bytes, until: Deadline, silence: float, max_bytes: int) -> Iterator[bytes]:
-        """Lines without LF or CRLF, as they come, until an unfinished line ends with `end` (a prompt).
-
-        Raises TargetError if `until` passes, after `silence` seconds without output, or for more than `max_bytes`.
-        """
+        """Lines without LF or CRLF, as they come, until an unfinished line ends with `end` (a prompt). Raises
+        TargetError if `until` passes, after `silence` seconds without output, or for more than `max_bytes`."""
         splitter = Splitter(self.name, max_bytes)
         self._spawn.expect_list([re.compile(rb"(?s).*")], timeout=0)  # what has come already
         chunk = self.before + self._found
@@ -182,5 +178,5 @@ class Console:
     def _look_for_panic(self, step: str, line: bytes) -> None:
         if not line.startswith(b"{"):
             for pattern in self._panics:
-                if found := pattern.search(line):
-                    raise self.error(step, f"the kernel died: {shown(line[found.start() :])[:300]}")
+                if match := pattern.search(line):
+                    raise self.error(step, f"the kernel died: {shown(line[match.start() :])[:300]}")

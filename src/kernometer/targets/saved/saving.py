@@ -1,4 +1,4 @@
-"""Stops and saves a guest, and restores it in another QEMU, from exactly the same state."""
+"""Stops and saves a guest; restores it in another QEMU, in exactly the same state."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from kernometer.targets.saved.wire import Debugger, LostError, Monitor
 
 #: For QEMU to write or read a state, which takes a tenth of a second.
 STATE_SECONDS = 60.0
-#: The memory is in a file that the next QEMU maps; it is not in the state.
+#: The next QEMU maps the file with the memory, which is not in the state.
 _CAPABILITIES = {"capabilities": [{"capability": "x-ignore-shared", "state": True}]}
-#: The machine's run state in the saved state: after the section's name and two numbers come the text's length and the
-#: text, in 100 bytes.
+#: The machine's run state in the saved state: the section's name, two numbers, the length of a text, and the text, in
+#: 100 bytes.
 _DOING, _SKIPPED, _WORDS = b"\x0bglobalstate", 8, 100
 
 
 def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: Deadline) -> Iterator[int]:
     """Boots by `words` (of phase `saved`) in `folder`, up to the instruction at `ready`, and saves the guest `into`.
-
-    Yields the emulator's process id during that time. Raises TargetError, or LostError if QEMU ended or hung.
-    """
+    Yields the emulator's process id during that time. Raises TargetError, or LostError if QEMU ended or hung."""
     (into / qemu.MEMORY).touch()
     (folder / qemu.MEMORY).symlink_to(into / qemu.MEMORY)
     with talking(words, folder, 2) as (process, (monitor, debugger)):
@@ -50,10 +48,8 @@ def save(words: tuple[str, ...], folder: Path, ready: int, into: Path, until: De
 
 
 def as_running(state: bytes) -> bytes:
-    """The same state of a running machine: QEMU 7.2 aborts if it restores one that a debugger stopped.
-
-    Raises TargetError if the state is not that of a stopped machine.
-    """
+    """The state with the machine running: QEMU 7.2 aborts if it restores a machine that a debugger stopped. Raises
+    TargetError if the state is not that of a stopped machine."""
     at = state.find(_DOING) + len(_DOING) + _SKIPPED
     if at < len(_DOING) + _SKIPPED or state[at + 4 : at + 10] != b"debug\0":
         raise TargetError("QEMU saved the guest in an unknown form.")

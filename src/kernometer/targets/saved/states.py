@@ -1,6 +1,5 @@
-"""Saved guests in the cache: one directory each, with the guest's memory (a sparse file), the rest of its state, and
-its first file system. Several processes use them at once. Unused ones are removed to make room.
-"""
+"""Saved guests in the cache, a directory each: the guest's memory (a sparse file), the rest of its state, and its first
+file system. Several processes use them at once; unused ones are removed to make room."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ from kernometer.cache import cache_folder
 from kernometer.errors import ResultError, TargetError
 from kernometer.targets.base import Deadline
 
-#: The most that is kept: a guest's memory takes 60 to 300 MB on the disk, and a campaign of floors has some fifteen.
+#: The most that is kept. A guest's memory takes 60 to 300 MB on the disk; a campaign of floors has some fifteen.
 MAX_STATES, MAX_DISK_BYTES = 64, 6 << 30
 #: In a state's directory: digests of the other files, written last.
 DIGESTS = "digests"
-#: Incomplete states of killed processes are removed after so many seconds.
+#: A killed process leaves an incomplete state, which is removed after so many seconds.
 STALE_SECONDS = 3600.0
 PAGE = 4096
 
@@ -32,10 +31,10 @@ def folder() -> Path:
 
 
 def obtain(key: str, save: Callable[[Path], Iterator[None]], held: ExitStack, until: Deadline) -> Iterator[None]:
-    """Ensures that `folder() / key` exists and is complete until the end of `held`; yields None while waiting.
+    """Ensures that `folder() / key` is there and complete until the end of `held`; yields None while waiting.
 
-    `save` writes the files into the directory that it is given. A damaged state is made again. If two processes want
-    the same state, one makes it. Raises what `save` raises, ResultError if the cache cannot be written.
+    `save` writes the files into the directory that it gets. A damaged state is made again. If two processes want the
+    same state, one makes it. Raises what `save` raises, and ResultError if the cache cannot be written.
     """
     final = folder() / key
     try:
@@ -89,8 +88,8 @@ def _digests(state: Path) -> str:
 
 
 def _digest(path: Path) -> str:
-    """The digest of the pages that are not zero, and their places; skips the file's holes."""
-    found = hashlib.sha256()
+    """The digest of the pages that are not zero, with their places; the file's holes are not read."""
+    digest = hashlib.sha256()
     with path.open("rb", buffering=0) as file:
         size, at = os.fstat(file.fileno()).st_size, 0
         while at < size:
@@ -103,10 +102,10 @@ def _digest(path: Path) -> str:
             for begin in range(0, len(piece), PAGE):
                 page = piece[begin : begin + PAGE]
                 if page.strip(b"\0"):
-                    found.update(b"%d " % (at + begin))
-                    found.update(page)
+                    digest.update(b"%d " % (at + begin))
+                    digest.update(page)
             at += len(piece)
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 def _locked(state: Path, how: int) -> int | None:

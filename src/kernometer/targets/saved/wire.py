@@ -1,8 +1,8 @@
-"""QEMU's monitor and its debugger's stub, each on a socket: the few messages for saving and restoring a guest. Every
-wait has a deadline, and answers are checked for size and form.
+"""QEMU's monitor and its debugger's stub, each on a socket: the few messages that save and restore a guest. Each wait
+has a deadline; each answer is checked for size and form.
 
-Formats: QEMU, docs/interop/qmp-spec.rst; GDB manual, "Remote Protocol". QEMU's own library for the monitor is made for
-asyncio, and its synchronous part works in the main thread only: here several threads measure.
+Formats: QEMU, docs/interop/qmp-spec.rst; GDB manual, "Remote Protocol". QEMU's own library for the monitor needs
+asyncio, and its synchronous part works only in the main thread, whereas several threads measure here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline
 
-#: Usual answers have some hundred bytes.
+#: The most bytes of an answer; usual ones have some hundred.
 MAX_ANSWER = 1 << 20
 #: The most events before an answer.
 MAX_EVENTS = 1000
@@ -100,12 +100,12 @@ class Debugger:
         self._wire = _Wire(end, until)
 
     def run_to(self, address: int) -> None:
-        """Lets the guest run until it reaches the instruction at `address`: see `stopped`."""
+        """Lets the guest run up to the instruction at `address`: see `stopped`."""
         self._ask(b"Z1,%x,1" % address)
         self._send(b"c")
 
     def leave(self, address: int) -> None:
-        """After `run_to` and `stopped`: the guest will not stop there again, and is one instruction further."""
+        """After `run_to` and `stopped`: executes that instruction, and no longer stops there."""
         self._ask(b"z1,%x,1" % address)
         self._send(b"s")
         if not self.stopped(None):
@@ -115,13 +115,13 @@ class Debugger:
         self._send(b"c")
 
     def write(self, address: int, data: bytes) -> None:
-        """Puts data at a physical address, while the guest is stopped; code that was there is translated anew."""
+        """Writes to a physical address of the stopped guest; QEMU translates code there anew."""
         self._ask(b"Qqemu.PhyMemMode:1")
         self._ask(b"M%x,%x:%s" % (address, len(data), data.hex().encode()))
         self._ask(b"Qqemu.PhyMemMode:0")
 
     def stopped(self, seconds: float | None = 0.0) -> bool:
-        """Whether it has reached it, without waiting longer than `seconds`; None: until the time is up."""
+        """Whether it is there, after at most `seconds`; None: until the time is up."""
         try:
             answer = self._packet(seconds)
         except TimeoutError:
