@@ -25,19 +25,19 @@ class Priced:
 
     row: str
     figures: RowCounts  #: by structure
-    cuts: Mapping[str, float]  #: by service: more than in mono, with it alone out of the kernel
-    pairs: Mapping[Pair, float]  #: the interaction: with both out, more than their two cuts add
-    merges: Mapping[Pair, float]  #: the saving: less than in micro, with the two in one process
+    cuts: Mapping[str, float]  #: by service: the cost beyond mono's, with only this service out of the kernel
+    pairs: Mapping[Pair, float]  #: the interaction: with both out, the cost beyond their two cuts
+    merges: Mapping[Pair, float]  #: the saving: what micro costs less with the two in one process
     missing: tuple[str, ...]  #: structures without a figure of it
 
     @property
     def whole(self) -> bool:
-        """Whether mono and all cuts have a figure; without one of them nothing is predicted."""
+        """Whether mono and all cuts have a figure, without which nothing is predicted."""
         return not any(structure == MONO or cut_of(structure) for structure in self.missing)
 
     @property
     def predicted(self) -> float | None:
-        """What micro would cost if prices and interactions added up; None if they are not whole."""
+        """What micro would cost if prices and interactions added up; None if one is missing."""
         if not self.whole:
             return None
         return self.figures[MONO] + sum(self.cuts.values()) + sum(self.pairs.values())
@@ -49,32 +49,32 @@ class Priced:
 
     @property
     def shared(self) -> float:
-        """What any cut costs, also of a service to which the operation never comes: the low median of the cuts."""
+        """What any cut costs, even of a service to which the operation never comes: the low median of the cuts."""
         return max(0.0, median_low(self.cuts.values())) if self.cuts else 0.0
 
     @property
     def own(self) -> dict[str, float]:
-        """By service what its cut costs beyond that."""
+        """What a service's cut costs beyond `shared`, by service."""
         return {each: price - min(price, self.shared) for each, price in self.cuts.items()}
 
     @property
     def beyond(self) -> dict[Pair, float]:
-        """The interactions beyond what both cuts share with any other, which is paid once."""
+        """The interactions beyond `shared`, which both cuts contain and micro pays once."""
         return {
             (a, b): more + max(0.0, min(self.cuts[a], self.cuts[b], self.shared)) for (a, b), more in self.pairs.items()
         }
 
     @property
     def predicted_once(self) -> float | None:
-        """What micro would cost if it paid once what any cut costs, and own prices added up, without interactions;
-        None without mono or one of the single cuts."""
+        """What micro would cost if it paid `shared` once, and own prices added up, without interactions; None without
+        mono or one of the single cuts."""
         if any(structure == MONO or len(cut_of(structure)) == 1 for structure in self.missing):
             return None
         return self.figures[MONO] + self.shared + sum(self.own.values())
 
     @property
     def rest_once(self) -> float | None:
-        """What micro costs more than that; None without one of the two."""
+        """What micro costs beyond `predicted_once`; None without one of the two."""
         return self._less(self.predicted_once)
 
     def _less(self, predicted: float | None) -> float | None:
@@ -93,7 +93,8 @@ class Boundaries:
 
 
 def boundaries(systems: Mapping[str, RowCounts], rows: Iterable[str] | None = None) -> Boundaries | None:
-    """The prices, from the figures of each structure; None without a single cut, where there is no boundary to price.
+    """The prices, from the figures of each structure; None without a single cut, for there is then no boundary to
+    price.
 
     `rows`: their order; without it, that of the structures. A structure whose guest failed has no figures.
     """
@@ -114,8 +115,8 @@ def boundaries(systems: Mapping[str, RowCounts], rows: Iterable[str] | None = No
 def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundaries | None:
     """The prices, from sessions by path: a session's target names its structure, and the newest of each counts.
 
-    `tried`: all targets, also those whose guest failed and that have no session. Other targets than Trio's, and those
-    on other machines than the first of mono, are left out.
+    `tried`: all targets, including those whose guest failed. Targets that are not Trio's, and those on other machines
+    than the first of mono, are left out.
     """
     counted = (result for result in results if result.session.by == "path")
     known = [(of_trio, result) for result in counted if (of_trio := structure_of(result.session.target))]

@@ -1,9 +1,9 @@
-"""What an operation of Trio costs more with servers: its messages, copies, faults by what each costs alone. Pure.
+"""What servers cost an operation of Trio: its messages, copies and faults, at the price of each alone. Pure.
 
 cost(servers) - cost(kernel) = traps × t + messages × m + requests × r + copies × g + bytes × c + faults × f +
-switches × q + the rest. The counts are the kernel's counters in one operation, the prices come from Trio's own units
-(rows `trio/*`) on the same two kernels, each by arithmetic and none by a fit; the rest is what they do not explain, and
-is always stated. All figures are instructions. docs/explain.md, "Structures of Trio".
+switches × q + the rest. The counts are the kernel's counters in one operation. The prices come from Trio's own units
+(rows `trio/*`) on the same two kernels, each by arithmetic and none by a fit. The rest, always stated, is what they do
+not explain. All figures are instructions. docs/explain.md, "Structures of Trio".
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kernometer.results.rows import Row, in_registry_order
 from kernometer.stats.counters import by_kernel
 from kernometer.stats.figures import instructions
 
-#: What one operation counts, by the kernel's name of the counter.
+#: The events in one operation, by the kernel's name of the counter.
 Counts = Mapping[str, float]
 
 _CALL = "trio/call@bytes="
-#: A null call of a service, which is a message where services are servers.
+#: A null call of a service, which is a message if services are servers.
 NULL_CALL = f"{_CALL}0"
 #: What no price explains.
 REST = "the rest"
@@ -29,13 +29,13 @@ REST = "the rest"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Something of which an operation has a number, and the row whose figure holds its price."""
+    """A kind of event in an operation, and the row whose figure contains its price."""
 
     name: str  #: plural
     what: str  #: for readers
     row: str
     count: Callable[[Counts, Counts], float]  #: in an operation, from the counters in the kernel and with servers
-    less: str = ""  #: of the price, the row that has all but it
+    less: str = ""  #: the row that has the whole price except this event's
 
 
 def _of(*names: str) -> Callable[[Counts, Counts], float]:
@@ -43,7 +43,7 @@ def _of(*names: str) -> Callable[[Counts, Counts], float]:
 
 
 def _requests(_: Counts, servers: Counts) -> float:
-    """Requests of servers to the kernel, without one reply for each message and without copies."""
+    """Requests of servers to the kernel, without copies and without one reply for each message."""
     others = ("messages.replies", "copies.bytes", "copies.strings")
     return max(0.0, servers.get("traps.servers", 0.0) - sum(servers.get(name, 0.0) for name in others))
 
@@ -52,7 +52,7 @@ def _switches(kernel: Counts, servers: Counts) -> float:
     return servers.get("switches.queued", 0.0) - kernel.get("switches.queued", 0.0)
 
 
-#: In an order in which each price needs those before it.
+#: In an order in which each price needs only those before it.
 KINDS = (
     Kind("traps", "system calls, each of which looks for a server first", "trio/trap", _of("traps.system_calls")),
     Kind(
@@ -83,7 +83,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One structure: by row its figures and counters, workloads and units together."""
+    """One structure: figures and counters by row, of workloads and units together."""
 
     name: str
     figures: Mapping[str, float]
@@ -97,7 +97,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one kind of event adds to an operation: so many, at that price each."""
+    """What one kind of event adds to an operation."""
 
     kind: str
     count: float
@@ -132,9 +132,9 @@ class Explained:
 
     kernel: str  #: the name of the side with its services in the kernel
     servers: str
-    prices: Mapping[str, float]  #: by kind; one that the units do not cause has none
+    prices: Mapping[str, float]  #: by kind; kinds that the units do not cause have none
     rows: tuple[Costs, ...]  #: workloads
-    units: tuple[Costs, ...]  #: rows of Trio's own, of which some are exact, since prices come from them
+    units: tuple[Costs, ...]  #: rows of Trio's own; some of them are exact, for prices come from them
 
     @property
     def median_rest(self) -> float:
@@ -144,10 +144,8 @@ class Explained:
 
 
 def side(name: str, results: Iterable[Result]) -> Side:
-    """From sessions by path of one kernel, workloads and units; the newest counts where two have a row.
-
-    Rows whose figure is less a baseline are left out: the kernel's counters are not.
-    """
+    """From sessions by path of one kernel, workloads and units; of two with one row the newer counts. Rows less a
+    baseline are left out, for the kernel's counters contain the baseline."""
     values: dict[str, float] = {}
     counters: dict[str, Counts] = {}
     for result in sorted(results, key=lambda result: result.session.started):
@@ -160,8 +158,8 @@ def side(name: str, results: Iterable[Result]) -> Side:
 
 
 def explained(a: Side, b: Side, results: Iterable[Result]) -> Explained | None:
-    """The costs of the one with servers beyond those of the other; None if not exactly one of them has servers, or if
-    one lacks the units. `results`: those that define the order of rows."""
+    """What the side with servers costs beyond the other; None unless exactly one has servers, or if one lacks the
+    units. `results` define the order of rows."""
     if NULL_CALL not in a.figures or NULL_CALL not in b.figures or a.has_servers == b.has_servers:
         return None
     kernel, servers = (b, a) if a.has_servers else (a, b)

@@ -1,7 +1,7 @@
-"""Why two systems differ, or what is odd in one: the rules of rules.toml applied to costs by row. docs/explain.md.
+"""Why two systems differ, or what is odd in one: the rules of rules.toml, applied to costs by row. docs/explain.md.
 
 A finding is a claim with the rows that led to it, a confidence, and what would refute it. Rows that differ and that no
-finding explains are a finding of their own, undecided, with the rules that could speak if some rows were measured.
+finding explains are an undecided finding, with the rules that could speak if some rows were measured.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ STATED = "stated"
 
 
 class Confidence(IntEnum):
-    """In order. docs/explain.md says what each takes."""
+    """In order. docs/explain.md defines them."""
 
-    REFUTED = 0  #: the rows led to the claim, and the row that would refute it does
+    REFUTED = 0  #: the rows led to the claim, and the refuting row refutes it
     UNDECIDED = 1  #: no rule can tell
-    HYPOTHESIS = 2  #: the rows are as the claim would have them, and other causes would do the same
-    LIKELY = 3  #: and rows that another cause would have moved are where they should be
-    SHOWN = 4  #: arithmetic, or the row that could refute it is there and does not
+    HYPOTHESIS = 2  #: the rows agree with the claim, and would agree with other causes
+    LIKELY = 3  #: and rows that another cause would have moved have not moved
+    SHOWN = 4  #: arithmetic, or the refuting row is there and does not refute it
 
 
 class Rule(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -70,34 +70,34 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Evidence(NamedTuple):
-    """`words` with `{}` at the place of the number, or `{t}` if that is a cost."""
+    """`words` have `{}` in place of the number, or `{t}` if that is a cost."""
 
     words: str
     value: Interval
     rows: tuple[str, ...]
-    of_other: bool = False  #: it is about the other system alone
+    of_other: bool = False  #: it is only about the other system
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim about `system`, compared with `other` if the rule does."""
+    """A claim about `system`, compared with `other` if the rule compares."""
 
     rule: Rule
-    kind: Kind  #: the rule's, but a trait where a cause in one system alone is there in both
+    kind: Kind  #: the rule's; but a cause in one system becomes a trait if both systems have it
     system: str
     other: str
     confidence: Confidence
     evidence: tuple[Evidence, ...]
-    outcome: Evidence | None = None  #: what the refuting row says here; None if it is not among the rows
+    outcome: Evidence | None = None  #: what the refuting row says; None if there is none
 
 
 class Undecided(NamedTuple):
-    """Rows of one family that differ and that nothing explains: `rows` with their ratios, B to A."""
+    """Rows of one family that differ without an explanation: `rows` with their ratios, B to A."""
 
     family: str
     rows: tuple[tuple[str, float], ...]
     lacking: tuple[tuple[str, tuple[str, ...]], ...]  #: rules that could speak, and the rows that they lack
-    excluded: tuple[str, ...]  #: rules whose rows are there and say no
+    excluded: tuple[str, ...]  #: rules whose rows are there and deny the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def diagnose(
 
 
 def _apply(rule: Rule, pair: Pair) -> Finding | tuple[str, ...] | None:
-    """A finding; the rows that are missing to tell; or None if the rows say no."""
+    """A finding; the rows that are missing; or None if the rows deny the claim."""
     conditions = [(condition(text), words) for text, words in rule.when]
     used = [figure for test, _ in conditions for side in (test.left, *test.comparators) for figure in mentioned(side)]
     of_two = any(figure.side == "Y" for figure in used)
@@ -189,7 +189,7 @@ def _evidence(node: ast.expr, words: str, pair: Pair) -> Evidence | None:
 def _unexplained(
     rows: Mapping[str, float], findings: Sequence[Finding], stated: Mapping[str, float]
 ) -> dict[str, list[tuple[str, float]]]:
-    """The rows that no cause accounts for, by workload's family or by table."""
+    """The rows that no cause explains, by workload's family or by table."""
     real = [finding for finding in findings if finding.confidence > Confidence.UNDECIDED and finding.kind != "trait"]
     told = [form for finding in real for form in finding.rule.explains]
 

@@ -1,8 +1,8 @@
-"""The small language in which explain/rules.toml says what figures must be like. docs/explain.md, "The language".
+"""The small language in which explain/rules.toml states conditions on figures. docs/explain.md, "The language".
 
 A condition is `sum >= sum` or `sum <= sum`, with + - * / and brackets over numbers, figures and functions. A figure is
 `X[row]` or `Y[row]`: the cost of that row in the system that the rule is about, or in the other one; more is worse.
-`X[row | row]` is the first of these that there is. A row with `*` means all of that form, in these functions alone:
+`X[row | row]` is the first of these rows that is there. A row with `*` means all of that form, in these functions only:
 
     most, least, spread   the largest, the smallest cost, and their ratio; spread takes several sums, too
     slope                 the cost of one more unit of the parameter at the `*`, by least squares
@@ -12,9 +12,9 @@ A condition is `sum >= sum` or `sum <= sum`, with + - * / and brackets over numb
     ticks(t, f)    the time in ticks of a clock of f Hz
     off(a)         how far a number is from the nearest whole number above 0
 
-Every value is an interval. A ratio of one row on both sides must satisfy the condition with the comparison's whole
-interval. Other errors are shared within a session: if only the middle does, the rule speaks with less confidence.
-Where a figure is missing, or the sides count in different units, a condition says nothing.
+Every value is an interval. For a ratio of one row on both sides the comparison's whole interval must satisfy the
+condition. Other errors are shared within a session: if only the middle satisfies it, the rule speaks with less
+confidence. If a figure is missing, or the sides count in different units, a condition tells nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from kernometer.results.rows import Row
 
 _FIGURE = re.compile(r"([XY])\[([^\]\"]+)\]")
 _NOTHING = Pair()
-#: Functions of the rows of a figure, and of numbers with how many they take.
+#: Functions of the rows of a figure; functions of numbers, with the number of their arguments.
 _OF_ROWS = ("most", "least", "spread", "slope", "missing")
 _OF_NUMBERS = {"cycles": 1, "ticks": 2, "off": 1}
 
@@ -49,21 +49,21 @@ class Holds(Enum):
 
 class Figure(NamedTuple):
     side: str
-    rows: tuple[str, ...]  #: the first that there is counts
+    rows: tuple[str, ...]  #: the first one that is there counts
 
 
 def mentioned(node: ast.expr) -> Iterator[Figure]:
-    """Every figure that it mentions. Raises LanguageError."""
+    """Every figure that the expression mentions. Raises LanguageError."""
     for part in ast.walk(node):
         match part:
             case ast.Subscript(value=ast.Name(id="X" | "Y" as side), slice=ast.Constant(value=str(rows))):
                 yield Figure(side, tuple(row.strip() for row in rows.split("|")))
             case ast.Subscript():
-                raise LanguageError(f"no figure: {ast.unparse(part)}")
+                raise LanguageError(f"not a figure: {ast.unparse(part)}")
 
 
 def expression(text: str) -> ast.expr:
-    """A sum, or a condition as an ast.Compare, which `holds` takes. Raises LanguageError."""
+    """A sum, or a condition (an ast.Compare) for `holds`. Raises LanguageError."""
     try:
         node = ast.parse(_FIGURE.sub(r'\1["\2"]', text.strip()), mode="eval").body
     except SyntaxError as error:
@@ -73,12 +73,12 @@ def expression(text: str) -> ast.expr:
             value(left, _NOTHING)
             value(right, _NOTHING)
         case _:
-            value(node, _NOTHING)  # which refuses what is Python and not of this language
+            value(node, _NOTHING)  # refuses Python that is not of this language
     return node
 
 
 def condition(text: str) -> ast.Compare:
-    """Raises LanguageError for a sum, too."""
+    """A condition. Raises LanguageError, even for a sum."""
     node = expression(text)
     if not isinstance(node, ast.Compare):
         raise LanguageError(f"not one >= or <= in {text!r}")
@@ -86,7 +86,7 @@ def condition(text: str) -> ast.Compare:
 
 
 def holds(node: ast.Compare, pair: Pair) -> Holds:
-    """Whether a condition does."""
+    """Whether a condition holds."""
     left, right = value(node.left, pair), value(node.comparators[0], pair)
     if left is None or right is None or (left.unit != right.unit and right.unit and left.unit):
         return Holds.UNKNOWN
@@ -101,7 +101,7 @@ def holds(node: ast.Compare, pair: Pair) -> Holds:
 
 
 def value(node: ast.expr, pair: Pair) -> Interval | None:
-    """The value of a sum. None if a figure that it needs is missing, or the units do not fit. Raises LanguageError."""
+    """The value of a sum; None if a figure is missing, or the units do not fit. Raises LanguageError."""
     match node:
         case ast.Constant(value=int() | float() as number):
             return Interval(number, number, number)
@@ -134,7 +134,7 @@ def value(node: ast.expr, pair: Pair) -> Interval | None:
 
 
 def _judged(node: ast.AST, pair: Pair) -> Interval | None:
-    """The ratio of one row on both sides as the comparison judged it."""
+    """The ratio of one row on both sides, as the comparison judged it."""
     match node:
         case ast.BinOp(left=ast.Subscript() as left, op=ast.Div(), right=ast.Subscript() as right):
             [over], [under] = mentioned(left), mentioned(right)

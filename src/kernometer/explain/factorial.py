@@ -1,6 +1,6 @@
-"""What each switch of Trio costs an operation, alone and with others: the full factorial of them. Pure.
+"""What each switch of Trio costs an operation, alone and with others, by their full factorial. Pure.
 
-All figures are instructions of one operation; counts do not vary, so an effect has no error, but a range over the
+All figures are instructions of one operation. Counts do not vary, so an effect has no error, but a range over the
 settings of the other switches. docs/trio.md, "Switches".
 """
 
@@ -22,7 +22,7 @@ Cell = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The effect of one switch: on less off, over all settings of the others."""
+    """The effect of one switch, on less off, over all settings of the others."""
 
     mean: float
     least: float
@@ -37,8 +37,8 @@ class Effects:
     off: float  #: its figure with all switches off
     on: float  #: and with all on
     switches: Mapping[str, Effect]
-    pairs: Mapping[tuple[str, str], float]  #: both on cost that much more than the two add up to, over the others
-    rest: float  #: the most that a figure is from what these give: what three and more switches do together
+    pairs: Mapping[tuple[str, str], float]  #: how much more both cost than the two add up to, over the others
+    rest: float  #: the largest difference between a figure and these effects: what three and more switches do together
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,13 @@ def effects(row: str, cost: Mapping[Cell, float], switches: Sequence[str]) -> Ef
 
 
 def between(mono: float, micro: float, share: float) -> float:
-    """What switches cost in a partition: as in mono, and for what its messages are of micro's, as in micro."""
+    """What switches cost in a partition: mono's cost, and a share of the way to micro's, by its share of micro's
+    messages."""
     return mono + (micro - mono) * share
 
 
 def of_results(results: Iterable[Result]) -> Factorial | None:
-    """From sessions by path of one structure, on the machine of the first session without switches. The newest session
+    """From sessions by path of one structure, on the machine of the first session without switches; the newest session
     of each setting counts. None without two settings."""
     known = [
         (*switches_of(of_trio[0]), of_trio[1], result)

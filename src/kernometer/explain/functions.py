@@ -1,6 +1,6 @@
-"""Which functions a row's figure is made of, and which ones make the difference of two figures. Pure.
+"""The functions that a row's figure is made of, and those that make the difference of two figures. Pure.
 
-The lines of a profile and a few named ones sum to the figure exactly: docs/profile.md.
+The lines of a profile and a few named lines sum to the figure exactly: docs/profile.md.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class Function:
 
     @property
     def lacks(self) -> str:
-        """The feature of the processor for want of which the kernel runs it; "": none that is known."""
+        """The feature of the processor whose lack makes the kernel run it; "" if none is known."""
         return next((lack for lack, known in features().items() if self.kernel and self.name in known["names"]), "")
 
 
 def features() -> dict[str, dict[str, Any]]:
-    """What is known of functions for want of a feature: features.toml."""
+    """Functions that a missing feature explains: features.toml."""
     return packaged(__package__, "features.toml")
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """One row's figure. All counts are of one iteration: `ops` operations; or of all iterations together."""
+    """One row's figure. All counts are of one iteration, which is `ops` operations, or of all iterations together."""
 
     row: str
     view: str
     ops: float
     functions: Mapping[Function, int]  #: the largest first
-    named: Mapping[str, int]  #: without those that are 0; negative where they are subtracted
+    named: Mapping[str, int]  #: without those that are 0; subtracted ones are negative
     spaces: Mapping[str, int]  #: instructions by address space; a space's name is that of the program in it
     tasks: Mapping[int, int]  #: instructions by task; 0 is the one that began
     source: str  #: of the kernel's names
@@ -60,12 +60,12 @@ class Breakdown:
 
     @property
     def paths(self) -> Mapping[tuple[str, ...], int]:
-        """Its stacks; where they are not known, each function as one of its own."""
+        """Its stacks; if they are not known, each function as a stack."""
         return self.stacks or {(function.name,): count for function, count in self.functions.items()}
 
     @property
     def total(self) -> int:
-        """The figure times `ops`; of all iterations the sum of their samples."""
+        """The figure times `ops`; for all iterations the sum of their samples."""
         return sum(self.lines.values())
 
     @property
@@ -75,7 +75,7 @@ class Breakdown:
 
 
 def breakdowns(result: Result) -> dict[str, Breakdown]:
-    """By row; of the median iteration where there is one."""
+    """By row, of the median iteration if there is one."""
     by_row: dict[str, Breakdown] = {}
     for profile in sorted(result.profiles, key=lambda profile: profile.view == "median"):
         made = breakdown(result, profile)
@@ -85,7 +85,7 @@ def breakdowns(result: Result) -> dict[str, Breakdown]:
 
 
 def breakdown(result: Result, profile: Profile) -> Breakdown | None:
-    """None if the result lacks the run that it is of."""
+    """None if the result lacks the profile's run."""
     run = next((run for run in result.runs_of(profile.row) if run.run == profile.run), None)
     if run is None:
         return None
@@ -119,16 +119,16 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
 
 
 def _spaces(profile: Profile) -> dict[str, int]:
-    """Address spaces by the program that executed most in each, and how many others of that name there are."""
-    of: dict[int, int] = Counter()
+    """Address spaces, named by the program that executed most in each, with a number from the second of a name on."""
+    counts: dict[int, int] = Counter()
     programs: dict[int, Counter[str]] = {}
     for line in profile.lines:
-        of[line.space] += line.count
+        counts[line.space] += line.count
         name = profile.names[line.function]
         if not line.kernel and name.endswith(")"):
             programs.setdefault(line.space, Counter())[name[name.rindex("(") + 1 : -1]] += line.count
     named: dict[str, int] = {}
-    for space, count in sorted(of.items()):
+    for space, count in sorted(counts.items()):
         most = programs.get(space, Counter()).most_common(1)
         name = most[0][0] if most else "no program"
         number = sum(taken.rpartition(" ")[0] == name or taken == name for taken in named) + 1
@@ -138,7 +138,7 @@ def _spaces(profile: Profile) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Change(Function):
-    """One function's, or one named line's, share of a difference: instructions of an operation."""
+    """The share of one function or named line in a difference: instructions of an operation."""
 
     a: float
     b: float
@@ -149,7 +149,7 @@ class Change(Function):
 
     @property
     def state(self) -> str:
-        """Whether only one side has it. A function that was renamed, or is inlined now, is one gone and one new."""
+        """Whether only one side has it. A function that was renamed, or is now inlined, is one gone and one new."""
         return "new" if not self.a else "gone" if not self.b else ""
 
 
@@ -163,7 +163,7 @@ class Difference:
 
 
 def difference(a: Breakdown | None, b: Breakdown | None) -> Difference | None:
-    """None unless there are two, of one iteration each, of as many operations."""
+    """None unless both are there, of one iteration each, with equally many operations."""
     if a is None or b is None or (a.view, b.view) != ("median", "median") or a.ops != b.ops:
         return None
     of_a, of_b = a.lines, b.lines

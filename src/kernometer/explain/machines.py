@@ -1,4 +1,4 @@
-"""Kernels by machines: which sessions are of which kernel on which machine, and how the variance splits. Pure.
+"""Kernels by machines: each session's kernel and machine, and how the variance splits. Pure.
 
 docs/statistics.md, "Kernels by machines".
 """
@@ -15,9 +15,9 @@ from kernometer.stats.figures import figures
 from kernometer.stats.variance import Split, parts, split
 from kernometer.tables import grouped
 
-#: How the words of a guest's variant begin that change its machine; all others are the kernel's.
+#: The beginnings of words of a guest's variant that change its machine; all others are the kernel's.
 MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", "history=")
-#: How the name of a guest ends that is of another architecture.
+#: The ends of names of guests of another architecture.
 ARCHITECTURES = ("arm64", "riscv64")
 STANDARD = "standard machine"
 _GUEST = "qemu:"
@@ -30,18 +30,15 @@ class Study:
     kernels: tuple[str, ...]
     machines: tuple[str, ...]
     by_path: bool
-    families: Mapping[str, Split]  #: by the part of a row's name before the slash, in the registry's order
+    families: Mapping[str, Split]  #: by a row's family, in the registry's order
     whole: Split | None  #: of all operations; None if none has a figure in every cell
     missing: tuple[tuple[str, str], ...]  #: kernel and machine without a session
     left_out: tuple[str, ...]  #: rows without a figure in some cell
 
 
 def factors(result: Result) -> tuple[str, str]:
-    """Its kernel and its machine, in words.
-
-    A guest's target names both. Elsewhere the kernel is what it calls itself, and the machine the host, by its target
-    if that names one, else by its id.
-    """
+    """Its kernel and its machine, in words. A guest's target names both. Elsewhere the kernel is what it calls itself,
+    and the machine is the host, by its target if that names one, else by its id."""
     session = result.session
     if session.target.startswith(_GUEST):
         first, *words = session.target.removeprefix(_GUEST).split("+")
@@ -57,13 +54,11 @@ def factors(result: Result) -> tuple[str, str]:
 
 
 def study(results: Iterable[Result]) -> Study | None:
-    """The split over sessions that are all by time or all by path. None without two kernels and two machines.
-
-    One machine is enough where a kernel has two sessions by time: then the rest is known beside the kernel's part.
-    """
+    """The split over sessions that are all by time or all by path; None without two kernels and two machines. One
+    machine is enough if a kernel has two sessions by time: the rest is then known beside the kernel's part."""
     ordered = sorted(results, key=lambda result: result.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
-    hosts: dict[str, str] = {}  #: by id: its first name, from wherever it was measured
+    hosts: dict[str, str] = {}  #: by id, the first name under which it was measured
     for result in ordered:
         kernel, machine = factors(result)
         if result.session.host_id and not result.session.target.startswith(_GUEST):
@@ -95,6 +90,6 @@ def study(results: Iterable[Result]) -> Study | None:
 
 
 def _costs(sessions: Sequence[Result]) -> dict[str, list[float]]:
-    """The costs of each row, one a session that has one. A cost of 0 is left out, since it has no logarithm."""
+    """The costs of each row, one for each session with one. A cost of 0, which has no logarithm, is left out."""
     rows = (pair for result in sessions for pair in figures(result).items())
     return grouped((row, figure.cost) for row, figure in rows if figure.cost is not None and figure.cost > 0)

@@ -1,4 +1,4 @@
-"""The partitions of Trio's services that show what each boundary costs, and how they are called. Pure.
+"""The partitions of Trio's services that show what each boundary costs, and their names. Pure.
 
 A *boundary* is between two services of which one may call the other. docs/trio.md, "The price of each boundary".
 """
@@ -40,10 +40,8 @@ class Plan:
 
 
 def plan(services: Sequence[str], calls: Iterable[Pair]) -> Plan:
-    """The plan for these services, which call each other in no circle.
-
-    Two of them in one process would wait for each other if the one also calls the other by way of a third.
-    """
+    """The plan for these services, whose calls form no circle. Two of them in one process would wait for each other if
+    one also calls the other by way of a third."""
     pairs = tuple(calls)
     ways = ((pair, _between(pair, pairs)) for pair in pairs)
     return Plan(tuple(services), pairs, tuple((pair, third) for pair, third in ways if third))
@@ -66,14 +64,14 @@ def switched(structure: str, switches: Iterable[str]) -> str:
 
 
 def switches_of(structure: str) -> tuple[str, frozenset[str]]:
-    """The structure without its switches, and those."""
+    """The structure without its switches, and the switches."""
     words = structure.split("+")
     on = (switch for word in words if word.startswith(_WITH) for switch in word.removeprefix(_WITH).split(","))
     return "+".join(word for word in words if not word.startswith(_WITH)), frozenset(on)
 
 
 def target(structure: str, machine: str = "") -> str:
-    """The target that measures it; `machine`: further options of the guest, each after a `+`."""
+    """The target that measures it; `machine` has further options of the guest, each after a `+`."""
     return f"{_TARGET}{structure}{machine}"
 
 
@@ -87,12 +85,12 @@ def structure_of(name: str) -> tuple[str, str] | None:
 
 
 def cut_of(structure: str) -> tuple[str, ...]:
-    """The services that `cut` took out; () for any other structure."""
+    """The services that `cut` took out; () for another structure."""
     return _words(structure, f"{MONO}+{_APART}")
 
 
 def merged_of(structure: str) -> tuple[str, ...]:
-    """The services that `merged` put together; () for any other structure."""
+    """The services that `merged` put together; () for another structure."""
     return _words(structure, f"{MICRO}+{_TOGETHER}")
 
 
@@ -102,7 +100,7 @@ def _words(structure: str, before: str) -> tuple[str, ...]:
 
 
 def _between(pair: Pair, pairs: Sequence[Pair]) -> str:
-    """The first service on a longer way from one to the other; "" if there is none."""
+    """The first service on a longer way from one to the other; "" without such a way."""
     caller, callee = pair
     firsts = [below for above, below in pairs if above == caller]
     return next((first for first in firsts if _reaches(first, callee, pairs)), "")

@@ -22,7 +22,7 @@ PROCESS, FAULTS, FILE_FAULTS, SWITCHES = "process", "faults", "file-faults", "sw
 AROUND = 16
 
 
-#: A kind of system call, as host/recorder.py tells them apart: its name, of what kind, bytes moved.
+#: A kind of system call, as host/recorder.py distinguishes them: name, kind, bytes moved.
 Call = tuple[str, str, int]
 
 
@@ -41,7 +41,7 @@ Sheet = Mapping[str, Cost]  #: of one system, by row
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of prices.toml, which explains the fields."""
+    """One price of prices.toml, which explains the fields."""
 
     what: str
     calls: frozenset[str]
@@ -53,7 +53,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return frozenset(row for _, rows in self.points for row in rows)
 
     def cost_on(self, sheet: Sheet, size: int) -> Cost | None:
-        """Linear between points and beyond the last two, constant below the first; None if a row is missing."""
+        """Linear between points and beyond the last two, constant below the first. None if a row is missing."""
         if not self.rows <= sheet.keys():
             return None
         sums = [Cost()] * len(self.points)
@@ -69,7 +69,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of prices.toml. `error`: the logarithm of what 19 of 20 predictions do not exceed."""
+    """All of prices.toml. `error` is the logarithm that 19 of 20 predictions do not exceed."""
 
     price: tuple[Price, ...]
     error: dict[Literal["scaled", "plain"], float]
@@ -100,8 +100,8 @@ class Asked:
 
     @property
     def of_files(self) -> float:
-        """The share of the faults that mapped AROUND pages of a file, as the resident pages show it for one process:
-        each other fault added one page. Not known: a half."""
+        """The share of the faults that mapped AROUND pages of a file, by the resident pages of a process, to which each
+        other fault added one page; a half if it is not known."""
         processes = 1 + sum(count for (name, *_), count in self.calls.items() if name in ("fork", "vfork"))
         each = self.faults / processes
         if not each or not self.resident:
@@ -121,7 +121,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The kernel's cost on A and on B; `low` and `high` enclose that on B in 19 of 20 cases of the check."""
+    """The kernel's cost on A and on B; in 19 of 20 cases of the check `low` and `high` enclose B's."""
 
     lines: tuple[Line, ...]  #: the dearest on B first
     unpriced: tuple[tuple[str, int], ...]  #: calls without a price, the most frequent first
@@ -141,7 +141,7 @@ class Prediction:
         return sum(count for _, count in self.unpriced) / self.calls if self.calls else 0.0
 
     def share(self, kernel: float) -> float:
-        """The kernel's share of a cost of `kernel` and the command's own."""
+        """The kernel's share, if it costs `kernel`, of the command's whole cost."""
         return kernel / (kernel + self.user) if kernel + self.user > 0 else 0.0
 
 
@@ -160,10 +160,8 @@ def sheet(result: Result) -> dict[str, Cost]:
 
 
 def predict(asked: Asked, prices_known: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Prediction:
-    """The prediction for B. `scaled`: `asked.kernel` was measured on A, and is scaled by the ratio of the prices.
-
-    A call is priced where both sides have its rows. Faults and switches that the rows contain are not charged again.
-    """
+    """The prediction for B. `scaled`: `asked.kernel` was measured on A, and is scaled by the ratio of the prices. A
+    call is priced if both sides have its rows. Faults and switches that the rows contain are not charged again."""
     sums: dict[str, Line] = {}
     within = [Cost(), Cost()]
     unpriced: Counter[str] = Counter()

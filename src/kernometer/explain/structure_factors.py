@@ -1,7 +1,7 @@
-"""How much of a microkernel's cost is its structure, and how much the way it is written. Pure.
+"""How much of a microkernel's cost comes from its structure, and how much from the way it is written. Pure.
 
-Trio's structures have one source, so micro beside mono is the structure alone; Linux and mono have one structure, so
-Linux beside mono is the way of writing alone, with all that Linux does besides. All figures are instructions.
+Trio's structures have one source, so micro beside mono shows the structure alone. Linux and mono have one structure, so
+Linux beside mono shows the way of writing, with all that Linux does besides. All figures are instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROWS: tuple[str, ...] = tuple(packaged(__package__, "structure_factors.toml")["r
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Instructions of one operation, by system; a system without a figure is not there."""
+    """Instructions of one operation, by system; systems without a figure are left out."""
 
     row: str
     counts: Mapping[str, float]
@@ -39,7 +39,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """How many times the instructions of one system another takes, over all operations that both have."""
+    """How many times the instructions of one system another one takes, over all operations of both."""
 
     mean: float  #: geometric
     least: float
@@ -49,21 +49,21 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Factors that too few systems were measured for are None."""
+    """The answer; a factor is None if too few systems were measured for it."""
 
     operations: tuple[Operation, ...]  #: in the registry's order
     written: Factor | None  #: Linux beside mono
     structure: Factor | None  #: micro beside mono
     domains: Factor | None  #: hybrid beside mono: protection domains and messages
     spaces: Factor | None  #: micro beside hybrid: address spaces
-    written_more: tuple[str, ...]  #: the rows in which Linux beside mono is the larger factor
-    structure_more: tuple[str, ...]  #: the rows in which micro beside mono is
+    written_more: tuple[str, ...]  #: the rows whose factor of Linux beside mono is the larger
+    structure_more: tuple[str, ...]  #: the rows whose factor of micro beside mono is the larger
     costs: Explained | None  #: of micro beside mono; None without Trio's units
-    events: Mapping[str, float]  #: by kind of event, and REST: the mean share of what micro takes more than mono
+    events: Mapping[str, float]  #: by kind of event, and REST: the mean share of what micro costs beyond mono
 
 
 def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
-    """From sessions by path of SYSTEMS, those of Trio with its unit costs among them. A system may be missing."""
+    """From sessions by path of SYSTEMS, those of Trio with its unit costs among them; a system may be missing."""
     results = [result for sessions in systems.values() for result in sessions]
     figures = {name: _counts(sessions) for name, sessions in systems.items()}
     rows = in_registry_order(results, dict.fromkeys(row for by_row in figures.values() for row in by_row))
@@ -79,7 +79,7 @@ def answer(systems: Mapping[str, Sequence[Result]]) -> Answer:
 
 
 def of_operations(operations: tuple[Operation, ...], costs: Explained | None) -> Answer:
-    """From figures, and from what micro costs beside mono."""
+    """From figures, and from what micro costs beyond mono."""
     compared = [(operation.row, operation.ratio(LINUX, MONO), operation.ratio(MICRO, MONO)) for operation in operations]
     both = [(row, written, structure) for row, written, structure in compared if written and structure]
     return Answer(
@@ -108,7 +108,7 @@ def _factor(operations: Iterable[Operation], above: str, below: str) -> Factor |
 
 
 def _events(costs: Explained) -> dict[str, float]:
-    """Every operation that differs counts alike; the shares sum to 1."""
+    """The shares, which sum to 1; every operation that differs has the same weight."""
     differ = [row for row in costs.rows if row.difference]
     kinds = dict.fromkeys(part.kind for row in differ for part in row.parts)
     if not differ:

@@ -1,4 +1,4 @@
-"""What rules are evaluated on: the costs of one or two systems by row, measured or printed. docs/explain.md."""
+"""The systems that rules are evaluated on: costs by row, measured or printed. docs/explain.md."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kernometer.results.rows import Row
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.printed import name_of, shown
 
-#: The column of a paper that holds what was measured of the machine itself, whatever the system.
+#: The column of a paper with measurements of the machine itself, for all systems.
 MACHINE = "both"
-#: Between two figures without an interval, what counts as a difference.
+#: The ratio from which two figures without an interval differ.
 APART = 1.5
 _RATE = re.compile(r"(\d+(?:\.\d+)?) ?([MG])Hz")
 _UNIT = {"time": "ns", "path": "instructions"}
@@ -32,7 +32,7 @@ class Interval(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A figure as people see it: a number in a unit of ours, or as a paper prints it."""
+    """A figure for people: a number in a unit of ours, or as a paper prints it."""
 
     value: float | None
     unit: str
@@ -45,15 +45,15 @@ class System:
 
     name: str = ""
     by: str = "time"
-    costs: Mapping[str, Interval | None] = field(default_factory=dict)  #: by row; None: it has no number
+    costs: Mapping[str, Interval | None] = field(default_factory=dict)  #: by row; None: without a number
     shown: Mapping[str, Shown] = field(default_factory=dict)
     hertz: float | None = None  #: the processor's clock rate, where the result states it
-    primary: frozenset[str] = frozenset()  #: one name of each row: a printed figure is known by several
+    primary: frozenset[str] = frozenset()  #: one name of each row, for a printed figure has several
     stated: Mapping[str, float] = field(default_factory=dict)  #: ratios that a paper states without rows
 
 
 def of_session(name: str, result: Result, own: Mapping[str, RowFigure], comparison: Comparison | None = None) -> System:
-    """The figures of the comparison where it has them; else `own`, those of the session."""
+    """The comparison's figures, and for other rows `own`, those of the session."""
     known = dict(own)
     if comparison is not None:
         pooled = ((row.row, row.a if name == comparison.a else row.b) for row in comparison.rows)
@@ -73,7 +73,7 @@ def of_session(name: str, result: Result, own: Mapping[str, RowFigure], comparis
 
 
 def _interval(figure: RowFigure, unit: str) -> Interval | None:
-    """Bandwidth counts as the time of a byte, as where it is printed."""
+    """Bandwidth counts as the time of a byte, as in printed tables."""
     cost, low, high = figure.cost, figure.low, figure.high
     if figure.unit == "B/s":
         cost, low, high = (1e9 / rate if rate else None for rate in (figure.value, figure.value_high, figure.value_low))
@@ -83,7 +83,8 @@ def _interval(figure: RowFigure, unit: str) -> Interval | None:
 
 
 def printed(name: str, publication: Publication, system: str) -> System:
-    """A column of a paper, or an imported result. A figure has its printed name and those of our rows it matches."""
+    """A column of a paper, or an imported result. A figure has its printed name, and those of our rows that it
+    matches."""
     costs: dict[str, Interval | None] = {}
     seen: dict[str, Shown] = {}
     primary: set[str] = set()
@@ -95,7 +96,7 @@ def printed(name: str, publication: Publication, system: str) -> System:
         primary.add(names[1] if len(names) > 1 else names[0])
         for row in names:
             before = costs.get(row)
-            # Two ways of taking one time: what the clock itself costs only adds, so the lower is nearer.
+            # Of two ways of taking one time the lower is nearer, for the clock's own cost only adds.
             if row not in costs or (cost and before and cost.value < before.value):
                 costs[row], seen[row] = cost, Shown(figure.value, figure.unit, shown(figure))
     rate = _stated_rate(publication, system)
@@ -116,7 +117,7 @@ def _printed_cost(paper: Paper, figure: Published) -> Interval | None:
 
 
 def _stated_rate(publication: Publication, system: str) -> float | None:
-    """From a fact named CPU of this column, of the machine, or of what this is a part of; else the machine's."""
+    """From a fact named CPU of this column, of its group's, or of the machine's; else from the paper's machine."""
     columns = (system, system.partition("-")[0], MACHINE)
     rates = (
         _rate(shown(figure))
@@ -133,7 +134,7 @@ def _rate(text: str) -> float | None:
 
 
 def _stated(publication: Publication) -> dict[str, float]:
-    """Ratios that the text of a paper without rows states; which side is the slower is in their names."""
+    """Ratios that a paper states in its text, without rows; their names tell which side is slower."""
     if any(figure.better for figure in publication.figures):
         return {}
     return {
@@ -145,7 +146,8 @@ def _stated(publication: Publication) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """X and Y for the rules. `judged`: the comparison's rows, whose ratios are B to A; `b`: which of the two is B."""
+    """X and Y for the rules. `judged` has the comparison's rows, with ratios B to A; `b` tells which of the two is
+    B."""
 
     x: System = System()
     y: System | None = None
@@ -153,7 +155,7 @@ class Pair:
     b: str = "Y"
 
     def costs(self, side: str, patterns: Sequence[str]) -> dict[str, Interval | None]:
-        """The row of X or Y of that name, or those of that form if it has a `*`; of the first pattern that has any."""
+        """X's or Y's row of that name, or with a `*` those of that form; of the first pattern that has any."""
         costs = self.x.costs if side == "X" else self.y.costs if self.y else {}
         for pattern in patterns:
             rows = [row for row in costs if Row(row).values(pattern) is not None] if "*" in pattern else [pattern]
@@ -162,7 +164,7 @@ class Pair:
         return {}
 
     def ratio(self, row: str, over: str) -> Interval | None:
-        """The judged ratio of that row's costs, `over` ("X" or "Y") above; None if nobody judged it."""
+        """The judged ratio of that row's costs, with `over` ("X" or "Y") above; None if it was not judged."""
         known = self.judged.get(row)
         if known is None or known.ratio is None:
             return None
@@ -177,7 +179,7 @@ class Pair:
 
 
 def differing(a: System, b: System, judged: Mapping[str, RowComparison]) -> dict[str, float]:
-    """Rows that differ, with the ratio of costs of B to A: decided ones, and undecided ones that lie far apart."""
+    """The ratios B to A of rows that differ: decided ones, and undecided ones that are far apart."""
     ratios = dict(b.stated) if a.stated == b.stated else {}
     if a.by != b.by:
         return ratios

@@ -1,6 +1,6 @@
 """A difference by topic instead of by function: what one kernel does and the other does not. Pure.
 
-The topics are data, topics.toml: a function's name says which it belongs to.
+The topics are data, topics.toml; a function's name tells its topic.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.tables import packaged
 
-#: The topics of instructions in user mode, of lines that a profile names beside functions, and of all other functions.
+#: The topics of instructions in user mode, of a profile's named lines, and of all other functions.
 PROGRAM, NAMED, OTHERS = "the program", "named lines", "other functions"
 
 
@@ -29,7 +29,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one topic has of both figures: instructions of an operation."""
+    """One topic's part of both figures: instructions of an operation."""
 
     what: str
     trio: bool
@@ -43,7 +43,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Topical:
-    """One operation: both figures, and what makes their difference, the largest first."""
+    """One operation: both figures, and the parts of their difference, the largest first."""
 
     row: str
     a: float
@@ -56,7 +56,7 @@ class Topical:
 
 
 def of_results(a: Sequence[Result], b: Sequence[Result]) -> tuple[Topical, ...]:
-    """The operations of which both sides have the profile of an iteration, in the registry's order."""
+    """The operations whose profile of an iteration both sides have, in the registry's order."""
     of_a, of_b = newest(a), newest(b)
     made = []
     for row in in_registry_order([*a, *b], [row for row in of_a if row in of_b]):
@@ -76,15 +76,13 @@ def topics() -> tuple[Topic, ...]:
 
 
 def topic_of(function: str) -> Topic | None:
-    """The first whose names the function's begins with."""
+    """The first topic with a name that the function's name begins with."""
     return next((topic for topic in topics() if function.startswith(topic.names)), None)
 
 
 def by_topic(differs: Difference, named: Mapping[str, object]) -> tuple[Share, ...]:
-    """Their differences sum to `of.more`; the largest first. `named`: the lines of the profiles that are no functions.
-
-    A function of which both kernels have as much is left out, as it is of the difference.
-    """
+    """The shares of a difference, which sum to it, the largest first. `named` has the lines of the profiles that are
+    not functions. Functions of which both kernels have as much are not in the difference."""
     sums: dict[tuple[str, bool], tuple[float, float]] = {}
     for change in differs.changes:
         topic = topic_of(change.name) if change.kernel else None

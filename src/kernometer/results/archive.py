@@ -1,4 +1,4 @@
-"""An archive of a store: `--store FILE.tar.xz` reads the results in it as if they lay in a directory."""
+"""An archive of a store: `--store FILE.tar.xz` reads the results in it as if it were a directory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ MOST_BYTES, MOST_FILES = 8 * DEFAULT.file_bytes, 100_000
 
 
 def unpacked(path: Path) -> Path:
-    """The directory of its results, in the cache under the archive's digest.
-
-    Raises ResultError if it cannot be read, is no archive or has no result.
-    """
+    """The directory of its results, in the cache under the archive's digest. Raises ResultError if it cannot be read,
+    is not an archive, or has no result."""
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -34,7 +32,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _unpack(path: Path, scratch: Path) -> Path:
-    """Results alone, and by their last names: what else an archive names is not written."""
+    """Writes only results, by their last names; nothing else of the archive is written."""
     folder = scratch / "store"
     folder.mkdir()
     expanded = scratch / "archive.tar"

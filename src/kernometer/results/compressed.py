@@ -1,4 +1,4 @@
-"""The one place that opens a file that may be compressed. Its first bytes tell, not its name."""
+"""The one place that opens files that may be compressed, which their first bytes tell, and not their names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, BinaryIO
 from kernometer.errors import MissingError, ResultError
 
 CHUNK = 1 << 20
-#: What may follow the suffix of a result's file.
+#: What may follow a result's suffix in a file's name.
 SUFFIXES = ("", ".gz", ".zst", ".xz", ".bz2")
 _GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"
 NO_ZSTD = "It cannot be read: zstd is not installed."
@@ -24,10 +24,8 @@ _WINDOW = 256 << 20
 
 
 def chunks(path: Path, limit: int) -> Iterator[bytes]:
-    """The contents, at most `limit` bytes, however much the file would expand to.
-
-    Raises OSError if it cannot be read, ResultError if it is damaged, MissingError without the program that expands it.
-    """
+    """The contents, at most `limit` bytes, however much the file would expand to. Raises OSError if it cannot be read,
+    ResultError if it is damaged, MissingError without the program that expands it."""
     with path.open("rb", buffering=0) as plain:  # a program that expands it reads from its beginning
         begin = plain.read(8)
         plain.seek(0)

@@ -1,7 +1,7 @@
-"""From another suite's output to publications: figures, conditions, what they lack, and our rows of the same
+"""From another suite's output to publications: figures, conditions, what these lack, and our rows of the same
 definition (published/suites.toml). docs/published.md, "Imported results".
 
-Output may come from anywhere: the result is publications within the model's limits, or a ResultError.
+Output may come from anywhere: it gives publications within the model's limits, or a ResultError.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_BYTES = 16 << 20
 MAX_FIGURES = 20_000
 MAX_CONDITIONS = 100
 MAX_RUNS = 100
-#: Lines that are not read are named up to here, and counted beyond.
+#: So many lines that are not read are named; further ones are counted.
 MAX_NAMED = 100
 SYSTEM = "measured"
 _KNOWN = (
@@ -125,7 +125,7 @@ def _name(text: str) -> str:
 
 
 def _read(data: bytes, name: str, command: str, loops: Mapping[str, int]) -> Sequence[Output]:
-    """A mail's marks of quotation are not part of a text."""
+    """Reads the output of any known suite, without a mail's marks of quotation."""
     plain = data.removeprefix(b"\xef\xbb\xbf")
     text = re.sub(r"^(?:> ?)+", "", plain.decode("utf-8", "replace").replace("\r\n", "\n"), flags=re.M)
     if command or perf_bench.BEGIN.search(text):

@@ -1,8 +1,8 @@
-"""The index of a store: a sqlite3 table of the files' summaries. It is a copy: losing it costs a second, no result.
+"""The index of a store: a sqlite3 table of the files' summaries. It is a copy: its loss costs a second and no result.
 
-Each use updates it from the directory: a file is read again when its size or time has changed, and removed when it is
-gone. An index that is damaged, of another version, locked for too long or on a read-only disk is replaced by a new one,
-if necessary in memory. With a file's summary, lists and names need not open it.
+Each use updates it from the directory: a file is read again if its size or time has changed, and removed if it is gone.
+An index that is damaged, of another version, locked for too long or on a read-only disk is replaced by a new one, if
+necessary in memory. Lists and names need only the summaries, and open no file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "index.sqlite"
 VERSION = 3
 PATIENCE_S = 3.0  #: how long to wait for another process's transaction
 
-#: Errors of the disk, or of concurrent use: a new index in the same place would fail too.
+#: Errors of the disk, or of concurrent use, which a new index in the same place would meet too.
 _NOT_ITS_FAULT = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -41,7 +41,7 @@ _NOT_ITS_FAULT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One result file of the store. If it cannot be read, `problem` is set and all else but the path is empty."""
+    """A result file of the store. If it cannot be read, `problem` is set, and everything else but the path is empty."""
 
     path: Path
     id: str = ""
@@ -81,10 +81,8 @@ _SELECT = f"SELECT name, {', '.join(_COLUMNS)} FROM files ORDER BY started DESC,
 
 
 def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
-    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed.
-
-    A file for which `read` raises MissingError is listed as one that cannot be read, and read again the next time.
-    """
+    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed. A file for
+    which `read` raises MissingError is listed as unreadable, and read again the next time."""
     path = folder / NAME
     try:
         return _through(folder, str(path), read)
@@ -112,7 +110,7 @@ def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) 
         for name in (name for name in there if known.get(name) != there[name]):  # no transaction yet: reading is slow
             try:
                 fresh.append((name, *there[name], *_values(read(folder / name))))
-            except MissingError as error:  # not kept: the program that expands it may come
+            except MissingError as error:  # not stored: the missing program may be installed
                 unread.append(Summary(folder / name, problem=error.text))
         if fresh or gone:
             database.execute("BEGIN IMMEDIATE")
@@ -130,9 +128,9 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
             if not is_result(entry.name):
                 continue
             stem, _, compression = entry.name.rpartition(SUFFIX)
-            if compression and (folder / (stem + SUFFIX)).exists():  # a compressed copy of it
+            if compression and (folder / (stem + SUFFIX)).exists():  # this is a compressed copy
                 continue
-            with contextlib.suppress(OSError):  # gone since
+            with contextlib.suppress(OSError):  # it is gone
                 status = entry.stat()
                 if stat.S_ISREG(status.st_mode):
                     yield entry.name, status.st_size, status.st_mtime_ns
@@ -150,7 +148,7 @@ def _summary(folder: Path, row: tuple[object, ...]) -> Summary:
     return summary if summary.complete or summary.problem else replace(summary, growing=is_growing(path))
 
 
-#: What a summary has of the session, under the same names.
+#: What a summary takes from the session, under the same names.
 _OF_SESSION = ["id", "label", "target", "by", "profile", "started", "machine", "board", "image", "experiment", "side"]
 
 
@@ -173,7 +171,7 @@ def summarize(path: Path, result: Result) -> Summary:
 
 
 def summarize_imported(path: Path, publication: Publication) -> Summary:
-    """The summary of figures without samples: the suite as the target, the machine's description as the kernel."""
+    """The summary of figures without samples: its target is the suite, its kernel the machine's description."""
     paper = publication.paper
     return Summary(
         path=path,
@@ -189,10 +187,10 @@ def summarize_imported(path: Path, publication: Publication) -> Summary:
 
 
 def host_key(result: Result) -> str:
-    """Equal for results of one machine: the guest's machine, and the host's id, architecture, CPU and its number.
+    """Equal for results of one machine: the guest's machine; the host's id, architecture, CPU and number of CPUs.
 
-    Machines cloned from one image share an id, so the CPU is part of the key. A host without an id uses its name. The
-    kernel is not part of it: a host with a new kernel stays the same host.
+    Machines cloned from one image share an id, so the CPU is part of the key. A host without an id has its name. The
+    kernel is not part of it: a host with a new kernel is the same host.
     """
     header = result.header
     parts = [result.session.machine]

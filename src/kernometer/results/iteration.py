@@ -1,4 +1,4 @@
-"""Which iteration of a row, counted by path, is its figure. Pure."""
+"""The iteration that gives a row's figure by path. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kernometer.results.model import Run
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One iteration of one run, and what the figure is net of."""
+    """One iteration of one run, and what is subtracted from it."""
 
     run: Run
     sample: int  #: its index in `run.samples`
@@ -34,8 +34,8 @@ def baseline_of(run: Run) -> int:
 
 
 def net_cost(run: Run, *, less_baseline: bool) -> float:
-    """Instructions of an operation by one run: the lower median, which is a measured count, net of the bracket and, if
-    `less_baseline`, of the baseline."""
+    """Instructions of an operation by one run: the lower median, a measured count, less the bracket and, if
+    `less_baseline`, the baseline."""
     return _net(run, [median_low(run.samples)], less_baseline)[0]
 
 
@@ -52,14 +52,10 @@ def _net(run: Run, samples: Sequence[float], less_baseline: bool) -> list[float]
 
 def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration | None:
     """The first iteration whose count is the row's figure: the lower median of the runs' net costs. None without
-    samples.
-
-    `runs`: all runs of one row by path, in the order in which they were executed.
-    """
+    samples. `runs` are all runs of one row by path, in the order of their execution."""
     good = [run for run in runs if run.samples]
     if not good:
         return None
-
     wanted = median_low([net_cost(run, less_baseline=less_baseline) for run in good])
     before = 0
     for run in runs:

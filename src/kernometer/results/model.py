@@ -44,10 +44,10 @@ By = Literal["time", "path"]
 Unit = Literal["ns", "B/s", "1/s", "count"]
 ArmLetter = Literal["", "A", "B"]  #: which arm of an `ab`; "" outside one
 
-#: How a probe was built from its source: sessions of probes that differ in one of these are no history of each other.
+#: How a probe was built from its source: sessions of probes with different builds are no history of each other.
 BUILD = ("compiler", "flags", "libc", "linkage")
-#: Facts that two results must have in common to be compared without a warning, as paths into the records. The first
-#: element is the record.
+#: Facts that two results must share to be compared without a warning, as paths into the records; the first element is
+#: the record.
 COMPARABLE: tuple[tuple[str, ...], ...] = (
     ("session", "by"),
     ("session", "machine"),
@@ -82,13 +82,13 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     machine: Text = ""  #: what it ran on if not this host: QEMU's version, machine, CPU model; another host
     board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
     image: Text = ""  #: the kernel image, if we booted it: with equal machine and probe its counts are equal
-    layout: Name = ""  #: where the kernel's data lie: of two builds with equal ones only the code counts
+    layout: Name = ""  #: where the kernel's data lie: two builds with equal layouts differ only in code
     command_line: Text = ""  #: the kernel's, if we booted it
     state: Literal["", "saved", "booted"] = ""  #: the state that each row began from, by path: see docs/format.md
     boot: Text = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
     host_id: Name = ""  #: identifies the host that it ran on, by a keyed hash of its machine-id; "" by path
     experiment: Name = ""  #: shared by the two sides of one `ab`
-    side: ArmLetter = ""  #: "A" or "B" there
+    side: ArmLetter = ""  #: its side there, "A" or "B"
     seed: Count = 0
     effort: dict[Name, Any] = {}  #: the fields of campaign/plan.Effort; {} in old sessions
     host: dict[str, Any] = {}  #: the result of `check`: {"findings": [...], "facts": {...}}
@@ -197,14 +197,14 @@ class Run(Record, kw_only=True, frozen=True, tag="run"):
     resolution_ns: Amount = 0.0
     stopped: Name = ""  #: "time", "samples", "plan"; in old sessions "half-width" too
     seconds: Amount = 0.0  #: wall time of the whole run, set-up included
-    cpu: Number = -1  #: where it ran; -1: not pinned
+    cpu: Number = -1  #: its CPU; -1: not pinned
     peer_cpu: Number = -1
     relation: Name = ""  #: of the two, if they differ: "sibling", "same-cache", "same-package", "other-package", …
     involuntary: tuple[tuple[Count, Count], ...] = ()  #: (sample, involuntary switches in it), if not 0
     migrated: tuple[Count, ...] = ()  #: samples that ended on another CPU than they began on
     iterations: Count = 0  #: of all timed samples together
     happened: dict[Name, Signed] = {}  #: by path and in old sessions, as in Counting
-    claimed: dict[Name, Signed] = {}  #: the same
+    claimed: dict[Name, Signed] = {}  #: likewise
     meter: dict[Name, Signed] = {}  #: steal_ns (mean of its CPUs), tick_ns, others_busy, run_delay_ns, wall_ns, cpu_ns
     hardware: dict[Name, Signed] = {}  #: in old sessions, as in Counting
     warnings: tuple[dict[Name, Text], ...] = ()  #: {"code": …, "text": …}
@@ -234,30 +234,30 @@ class Events(Record, kw_only=True, frozen=True, tag="events"):
     row: Name
     regions: Count
     counts: dict[Name, Count]  #: sums over all regions: instructions, syscalls, cr3_writes, …
-    empty: dict[Name, Count] = {}  #: the same of the empty bracket
+    empty: dict[Name, Count] = {}  #: likewise, of the empty bracket
     empty_regions: Count = 0
 
 
 class Tally(Record, kw_only=True, frozen=True, tag="tally"):
-    """What the kernel itself counted in single iterations of a row, where it tells (by path, on Trio)."""
+    """What the kernel itself counted in single iterations of a row, if it does (by path, on Trio)."""
 
     row: Name
     counts: dict[Name, Annotated[tuple[Moved, ...], Meta(max_length=100)]]  #: by iteration, less what a reading takes
 
 
 class ProfileLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """So many instructions of one function, in one address space, by one task."""
+    """The instructions of one function, in one address space, by one task."""
 
     function: Count  #: its index in the profile's names
     kernel: bool = False  #: in the kernel's half of the address space; outside long mode in rings 0 to 2
     space: Count = 0  #: address spaces, numbered as they come; 0 is that in which the iteration begins
-    task: Count = 0  #: the same of tasks, by their stacks in the kernel
+    task: Count = 0  #: likewise tasks, by their stacks in the kernel
     interrupt: bool = False  #: while an interrupt was handled
     count: Positive
 
 
 class ProfileStack(msgspec.Struct, kw_only=True, frozen=True):
-    """So many instructions with this stack of calls."""
+    """The instructions with one stack of calls."""
 
     frames: Annotated[tuple[Count, ...], Meta(max_length=STACK_DEPTH)]  #: outermost first; indices in the names
     count: Positive
@@ -273,11 +273,11 @@ class Profile(Record, kw_only=True, frozen=True, tag="profile"):
     run: Count = 0
     sample: Count = 0  #: the iteration's index in that run's samples
     gross: Moved  #: instructions between the two readings of the clock, as the row's own run counted them
-    counted: Count  #: the same by the emulator's plugin
+    counted: Count  #: likewise, by the emulator's plugin
     repeated: Count = 0  #: attempts that faulted: the plugin counts them, the guest's clock does not
     moved: Moved = 0  #: how much less the second guest counted, by its own clock: 0 if both began from one state
-    rest: Moved = 0  #: what that does not explain
-    ordered: bool = True  #: if not, only counts were kept: attempts that faulted, and the markers' code, are in `rest`
+    rest: Moved = 0  #: what this does not explain
+    ordered: bool = True  #: if not, only counts were kept: `rest` has the attempts that faulted, and the markers' code
     source: Text = ""  #: where the names of the kernel's functions come from; "": by page of code
     names: Annotated[tuple[Text, ...], Meta(max_length=PROFILE_NAMES)]
     lines: tuple[ProfileLine, ...]
@@ -301,10 +301,10 @@ class System(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Scale(msgspec.Struct, kw_only=True, frozen=True):
-    """A paper's unit in one of our units."""
+    """A paper's unit in a unit of ours."""
 
     unit: Unit | Literal["instructions"]
-    factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: one of the paper's is so many of ours
+    factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: so many of ours are one of the paper's
 
 
 class Paper(Record, kw_only=True, frozen=True, tag="paper"):
@@ -323,11 +323,11 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     units: dict[Name, Scale] = {}  #: for units with an equal one of ours
     notes: tuple[Text, ...] = ()  #: about the whole
     left_out: tuple[Text, ...] = ()  #: parts of the paper, or of the suite's file, that are not in this one
-    suite: Name = ""  #: the program whose output was imported; "" for a paper, and then the rest is empty too
+    suite: Name = ""  #: the program whose output was imported; "" for a paper, in which all further fields are empty
     label: Name = ""  #: as in a session
     imported: Amount = 0.0  #: when it was imported; seconds since the epoch, UTC
     conditions: dict[Name, Text] = {}  #: the conditions of the measurement, with the suite's names
-    lacks: tuple[Text, ...] = ()  #: what a session of ours would contain and this does not
+    lacks: tuple[Text, ...] = ()  #: what a session of ours contains, and this does not
 
 
 class Published(Record, kw_only=True, frozen=True, tag="published"):
@@ -347,19 +347,19 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured with them, is the same
     differs: Text = ""  #: how its definition differs from a similar row of the catalogue
     note: Text = ""
-    #: What the figure summarises, in `unit`, if the suite's file holds it: one tuple a process or run.
+    #: What the figure summarises, in `unit`, if the suite's file has it: a tuple for each process or run.
     samples: Annotated[tuple[tuple[Signed, ...], ...], Meta(max_length=SAMPLES_PER_RUN)] = ()
 
 
 class Cell(msgspec.Struct, kw_only=True, frozen=True):
-    """Figures of the paper from which a stated number follows; `*` for a row: each row that both cells have."""
+    """A figure of the paper from which a stated number follows; `*` for a row: each row that both cells have."""
 
     table: Name
     row: Name
     system: Name
 
 
-#: The relation of `over` to `under`: how many times, what percentage of it, what percentage more or less.
+#: How `over` relates to `under`: how many times, what percentage of it, what percentage more or less.
 Form = Literal["", "times", "percent of", "percent more", "percent less"]
 
 
@@ -417,7 +417,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """Rows with at least one run, in the order of their first run in the registry's order of workloads."""
+        """Rows with at least one run, by their first run, in the registry's order of workloads."""
         return tuple(dict.fromkeys(run.row for run in self.runs))
 
     @property
@@ -428,7 +428,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def probe(self) -> tuple[str, ...]:
-        """Its probe's source and build: another one has other counts. () if they are not known."""
+        """Its probe's source and build, for another probe has other counts; () if they are not known."""
         return (str(self.header.probe.get("source_digest", "")), self.build) if self.header else ()
 
     def counted(self) -> dict[str, tuple[Counting, ...] | tuple[Run, ...]]:

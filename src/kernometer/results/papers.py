@@ -1,8 +1,8 @@
-"""Figures without samples: the tables of the literature, which come with the sources and the package, and results of
-other suites in a store. Both are files of the result format that begin with a `paper`.
+"""Figures without samples: the tables of the literature, which come with the package, and results of other suites in a
+store. Both are files of the result format that begin with a `paper`.
 
 `published` means all tables, `published/NAME` one paper, `published/NAME:SYSTEM` one column of it. The command line
-takes these names in the place of results, in any working directory.
+takes these names in place of results, in any working directory.
 """
 
 from __future__ import annotations
@@ -38,14 +38,13 @@ class Column:
 
 
 def is_published(name: str) -> bool:
-    """Whether the name of a result means a published table. A file of that directory is named by its path."""
+    """Whether the name of a result means a published table. A file in that directory is named by its path."""
     return name == ALL or (name.startswith(PREFIX) and not name.endswith(_SUFFIX))
 
 
 def names() -> list[str]:
     """The names of all papers."""
-    folder = FOLDER
-    return sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
+    return sorted(path.name.removesuffix(_SUFFIX) for path in FOLDER.glob(f"*{_SUFFIX}"))
 
 
 def load(name: str) -> Column:
@@ -72,10 +71,8 @@ def load(name: str) -> Column:
 
 
 def of_file(path: Path) -> Publication | None:
-    """The publication in the file if it begins with a `paper`; None if it does not, or cannot be read.
-
-    Raises ResultError if the rest of it is damaged.
-    """
+    """The publication in the file if it begins with a `paper`; None if it does not, or cannot be read. Raises
+    ResultError if the rest of the file is damaged."""
     try:
         if b"".join(chunks(path, len(_HEAD))) != _HEAD:
             return None
@@ -85,7 +82,7 @@ def of_file(path: Path) -> Publication | None:
 
 
 def in_content(content: bytes) -> Publication | None:
-    """The same of a file's content."""
+    """Likewise, from the file's content."""
     return parse(content.splitlines()) if content.startswith(_HEAD) else None
 
 
@@ -107,15 +104,13 @@ def parse(lines: Iterable[bytes]) -> Publication:
             case _:
                 raise ResultError(f"Line {number} does not belong into a published table of format {FORMAT}.")
     if paper is None:
-        raise ResultError("This is no published table: it is empty.")
+        raise ResultError("This is not a published table: it is empty.")
     return Publication(paper=paper, figures=told_apart(figures), stated=tuple(stated))
 
 
 def told_apart(figures: Sequence[Published]) -> tuple[Published, ...]:
-    """The same figures; where several of a table and system have one name, each has its number after it.
-
-    Whoever pairs rows by their names could otherwise take one for all.
-    """
+    """The figures; if several of a table and system have one name, a number follows each: whoever pairs rows by their
+    names could otherwise take one for all."""
     known = Counter((figure.table, figure.row, figure.system) for figure in figures)
     if len(known) == len(figures):
         return tuple(figures)

@@ -1,7 +1,7 @@
-"""From the bytes of a result file to a Result. Pure: whoever calls opens the file.
+"""From the bytes of a result file to a Result. Pure: the caller opens the file.
 
-Any bytes give a Result or a ResultError, and memory stays within Limits: files are copied between machines, cut off,
-edited and forged. `Result.damage` lists what cannot be read; the rest is kept.
+Any bytes give a Result or a ResultError, within Limits of memory: files are copied between machines, cut off, edited
+and forged. `Result.damage` lists what cannot be read; the rest is kept.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DEFAULT = Limits()
 
 
 class DamagedError(ValueError):
-    """A line that is not a record; the text is the reason, safe to print."""
+    """A line that is not a record, with the reason, which is safe to print."""
 
 
 class _Peek(msgspec.Struct):
@@ -84,7 +84,7 @@ def parse_record(line: bytes) -> AnyRecord:
 
 
 def _refuse_newer(line: bytes) -> None:
-    """Raises ResultError for a newer format, also if its records do not decode."""
+    """Raises ResultError for a newer format, even if its records do not decode."""
     try:
         peek = _PEEK.decode(line)
     except _UNREADABLE:
@@ -103,7 +103,7 @@ def _refuse_newer(line: bytes) -> None:
 
 
 def _disagreement(record: AnyRecord) -> str:
-    """A contradiction between parts of one record; "" if there is none. (The model checks single values.)"""
+    """A contradiction between parts of one record; "" without one. (The model checks single values.)"""
     if isinstance(record, Profile):
         return _profile_disagreement(record)
     if not isinstance(record, Run):
@@ -127,7 +127,7 @@ def _profile_disagreement(record: Profile) -> str:
     return ""
 
 
-#: The records of which a result has any number, each with the result's field.
+#: The records that a result may have in any number, each with the result's field.
 _MANY: dict[type[AnyRecord], str] = {
     Calibration: "calibrations",
     Counting: "countings",
@@ -141,7 +141,7 @@ _MANY: dict[type[AnyRecord], str] = {
 
 @dataclass(slots=True)
 class Gathering:
-    """A Result on its way: from the lines of a file, or from records as they are measured."""
+    """A Result in the making, from the lines of a file or from records as they are measured."""
 
     limits: Limits = DEFAULT
     session: Session | None = None
@@ -150,7 +150,7 @@ class Gathering:
     runs: dict[tuple[str, int, int], Run] = field(default_factory=dict)
     many: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in _MANY.values()})
     end: End | None = None
-    file_damage: list[str] = field(default_factory=list)  #: sentences about the file itself: a handful at most
+    file_damage: list[str] = field(default_factory=list)  #: sentences about the file itself, a handful at most
     damage: list[str] = field(default_factory=list)
     more_damage: int = 0
     samples: int = 0
@@ -162,7 +162,7 @@ class Gathering:
             self.more_damage += 1
 
     def add(self, number: int, record: AnyRecord) -> None:
-        """Keeps the record of line `number`, or says why it is left out."""
+        """Keeps the record of line `number`, or notes why it is left out."""
         if reason := self._take(record):
             self.hurt(f"Line {number} was left out: {reason}.")
 
@@ -257,10 +257,8 @@ def not_ours(reason: str) -> ResultError:
 
 
 def parse(chunks: Iterable[bytes], limits: Limits = DEFAULT) -> Result:
-    """A whole file, given in pieces of any size (or as `[data]`).
-
-    Raises ResultError if it is not a result or is in a newer format.
-    """
+    """A whole file, given in pieces of any size (or as `[data]`). Raises ResultError if it is not a result or is in a
+    newer format."""
     gathered = Gathering(limits)
     lines = _lines(chunks, gathered)
     first = next(lines, None)
@@ -297,7 +295,7 @@ def _first(line: bytes) -> Session:
 
 
 def _lines(chunks: Iterable[bytes], gathered: Gathering) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are not blank, without their newline; has at most one line and one chunk in memory."""
+    """Numbered lines without newline, except blank ones; at most one line and one chunk are in memory."""
     limits = gathered.limits
     number, pending, skipping = 1, bytearray(), False
     for chunk in _first_bytes(chunks, gathered):

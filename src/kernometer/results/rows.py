@@ -1,8 +1,8 @@
-"""Rows and their names: the one place in Python that takes a name apart, or matches it with a pattern. Pure.
+"""Rows and their names: the only place in Python that takes a name apart, or matches it with a pattern. Pure.
 
 A *row* is a workload at one point of its parameters: `ctx/ring@procs=8,token=0,same-cpu` is the workload `ctx/ring`, of
-the family `ctx`, at the point `procs=8,token=0,same-cpu`. The probe matches rows too (probe/rows.c), by the same rules,
-since it has to run without Python.
+the family `ctx`, at the point `procs=8,token=0,same-cpu`. The probe has the same rules for patterns (probe/rows.c), for
+it runs without Python.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from kernometer.results.model import Result
 
-#: What separates a workload's name from the point of its row. At the end of an argument: that row without a point.
+#: Separates a workload's name from the point of its row. At the end of an argument, it means the row without a point.
 AT = "@"
 #: The family of a user's command (`run -- COMMAND`), and those of unit costs, which no workload of the probe has.
 COMMAND, UNIT_COSTS = "cmd", ("trio", "mach")
@@ -23,7 +23,7 @@ COMMAND, UNIT_COSTS = "cmd", ("trio", "mach")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row by its name, which may also be a workload's alone, or have a `*` in the place of a value."""
+    """A row by its name, which may also be that of a workload, or have a `*` in place of a value."""
 
     name: str
 
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def point(self) -> str:
-        """What stands behind the workload's name; "" for a row without parameters."""
+        """What follows the workload's name; "" for a row without parameters."""
         return self.name.removeprefix(self.workload).removeprefix(AT)
 
     @property
@@ -55,12 +55,12 @@ class Row:
 
     @property
     def is_unit_cost(self) -> bool:
-        """Whether it is one of the calls of a kernel of ours or of GNU Mach, which `--unit-costs` measures."""
+        """Whether it is a call of Trio or of GNU Mach, which `--unit-costs` measures."""
         return self.family in UNIT_COSTS
 
     @property
     def argument(self) -> str:
-        """The argument that means this row alone: a row without a point has the same name as its whole workload."""
+        """The argument that means this row only: the name of a row without a point is also its workload's."""
         return self.name if AT in self.name else self.name + AT
 
     @classmethod
@@ -69,20 +69,20 @@ class Row:
         return cls(word.removesuffix(AT))
 
     def along(self, parameter: str) -> str:
-        """The name with `*` for the value of that parameter: the same for all points of a curve."""
+        """The name with `*` for the value of that parameter, the same for all points of a curve."""
         parts = (f"{parameter}=*" if part.startswith(f"{parameter}=") else part for part in self.point.split(","))
         return self.workload + AT + ",".join(parts) if self.point else self.name
 
     def is_named(self, word: str) -> bool:
-        """Whether a word of a user means it: its name or its workload, a pattern of one of these, or `argument`."""
+        """Whether a user's word means it: its name or its workload, a pattern of one of these, or `argument`."""
         return word == self.argument or self.is_like(word) or Row(self.workload).is_like(word)
 
     def is_like(self, *patterns: str) -> bool:
-        """Whether it matches one of these patterns: `*` is any number of characters, every other one is itself."""
+        """Whether it matches one of these patterns: `*` is any number of characters, all others are themselves."""
         return any(_pattern(pattern, ".*").fullmatch(self.name) for pattern in patterns)
 
     def values(self, pattern: str) -> tuple[str, ...] | None:
-        """What its name has at each `*` of the pattern, if it is one value: `bytes=*` does not match `bytes=4,ext4`.
+        """What its name has at each `*` of the pattern, if that is one value: `bytes=*` does not match `bytes=4,ext4`.
         None if the name does not match."""
         match = _pattern(pattern, "([^@,]*)").fullmatch(self.name)
         return match.groups() if match else None

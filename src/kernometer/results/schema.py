@@ -12,7 +12,7 @@ from kernometer.results.model import FORMAT, AnyRecord
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema 2020-12 of one line. Stricter than the reader: it refuses what this version does not write."""
+    """JSON Schema 2020-12 of one line. It is stricter than the reader: it refuses what this version does not write."""
     (root,), parts = msgspec.json.schema_components((AnyRecord,), ref_template="#/$defs/{name}")
     for part in parts.values():
         if part.get("type") == "object" and "properties" in part:

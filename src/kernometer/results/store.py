@@ -63,7 +63,7 @@ def read_file(path: Path) -> Result:
 
 
 def without_core(result: Result) -> Result:
-    """The result without the readings of the core's state, so that every sample counts."""
+    """The result without the readings of the core's state: every sample counts."""
     return replace(result, runs=tuple(replace(run, loop_every=0) for run in result.runs))
 
 
@@ -71,8 +71,7 @@ class Store:
     """A directory of results. Reading changes nothing in it except the index, which is a copy."""
 
     def __init__(self, folder: Path, *, raw: bool = False) -> None:
-        """`folder`: a directory, or an archive of one, which is read only. `raw`: results are read without the state
-        of the core."""
+        """`folder`: a directory, or a read-only archive of one. `raw`: results are read without the core's state."""
         self.archive = folder if folder.is_file() else None
         self.folder, self.raw = unpacked(folder) if self.archive else folder, raw
 
@@ -88,23 +87,19 @@ class Store:
         return ResultWriter(self.writable(), session)
 
     def take(self, name: str, content: bytes) -> Path:
-        """Stores a session's file that was measured elsewhere, under its own name; returns its path.
-
-        Raises ResultError if it has no session's name, or if another session has it.
-        """
+        """Stores a session's file that was measured elsewhere, under its own name; returns its path. Raises ResultError
+        if it has no session's name, or if another session has it."""
         return write_copy(self.writable(), name, content)[0]
 
     def keep(self, publication: Publication) -> Path:
-        """Stores an imported result; returns its file. Raises as `create` does."""
+        """Stores an imported result; returns its file. Raises what `create` raises."""
         _check_label(publication.paper.label)
         return write_publication(self.writable(), publication)
 
     @contextmanager
     def measuring(self, by: By) -> Iterator[None]:
-        """A lock for measuring a session by time into this store, as two sessions at once would disturb each other.
-
-        Raises ResultError if another process holds it. Sessions by path neither disturb nor are disturbed.
-        """
+        """A lock for measuring a session by time into this store: two sessions at once would disturb each other. Raises
+        ResultError if another process holds it. Sessions by path neither disturb nor are disturbed."""
         folder = self.writable()
         if by == "path":
             yield
@@ -125,7 +120,7 @@ class Store:
             os.close(handle)
 
     def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
-        """Newest first; each filter that is not empty must match. A store that does not exist is empty."""
+        """Newest first; every filter that is not empty must match. A store that does not exist is empty."""
         try:
             every = index.summaries(self.folder, _summary_of)
         except FileNotFoundError:
@@ -133,18 +128,13 @@ class Store:
         except OSError as error:
             raise store_error(self.folder, error) from error
         wanted = {"label": label, "target": target, "by": by}
-        kept = [
-            summary
-            for summary in every
-            if all(getattr(summary, key) == value for key, value in wanted.items() if value)
-        ]
+        wanted = {key: value for key, value in wanted.items() if value}
+        kept = [each for each in every if all(getattr(each, key) == value for key, value in wanted.items())]
         return kept[:newest] if newest else kept
 
     def resolve(self, name: str) -> Path:
-        """The file of RESULT: an id, the beginning of one, a label (its newest), @last, @1, a path.
-
-        Raises ResultError if there is none, or more than one.
-        """
+        """The file of RESULT: an id, the beginning of one, a label (its newest), @last, @1, a path. Raises ResultError
+        if there is none, or more than one."""
         if name.startswith(LABEL):
             return self.resolve_set(name)[0]
         if is_published(name):
@@ -166,10 +156,8 @@ class Store:
         return self._by_beginning(name, summaries)
 
     def resolve_set(self, name: str) -> tuple[Path, ...]:
-        """All files of RESULT, newest first: for `label:NAME` a set of sessions, else one.
-
-        `label:NAME@TARGET` means the sessions of the set that ran on that target.
-        """
+        """All files of RESULT, newest first: for `label:NAME` a set of sessions, else one. `label:NAME@TARGET` means
+        the sessions of the set that ran on that target."""
         if not name.startswith(LABEL):
             return (self.resolve(name),)
         label, target = name.removeprefix(LABEL), ""
@@ -188,11 +176,11 @@ class Store:
         return paths
 
     def read(self, path: Path) -> Result:
-        """As `read_file`, and `raw` if the store is."""
+        """As `read_file`; without the core's state if the store is `raw`."""
         return self.as_read(read_file(path))
 
     def as_read(self, result: Result) -> Result:
-        """A result that was just measured, as `read` would give it."""
+        """A result that was just measured, as `read` would return it."""
         return without_core(result) if self.raw else result
 
     def load(self, name: str) -> Result:
@@ -203,10 +191,8 @@ class Store:
         return tuple(self.read(path) for path in self.resolve_set(name))
 
     def column(self, name: str) -> Column | None:
-        """The published table or the imported result of RESULT; None if it means sessions.
-
-        Raises ResultError for an unknown name, UsageError for several imported results.
-        """
+        """The published table or the imported result of RESULT; None if it means sessions. Raises ResultError for an
+        unknown name, UsageError for several imported results."""
         if is_published(name):
             return load(name)
         paths = self.resolve_set(name)
@@ -219,11 +205,8 @@ class Store:
         return Column(name, publication, paper.systems[0].system if paper.suite and paper.systems else "")
 
     def history(self, *likes: Result, newest: int = 30) -> Iterator[Result]:
-        """Other complete sessions of the hosts of `likes`, with the same target, probe, way of taking time and profile.
-
-        The `newest` for each of these kinds, newest first. Without sides of an `ab`, which were measured in blocks and
-        not as sessions.
-        """
+        """Other complete sessions of the hosts of `likes`, with the same target, probe, way of taking time and profile:
+        the `newest` of each such kind, newest first. Sides of an `ab`, which were measured in blocks, are left out."""
         judged = {like.session.id for like in likes}
         kinds = ((*_place(like), like.build, like.session.profile) for like in likes)
         left: dict[tuple[str, ...], int] = dict.fromkeys(kinds, newest)
@@ -234,16 +217,14 @@ class Store:
                 yield self.read(summary.path)
 
     def earlier_probe(self, like: Result) -> Summary | None:
-        """The last session before `like` on its host and target, if that was measured by another build of the probe."""
+        """The last session before `like` on its host and target, if another build of the probe measured it."""
         before = [summary for summary in self.summaries() if summary.probe and summary.started < like.session.started]
         last = next((summary for summary in before if (summary.host, summary.target, summary.by) == _place(like)), None)
         return last if last is not None and last.probe != like.build else None
 
     def rotated(self, machines: int, *, newest: int = 5) -> Iterator[Result]:
-        """Sessions by path of every kernel that was counted by one probe on at least so many machines of one board.
-
-        For each of its machines the `newest` of each size. Layout floors are computed from them.
-        """
+        """Sessions by path of every kernel that one probe counted on at least so many machines of one board: for each
+        machine the `newest` of each size. Layout floors are computed from them."""
         groups: dict[tuple[str, str, str], dict[tuple[str, str, int], list[Path]]] = {}
         for summary in self.summaries(by="path"):
             if summary.complete and summary.image and summary.board and not summary.experiment:
@@ -254,10 +235,8 @@ class Store:
                 yield from (self.read(path) for paths in group.values() for path in paths[:newest])
 
     def remove(self, names: Sequence[str], *, sets: bool) -> list[Path]:
-        """Removes the files of the names, or none if one cannot be removed; returns the removed files.
-
-        Raises UsageError for a file outside the store, and without `sets` for a name that means several sessions.
-        """
+        """Removes the files of the names, or none if one cannot be removed; returns the removed files. Raises
+        UsageError for a file outside the store, and without `sets` for a name that means several sessions."""
         self.writable()
         paths = {path: name for name in names for path in self.resolve_set(name)}
         for path, name in paths.items():
@@ -302,7 +281,7 @@ def _place(result: Result) -> tuple[str, str, str]:
 
 
 def _locked(handle: int) -> bool:
-    """Whether the lock could be taken. On a file system without locks (some network ones) it always can."""
+    """Whether the lock could be taken, which is always so on a file system without locks (some network ones)."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -344,7 +323,7 @@ def _at(name: str, summaries: list[Summary]) -> Summary:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What became of one file."""
+    """The outcome for one file."""
 
     source: Path
     kept: Kept | None = None
@@ -364,8 +343,8 @@ def results_in(source: Path) -> list[Path]:
 def merge(folder: Path, sources: Iterable[Path]) -> Iterator[Taken]:
     """Copies each file into the store under its result's id, byte for byte; the sources stay as they are.
 
-    A result that is there already is left as it is, also if the source is a beginning of it; if it is a beginning of
-    the source, the source takes its place. Of two different results with one id the one there stays.
+    A result that is there already stays, even if the source is a beginning of it; if it is a beginning of the source,
+    the source replaces it. Of two different results with one id the one there stays.
     """
     for source in sources:
         try:

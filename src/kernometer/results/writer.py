@@ -1,8 +1,8 @@
 """Writes one result during the measurement: every record is written at once, as one whole line.
 
 The file has its final name from the first line on, and its last record marks it as complete. Ctrl-C, a killed process
-and a power cut leave a readable result without the rest. (Unfinished files under other names would not be found.) While
-it grows it is locked, so that a list can tell growing from cut off.
+and a power cut leave a readable result of what was measured, which an unfinished file under another name would not be.
+While it grows it is locked, so that a list can tell growing from cut off.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ _CAUSES = {
 
 
 def new_session_id() -> str:
-    """UTC time to the second, then 24 random bits: sorts by time, and is unique between hosts."""
+    """UTC time to the second, then 24 random bits: ids sort by time, and are unique between hosts."""
     return f"{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}-{secrets.token_hex(3)}"
 
 
 def store_error(folder: Path, error: OSError, kept: str = "") -> ResultError:
-    """The error for an OSError on the store; `kept` names what is safe nevertheless."""
+    """The error for an OSError on the store; `kept` tells what is safe nevertheless."""
     state, step = _CAUSES.get(error.errno or 0, (f"gave an error ({error.strerror})", "Give another with --store DIR."))
     return ResultError(f"The store of results, {folder}, {state}." + (f" {kept}" if kept else ""), step)
 
 
 class ResultWriter:
-    """One growing file, from Store.create. Use it in a `with`, which ends the file however the block ends."""
+    """A growing file, from Store.create. Use it in a `with`, which ends the file however the block ends."""
 
     def __init__(self, folder: Path, session: Session) -> None:
         """Creates the file on the disk, with the session as its first line. Raises ResultError if that fails."""
@@ -79,7 +79,7 @@ class ResultWriter:
         except OSError as error:
             raise store_error(folder, error) from error
         try:
-            with contextlib.suppress(OSError):  # some network file systems have no locks: then "growing" is not shown
+            with contextlib.suppress(OSError):  # without locks (some network file systems) "growing" is not shown
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             line, self._gathering.session = _encoded(session)
             self._append(line)
@@ -107,10 +107,8 @@ class ResultWriter:
             self.end(complete=False, reason=reason[:1000])
 
     def add(self, record: AnyRecord, line: bytes = b"") -> None:
-        """Appends one record: as the `line` that the probe printed, with unknown fields; or encoded.
-
-        Raises ResultError if it cannot be written; earlier records stay.
-        """
+        """Appends one record: as the `line` that the probe printed, with unknown fields; or encoded. Raises ResultError
+        if it cannot be written; earlier records stay."""
         if self._ended:
             raise ValueError("the result has ended")
         if not line:
@@ -141,7 +139,7 @@ class ResultWriter:
             os.close(self._file)
 
     def result(self) -> Result:
-        """What a reader makes of the file once it has ended; no line is parsed again for it."""
+        """What a reader makes of the ended file, without parsing it again."""
         return self._gathering.result()
 
     def _what_is_safe(self) -> str:
@@ -171,23 +169,23 @@ class ResultWriter:
 def write_publication(folder: Path, publication: Publication) -> Path:
     """A new file for an imported result, whole or not at all. Raises ResultError if it cannot be written."""
     records: tuple[AnyRecord, ...] = (publication.paper, *publication.figures)
-    return _write_whole(
-        folder / (publication.paper.name + SUFFIX), b"".join(_encoded(record)[0] + b"\n" for record in records)
-    )
+    lines = b"".join(_encoded(record)[0] + b"\n" for record in records)
+    return _write_whole(folder / (publication.paper.name + SUFFIX), lines)
 
 
 class Kept(Enum):
-    """What became of a file from elsewhere."""
+    """The outcome for a file from elsewhere."""
 
     NEW = "new"
     THERE = "there already"
-    COMPLETED = "completed"  #: what was there was a beginning of it
+    COMPLETED = "completed"  #: the file there was a beginning of it
 
 
 def write_copy(folder: Path, name: str, content: bytes) -> tuple[Path, Kept]:
-    """A copy of a result's file from elsewhere, whole or not at all; of two of which one is a beginning, the longer.
+    """Copies a result's file from elsewhere, whole or not at all; of two, one the beginning of the other, the longer
+    stays.
 
-    Raises ResultError for a name that is no result's or that another result has, or if it cannot be written.
+    Raises ResultError if the name is not a result's or belongs to another result, or if it cannot be written.
     """
     if not name.endswith(SUFFIX) or not _ID.fullmatch(name.removesuffix(SUFFIX)):
         raise ResultError(f"{name[:100]!r} is not the name of a result's file.")
@@ -207,7 +205,7 @@ def write_copy(folder: Path, name: str, content: bytes) -> tuple[Path, Kept]:
 
 def _write_whole(final: Path, content: bytes) -> Path:
     """Writes the file and returns its path. Raises ResultError if it cannot be written, and then leaves no file."""
-    scratch = final.with_suffix(f".{os.getpid()}.new")  # two may write the same at once
+    scratch = final.with_suffix(f".{os.getpid()}.new")  # two processes may write the same file at once
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_bytes(content)
@@ -221,7 +219,8 @@ def _write_whole(final: Path, content: bytes) -> Path:
 
 
 def _encoded(record: _Kind) -> tuple[bytes, _Kind]:
-    """The record as a line, and as a reader has it. Raises ValueError for one that it refuses (a NaN becomes null)."""
+    """The record as a line, and as a reader has it. Raises ValueError for a record that it refuses (a NaN becomes
+    null)."""
     line = _ENCODER.encode(record)
     try:
         return line, cast("_Kind", parse_record(line))
@@ -237,7 +236,7 @@ def _check_free(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Syncs the directory, so that the file's name survives a power cut. Some file systems cannot; that is ignored."""
+    """Syncs the directory, so that the file's name survives a power cut; some file systems cannot, which is ignored."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with contextlib.suppress(OSError):

@@ -28,18 +28,10 @@ MOVED, MOVED_P = 0.001, 0.01
 
 
 def ab(
-    a: Result,
-    b: Result,
-    delta: float = DELTA,
-    *,
-    name_a: str = "A",
-    name_b: str = "B",
-    floors: Sequence[Layout] = (),
+    a: Result, b: Result, delta: float = DELTA, *, name_a: str = "A", name_b: str = "B", floors: Sequence[Layout] = ()
 ) -> Comparison:
-    """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`.
-
-    Raises ResultError if the two results are not the sides of one `ab`.
-    """
+    """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`. Raises ResultError
+    if the two results are not the sides of one `ab`."""
     check_comparable((a,), (b,))
     core = core_of_both(a, b)
     of_a, of_b = side(name_a, (a,), core), side(name_b, (b,), core)
@@ -58,7 +50,7 @@ def ab(
 
 
 def reference_moved(a: Side, b: Side, names: Sequence[str]) -> tuple[str, ...]:
-    """A remark if the empty loop itself takes longer on one side, over all rows: then it cannot correct figures."""
+    """A remark if the empty loop itself takes longer on one side, over all rows: it then cannot correct figures."""
     apart = grouped(pair for row in names for pair in _beside(a.figures_of(row), b.figures_of(row)).items())
     if len(apart) < 2:
         return ()
@@ -124,7 +116,7 @@ def block_logs(figure: RowFigure) -> dict[int, float]:
 
 
 def _beside(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> dict[int, float]:
-    """By block: the difference of the logs of the empty loop's times next to the samples that count."""
+    """By block, the difference of the logs of the empty loop's times next to the samples that count."""
     of_a, of_b = (
         {run.block: math.log(run.reference) for figure in side for run in figure.runs if run.reference}
         for side in (a, b)

@@ -1,8 +1,8 @@
 """A row's figure over stored sessions, and where it changed. docs/gate.md, "Since when".
 
-By path every different count is a change. By time a change-point is found by ranks, so that its false alarms do not
-depend on how the figures are spread: the best cuts (dynamic programming, by ruptures) of a series, if they gain more
-than in all but LEVEL of its random orders.
+By path every different count is a change. By time ranks find the change-points, so that false alarms do not depend on
+the distribution of figures: the best cuts of a series (dynamic programming, by ruptures), if they gain more than those
+of all but LEVEL of its random orders.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kernometer.stats.history import Entry, Grain, entry, unit_key
 from kernometer.stats.model import RowFigure
 from kernometer.tables import grouped
 
-#: The share of rows without a change in which one is found, at most: one of the 100 rows of a profile.
+#: At most this share of rows without a change get one: one of the 100 rows of a profile.
 LEVEL = 0.01
-#: The fewest units between two changes: one alone is an outlier.
+#: The fewest units between two changes; a single one is an outlier.
 SIDE = 2
-#: By the number of units: what the best cut, and the best two cuts, gain in LEVEL / 2 of all random orders each. From
+#: By the number of units, what the best cut and the best two cuts gain in LEVEL / 2 of all random orders each. From
 #: 40,000 orders (200: 20,000; 400: 5,000). Fewer units cannot show a single step.
 CRITICAL: dict[int, tuple[float, float]] = {
     12: (8.811, 10.070),
@@ -62,7 +62,7 @@ class Point:
 class Change:
     at: int  #: the first point after it
     ratio: float  #: of the median costs after and before, up to the next changes
-    facts: tuple[tuple[str, str, str], ...]  #: (what, before, after) of those that differ at this point
+    facts: tuple[tuple[str, str, str], ...]  #: (what, before, after), for facts that differ at this point
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ class Course:
 
     @property
     def short(self) -> bool:
-        """Whether it has too few points for a change to be found."""
+        """Whether it has too few points to show a change."""
         return self.by == "time" and len(self.points) < FEWEST
 
 
 def courses(results: Iterable[Result]) -> tuple[Course, ...]:
-    """Every row's course; by time without the sides of an `ab`, which were measured in blocks. One result's samples are
-    in memory at a time."""
+    """Every row's course; by time without the sides of an `ab`, which were measured in blocks. Only one result's
+    samples are in memory at a time."""
     groups: dict[tuple[str, ...], list[tuple[Result, Entry]]] = {}
     for result in results:
         path = result.session.by == "path"
@@ -142,9 +142,9 @@ def _log(point: Point) -> float:
 def change_points(values: Sequence[float]) -> list[int]:
     """The indices at which a new level begins; none for fewer than FEWEST values.
 
-    One cut into two levels, or two into three (a bump, which no single cut shows), if it gains more than chance does;
-    then the same in each part, by its own ranks. A gain is by how much cutting lowers the sum of squares of ranks that
-    are scaled to variance 1.
+    A cut into two levels, or two cuts into three (a bump, which no single cut shows), counts if it gains more than
+    chance does; the parts are then cut in the same way, by their own ranks. A cut's gain is how far it lowers the sum
+    of squares of the ranks, which are scaled to variance 1.
     """
     if len(values) < FEWEST or len(set(values)) == 1:
         return []
@@ -162,7 +162,7 @@ def change_points(values: Sequence[float]) -> list[int]:
         bounds = [0, *map(int, search.predict(n_bkps=cuts))]
         gain = sum(float(scaled[a:b].sum()) ** 2 / (b - a) for a, b in pairwise(bounds))
         above = gain - float(np.interp(math.log(len(values)), [math.log(n) for n in CRITICAL], critical))
-        if above > max(most, 1e-6):  # ties with it are no more
+        if above > max(most, 1e-6):  # a tie gains nothing
             best, most = bounds, above
     for number in range(1, len(best) - 1):
         best[number] = _placed(values, best[number - 1], best[number + 1])
@@ -171,8 +171,8 @@ def change_points(values: Sequence[float]) -> list[int]:
 
 
 def _placed(values: Sequence[float], begin: int, end: int) -> int:
-    """The cut of values[begin:end] that leaves the least absolute deviation from the two medians. Ranks say whether
-    there are two levels; where they meet, they mistake an extreme value of the longer one for the other."""
+    """The cut of values[begin:end] that leaves the least absolute deviation from the two medians. Ranks tell whether
+    there are two levels; near the cut they take an extreme value of the longer level for one of the other."""
 
     def deviation(a: int, b: int) -> float:
         middle = median(values[a:b])

@@ -48,10 +48,8 @@ def compare_many(
     name_baseline: str = "A",
     floors: Sequence[Layout] = (),
 ) -> tuple[Comparison, ...]:
-    """Each of the named others against one baseline; all rows of all of them are one family of tests.
-
-    Arguments and errors as for `compare`.
-    """
+    """Each of the named others against one baseline; all rows of all of them are one family of tests. Arguments and
+    errors as for `compare`."""
     for results in others.values():
         check_comparable(baseline, results)
     of_baseline = side(name_baseline, baseline)
@@ -85,7 +83,7 @@ UNITS = {
 
 
 def _remarks(unit: Grain, drafts: Sequence[Draft]) -> tuple[str, ...]:
-    """The unit, and what it costs that the sides were measured in a row and not in turn."""
+    """The unit; and what it costs to measure the sides in a row and not in turn."""
     costs = [draft.cost for draft in drafts if draft.neighbours]
     if not costs:
         return UNADJUSTED, UNITS[unit]
@@ -151,7 +149,7 @@ def _single_spread(row: str, side: Side, logs: list[float], unit: Grain, history
 
 
 def _with_history(logs_a: list[float], logs_b: list[float], of_a: Spread, of_b: Spread) -> Contrast:
-    """The contrast with the lesser degrees of freedom, as both spreads may be the same estimate."""
+    """The contrast with the smaller degrees of freedom, for both spreads may be the same estimate."""
     difference = math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a)
     parts = (of_a.variance / len(logs_a), of_a.df), (of_b.variance / len(logs_b), of_b.df)
     return from_variances(difference, *parts, cautious=True)
@@ -169,7 +167,8 @@ def within_variance(figures: Sequence[RowFigure]) -> float:
 
 
 def _missing_without_history(a: RowFigure | None, b: RowFigure | None, units: int, delta: float) -> int:
-    """At least how many more units a side needs, by the spread within the session; that between them is not known."""
+    """A lower bound of the further units that a side needs, by the spread within sessions; that between is not
+    known."""
     within = max((within_variance([figure]) for figure in (a, b) if figure is not None), default=0.0)
     needed = units_needed(math.sqrt(within), delta, paired=False)
     return max(1, 2 - units, (needed or 0) - units)

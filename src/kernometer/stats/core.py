@@ -49,10 +49,8 @@ def core_of(runs: Iterable[Run]) -> Core | None:
 
 
 def core_of_both(a: Result, b: Result) -> Core | None:
-    """The same for two sides that were measured in turn; None if their empty loops cannot be compared.
-
-    Another compiler makes another loop. The quiet levels of probes with different builds must be within `ALIKE`.
-    """
+    """The state over two sides that were measured in turn; None if their empty loops cannot be compared. Another
+    compiler makes another loop. The quiet levels of probes with different builds must be within `ALIKE`."""
     together = core_of((*a.runs, *b.runs))
     if a.header is None or b.header is None or a.header.probe == b.header.probe or together is None:
         return together
@@ -120,7 +118,7 @@ def quiet_samples(run: Run, edge: float | None) -> Truths:
 
 
 def quiet_baseline(run: Run, edge: float | None) -> Truths:
-    """The same for its baseline's samples, whose readings follow those of the samples."""
+    """Which of its baseline's samples are quiet; their readings follow those of the samples."""
     of_samples = -(-len(run.samples) // run.loop_every) if run.loop_every else 0
     return _quiet(run, edge, len(run.baseline.samples) if run.baseline else 0, of_samples)
 

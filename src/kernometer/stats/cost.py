@@ -20,17 +20,17 @@ from kernometer.stats.core import enough, quiet_baseline, quiet_samples, reading
 from kernometer.stats.model import RunFigure
 from kernometer.stats.warmup import warmup
 
-#: A sample's net time must span this many steps of the clock: both its ends are rounded to a step, so a shorter one may
-#: read as one step or as none.
+#: A sample's net time must span this many steps of the clock: both its ends are rounded, so a shorter time may read as
+#: one step or as none.
 CLOCK_STEPS = 2.0
-#: And this many standard deviations of the empty bracket; by chance 3 brackets of 1,000 are longer.
+#: It must also span this many standard deviations of the empty bracket; by chance 3 brackets of 1,000 are longer.
 BRACKET_SPREADS = 3.0
-#: And this share of the loop's cost: its place in memory changes its cost by as much.
+#: It must also exceed this share of the loop's cost: the loop's place in memory changes its cost by as much.
 LOOP_DOUBT = 1.0
-#: And, if a baseline is subtracted, this many standard errors of the difference of the two medians.
+#: With a baseline it must also exceed this many standard errors of the difference of the two medians.
 BASELINE_ERRORS = 3.0
-#: Interquartile range of a normal distribution in standard deviations, and the standard error of a median against that
-#: of a mean: sqrt(pi / 2).
+#: The interquartile range of a normal distribution, in standard deviations; and the standard error of a median against
+#: that of a mean: sqrt(pi / 2).
 IQR_OF_SD = 1.349
 MEDIAN_OF_MEAN = math.sqrt(math.pi / 2)
 #: Larger counts are invalid, and would not fit a double.
@@ -54,7 +54,7 @@ class RunCost:
 
 
 def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
-    """Why this record gives no figure; "" if it gives one. Records come from files and guests, so check them here."""
+    """Why this record gives no figure; "" if it does. Records come from files and guests, so they are checked here."""
     for what, samples in (
         ("samples", run.samples),
         ("clock", run.clock_cost),
@@ -81,17 +81,16 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
 
 
 def run_cost(run: Run, by: By, less_baseline: bool, unit: str = "ns", edge: float | None = None) -> RunCost:
-    """The figure of one usable run: ns per operation by time, instructions by path; for a count its inverse.
-
-    `edge`: that of the quiet level (stats/core.py). A run with fewer than `ENOUGH` quiet samples uses all its samples.
-    """
+    """The figure of one usable run: ns per operation by time, instructions by path; for a count its inverse. `edge`:
+    that of the quiet level (stats/core.py). A run with fewer than `ENOUGH` quiet samples uses all its samples."""
     if unit == "count":
         return _of_count(run)
     return _by_path(run, less_baseline) if by == "path" else _by_time(run, less_baseline, edge)
 
 
 def _by_path(run: Run, less_baseline: bool) -> RunCost:
-    """Counts are exact: the lower median is a measured count, less the empty bracket (`loop_cost`, batch 1)."""
+    """Counts are exact: the figure is the lower median, a measured count, less the empty bracket (`loop_cost`, batch
+    1)."""
     base = None if run.baseline is None else baseline_of(run) / run.baseline.batch / run.ops
     return _counted(
         run, net_cost(run, less_baseline=less_baseline), median_low(run.samples) / run.batch / run.ops, base
@@ -99,7 +98,7 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
 
 
 def _of_count(run: Run) -> RunCost:
-    """The lower median is a measured count. Nothing is subtracted, as it includes neither clock nor loop."""
+    """The lower median is a measured count. Nothing is subtracted, for it includes neither clock nor loop."""
     cost = 1 / median_low(run.samples)
     return _counted(run, cost, cost, None)
 
@@ -173,7 +172,8 @@ def _baseline(baseline: Baseline, quiet: Truths, clock: float, loop: float) -> t
 
 
 def robust_sd(x: Floats) -> float:
-    """Standard deviation from the interquartile range: a quarter of wild samples on a side cannot move it far."""
+    """The standard deviation by the interquartile range: wild samples, up to a quarter at either end, hardly move
+    it."""
     if len(x) < 2:
         return 0.0
     ordered = np.sort(x)
@@ -204,7 +204,7 @@ FENCE_SHARE = 0.05
 
 
 def far_out(x: Floats, resolution: float) -> int:
-    """How many samples lie beyond the outer fences. They are not dropped."""
+    """How many samples lie beyond the outer fences. None is dropped."""
     ordered = np.sort(x)
     low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
     reach = max(FENCE * (high - low), FENCE * resolution, FENCE_SHARE * abs(middle))
@@ -219,11 +219,11 @@ def geometric(costs: Sequence[float]) -> float:
 
 
 def summed(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """The same runs; those of a command's user and system time have one sample, the sum of all their executions.
+    """The same runs. Runs of a command's user and system time get one sample, the sum of all their executions.
 
-    A kernel that keeps its account at its tick charges a process that lives shorter than a tick to the one of the two
-    in which a tick found it, and to user time if none did. So a single execution tells nothing, and the sums of many
-    too little system time: an execution that was found in the kernel stands for a whole tick there.
+    A kernel that keeps its account at its tick charges a process that lives shorter than a tick to user or system time,
+    as the tick found it, and to user time if no tick did. So a single execution tells nothing, and the sums tell too
+    little system time: an execution that a tick found in the kernel stands for a whole tick there.
     """
     times = {_key(run, str(run.params.get("time"))): run for run in runs if Row(run.row).command}
     made = []

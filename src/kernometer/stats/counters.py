@@ -1,4 +1,4 @@
-"""What happened in one operation: as the kernel itself counts it (Trio), and the emulator's plugin. Pure."""
+"""The events in one operation, as the kernel itself (Trio) and the emulator's plugin count them. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernometer.results.model import Result
 
 
 def by_kernel(row: str, results: Iterable[Result]) -> dict[str, float] | None:
-    """The kernel's own counters that an operation moves, by the median of the iterations; None if it tells none."""
+    """The kernel's own counters that an operation moves, by the median of the iterations; None if it has none."""
     for result in results:
         for tally in result.tallies:
             if tally.row == row:
@@ -20,7 +20,7 @@ def by_kernel(row: str, results: Iterable[Result]) -> dict[str, float] | None:
 
 
 def by_emulator(row: str, results: Iterable[Result]) -> dict[str, float]:
-    """Each kind of event in one operation, less those of an empty region; empty without counts."""
+    """Each kind of event in one operation, less those of an empty region; {} without counts."""
     for result in results:
         for vector in result.events:
             if vector.row == row and vector.regions:
@@ -48,7 +48,7 @@ def user_part(row: str, result: Result) -> float | None:
 
 
 def counted(row: str, systems: Mapping[str, Iterable[Result]]) -> dict[str, dict[str, dict[str, float]]]:
-    """By system both, for other programs; without systems that tell nothing."""
+    """Both counts by system, for other programs. Systems without counts are left out."""
     counts_of = {}
     for name, results in systems.items():
         both = {"kernel": by_kernel(row, results), "emulator": by_emulator(row, results) or None}

@@ -109,11 +109,8 @@ def largest(curve: Curve[RowComparison]) -> RowComparison | None:
 
 
 def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
-    """The point that represents the whole curve.
-
-    That of the largest decided difference, else that of the ratio furthest from 1, whose verdict is then another. None
-    if no point has a ratio.
-    """
+    """The point that represents the whole curve: that of the largest decided difference, else the undecided one whose
+    ratio is the furthest from 1. None if no point has a ratio."""
     decided = largest(curve)
     if decided is not None:
         return next(point for point in curve.points if point.item is decided)
@@ -146,10 +143,8 @@ def extremes(curve: Curve[RowFigure]) -> tuple[RowFigure, RowFigure] | None:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The point of the highest value, and the range around it that cannot be told from it.
-
-    `first` and `last` are values of the parameter: the intervals of all points between them reach the peak's interval.
-    """
+    """The point of the highest value, and the range around it that cannot be told from it. `first` and `last` are
+    values of the parameter: the intervals of all points between them reach the peak's interval."""
 
     point: Point[RowFigure]
     first: float
@@ -166,10 +161,8 @@ class Crossing:
 
 
 def peak(curve: Curve[RowFigure]) -> Peak | None:
-    """The peak of a curve whose values are better when higher; None for another curve, and without a value.
-
-    Without intervals (published figures) the peak is a single point.
-    """
+    """The peak of a curve whose values are better when higher; None for another curve, and without a value. Without
+    intervals (published figures) the peak is a single point."""
     known = [index for index, point in enumerate(curve.points) if point.item.value is not None]
     if not known or curve.points[known[0]].item.better != "higher":
         return None

@@ -12,7 +12,7 @@ from kernometer.errors import ResultError
 from kernometer.results.model import COMPARABLE, Result
 from kernometer.stats.model import Difference
 
-#: Facts that are shown besides those of `COMPARABLE`: they may be the difference under comparison.
+#: Facts that are shown besides those of `COMPARABLE`: they may be what is compared.
 ALSO: dict[tuple[str, ...], str] = {
     ("session", "target"): "target",
     ("session", "command_line"): "kernel command line",
@@ -25,16 +25,16 @@ ALSO: dict[tuple[str, ...], str] = {
     ("header", "uname", "version"): "kernel build",
     ("header", "uname", "machine"): "architecture",
 }
-#: Facts about the time of a result: every two results differ in them.
+#: Facts about the moment of a result: every two results differ in them.
 MOMENTARY = frozenset({"load", "loadavg", "steal", "uptime", "time"})
-#: Facts that two different targets choose by their names, and what follows from these.
+#: Facts that the names of two targets choose, and what follows from these.
 CHOSEN = frozenset(
     {"target", "kernel", "kernel release", "kernel build", "kernel command line", "host", "host id"}
     | {"host kernel", "host kernel build"}
 )
-#: What a target of a built probe names: `local:'gcc -O0'`.
+#: Facts that the target of a built probe names: `local:'gcc -O0'`.
 BUILT = frozenset({"probe compiler", "probe flags"})
-#: Facts that say again which kernel a release is.
+#: Facts that repeat which kernel a release is.
 RELEASE = frozenset({"kernel build", "host kernel", "host kernel build"})
 #: The deepest nesting of facts from `check`.
 DEEPEST = 3
@@ -62,7 +62,7 @@ def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
 
 
 def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
-    """(same, differs): every fact that a side states. A fact that varies within a side counts as different."""
+    """(same, differs): every fact of a side. A fact that varies within a side counts as different."""
     facts_a, facts_b = [_facts(result) for result in a], [_facts(result) for result in b]
     asked = _asked(a, b)
     same: list[Difference] = []
@@ -78,8 +78,8 @@ def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Differe
 
 
 def machine_differences(machines: Collection[str]) -> dict[str, str]:
-    """Each machine's text (results/model.Session.machine) to those of its parts that differ between the machines; to
-    the whole text if the texts are of different kinds (for example a virtual machine and this host itself)."""
+    """From each machine's text (results/model.Session.machine) to those of its parts that differ between the machines;
+    to the whole text if the texts are of different kinds (for example a virtual machine and this host)."""
     parts = {machine: machine.split("; ") for machine in machines}
     if len({len(part) for part in parts.values()}) > 1:
         return {machine: machine or "this host itself" for machine in machines}
@@ -88,7 +88,7 @@ def machine_differences(machines: Collection[str]) -> dict[str, str]:
 
 
 def _asked(a: Sequence[Result], b: Sequence[Result]) -> frozenset[str]:
-    """Facts whose difference the names of the targets ask for, or that another difference tells already."""
+    """Facts whose difference the names of the targets ask for, or another difference tells already."""
     named = [{result.session.target for result in side} for side in (a, b)]
     releases = [{result.header.uname.get("release") for result in side if result.header} for side in (a, b)]
     if named[0] == named[1]:

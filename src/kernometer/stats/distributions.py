@@ -1,6 +1,6 @@
 """The distributions that the rules need, on arrays. scipy is imported by the first call.
 
-Only scipy.special: scipy.stats has them too, but takes twice as long to import.
+Only scipy.special: scipy.stats has them too, but its import takes twice as long.
 """
 
 from __future__ import annotations

@@ -22,19 +22,17 @@ from kernometer.tables import grouped
 
 #: The setting of the directory for temporary files, and the one condition of a row that is not a setting.
 FOLDER, RELATION = "folder", "relation of its two CPUs"
-#: How many runs with quiet samples a figure needs. With fewer, all samples of all runs count.
+#: A figure needs so many runs with quiet samples. With fewer, all samples of all runs count.
 LEAST_QUIET = 3
-#: A run below the resolution is left out if at most one of so many is: that is noise, not the row.
+#: A run below the resolution is left out if at most one of so many is: that is noise, and not the row.
 UNRESOLVED = 10
-#: Fewer runs are few: the least and the largest of four enclose the median in 87 of 100 cases, those of five in 94.
+#: Fewer runs are few: the extremes of four enclose the median in 87 of 100 cases, those of five in 94.
 FEW_FOR_MEDIAN = 5
 
 
 def figures(result: Result, core: Core | None = None) -> dict[str, RowFigure]:
-    """The figure of every row that has a run, in the result's order.
-
-    `core`: the state of the core over several results that belong together; None: that of this result.
-    """
+    """The figure of every row that has a run, in the result's order. `core`: the state of the core over several results
+    that belong together; None: that of this result."""
     runs = grouped((run.row, run) for run in summed(result.runs))
     counted = result.counted()
     edge = _edge(core or core_of(result.runs))
@@ -105,7 +103,7 @@ def _figure(
 def _settled(
     runs: list[Run], by: By, cost_of: Callable[[Run, float | None], RunCost], edge: float | None
 ) -> tuple[list[Run], list[RunCost], list[Flag]]:
-    """The runs of a figure, with their costs: runs on a quiet core if there are enough, without unresolved ones."""
+    """The runs of a figure, with their costs: those on a quiet core, if there are enough, without unresolved ones."""
     costs = [cost_of(run, edge) for run in runs]
     told: list[Flag] = []
     quiet = [cost.figure.quiet > 0 for cost in costs]
@@ -133,14 +131,14 @@ def _conditions(result: Result, workload: Workload | None, runs: Sequence[Run]) 
 
 
 def _times_as_long(counted: Sequence[Counting] | Sequence[Run], runs: Sequence[Run]) -> float | None:
-    """How many times as long a sample takes in the counting run; None without one."""
+    """How many times as long a sample takes in the counting run; None without such a run."""
     slow = [median_low(counting.samples) / counting.batch for counting in counted if isinstance(counting, Counting)]
     fast = [median_low(run.samples) / run.batch for run in runs]
     return median_low(slow) / median_low(fast) if slow and fast and median_low(fast) > 0 else None
 
 
 def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -> RowFigure:
-    """Adds the row's figure, or only the gross one if a run is below the clock's resolution."""
+    """Adds the row's figure, or only the gross figure if a run is below the clock's resolution."""
     gross = _middle([cost.figure.gross for cost in costs], by)
     baselines = [cost.figure.baseline for cost in costs if cost.figure.baseline is not None]
     baseline = (median_low(baselines) if by == "path" else median(baselines)) if baselines else None
@@ -185,10 +183,8 @@ def _exp(log: float) -> float:
 
 
 def with_values(row: RowFigure, moved: float) -> RowFigure:
-    """Adds the figure in the row's own unit. `moved`: bytes per operation.
-
-    The ends of a rate and of a count are swapped: a low cost is a high rate.
-    """
+    """Adds the figure in the row's own unit. `moved`: bytes per operation. The ends of a rate and of a count are
+    swapped: a low cost is a high rate."""
     scale = {"B/s": moved * 1e9, "1/s": 1e9, "count": 1.0}.get(row.unit)
     if scale is None:
         return replace(row, value=row.cost, value_low=row.low, value_high=row.high)
@@ -206,9 +202,7 @@ def with_values(row: RowFigure, moved: float) -> RowFigure:
 
 def pooled(rows: Sequence[RowFigure], costs: Sequence[float]) -> RowFigure:
     """One side of a comparison as one figure: the geometric mean over its units, with the interval between them.
-
-    `rows`: the row's figure in each session; `costs`: the cost of each unit (a session, a boot, an occasion).
-    """
+    `rows`: the row's figure in each session; `costs`: the cost of each unit (a session, a boot, an occasion)."""
     if len(rows) == 1:
         return rows[0]
     first = next((row for row in rows if row.cost is not None), rows[0])

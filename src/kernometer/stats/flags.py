@@ -1,4 +1,4 @@
-"""Reasons to take a figure with care, and what disturbed a whole session. A flag never drops or changes a figure.
+"""Reasons to take a figure with care, and what disturbed a session. A flag never drops or changes a figure.
 
 docs/statistics.md, "Flags" and "A noisy machine".
 """
@@ -22,20 +22,20 @@ from kernometer.stats.model import Flag, FlagCode
 COARSE_STEP = 0.01
 #: FEW_RUNS: with two runs a t interval is 12.7 standard errors wide on each side, with three 4.3.
 FEW = 3
-#: UNSTABLE: runs' standard deviation. At 5 %, five runs leave an interval of +-6 %, three times the usual delta.
+#: UNSTABLE: the runs' standard deviation. At 5 %, five runs leave an interval of +-6 %, three times the usual delta.
 UNSTABLE_SD = 0.05
-#: UNSTABLE: and the samples within the runs explain such a deviation with a probability below this.
+#: UNSTABLE: the samples within the runs explain such a deviation with a probability below this.
 UNSTABLE_P = 0.01
 #: By path: counts of the runs that differ by more than the default layout floor.
 UNSTABLE_PATH = 0.01
 #: OUTLIERS: share of a row's samples beyond the outer fences. Timer ticks alone hit one sample in nine on a virtual
-#: machine; at a fifth the median stands at the 62nd percentile of the rest, a third of their standard deviation away.
+#: machine; at a fifth the median is at the 62nd percentile of the rest, a third of their standard deviation away.
 OUTLIER_SHARE = 0.20
-#: OUTLIERS: a whole run is far from so many runs on, at so many scaled median deviations, and at least so far away.
+#: OUTLIERS: with so many runs, one is far if it is this many scaled median deviations away, and at least this far.
 OUTLIER_RUNS, OUTLIER_DEVIATIONS, OUTLIER_RUN_LOG = 8, 6.0, 0.05
 
-#: DISTURBED: share of the run's wall time that a hypervisor took, and that the process was runnable and did not run.
-#: Half of the usual delta: more could by itself cause a difference of delta.
+#: DISTURBED: shares of the run's wall time: taken by a hypervisor; in which the process was runnable and did not run.
+#: They are half of the usual delta, for more could by itself cause a difference of delta.
 STEAL_SHARE = 0.01
 DELAY_SHARE = 0.01
 #: DISTURBED: share of samples with an involuntary switch. Where a tenth is slow, the median stands at the 56th
@@ -43,10 +43,10 @@ DELAY_SHARE = 0.01
 INVOLUNTARY_SHARE = 0.10
 #: DISTURBED: samples that ended on another CPU than they began on. Caches and clock change for all later samples.
 MIGRATIONS = 0
-#: DISTURBED: load of the other CPUs: above a half, a sibling thread or the shared cache is contended.
+#: DISTURBED: load of the other CPUs; above a half, a sibling thread or the shared cache is contended.
 OTHERS_BUSY = 0.5
-#: Voluntary switches per iteration from which on a workload waits for a process of its own. Then its time in the run
-#: queue and its involuntary switches are part of the work.
+#: With so many voluntary switches per iteration a workload waits for a process of its own: its time in the run queue
+#: and its involuntary switches are then part of the work.
 WAITS = 0.01
 
 #: COUNTS_DISAGREE: relative tolerance, and a number that the start of a run may cost (first touches of code and stack).
@@ -98,7 +98,7 @@ def coarse_clock(_runs: Sequence[Run], costs: Sequence[RunCost], _by: By) -> Fla
 
 
 def disturbed(runs: Sequence[Run], *, waits: bool) -> Flag | None:
-    """By time only: another process executes none of the guest's instructions. `waits`: see waits_for_its_own."""
+    """By time only: by path other processes execute none of the guest's instructions. `waits`: waits_for_its_own."""
     causes = {run.run: why for run in runs if (why := disturbances(run, waits=waits))}
     if not causes:
         return None
@@ -107,7 +107,7 @@ def disturbed(runs: Sequence[Run], *, waits: bool) -> Flag | None:
 
 
 def disturbances(run: Run, *, waits: bool) -> tuple[str, ...]:
-    """What disturbed one run, each with its figure. A value that is not reported (absent, negative) is no cause."""
+    """What disturbed one run, each with its value. A value that is not reported (absent, negative) is no cause."""
     why = []
     wall = run.meter.get("wall_ns", -1.0)
     if wall > 0:
@@ -265,7 +265,7 @@ class Disturbance:
 
 
 def disturbance(result: Result) -> Disturbance | None:
-    """The disturbance of a session; None by path, where nothing disturbs, and where no run tells of any."""
+    """The disturbance of a session; None by path, where nothing disturbs, and if no run reports any."""
     core, counted = core_of(result.runs), result.counted()
     if result.session.by == "path" or not (core or any(run.meter for run in result.runs)):
         return None

@@ -15,9 +15,9 @@ from kernometer.stats.model import RowFigure
 
 #: The least number of rotated machines for a floor: the difference of two may be an accident.
 MIN_MACHINES = 3
-#: Few machines do not show how far layout reaches. So the range of the logs is made so many times as wide: then of rows
-#: whose counts are normal over machines 5 of 100 exceed the floor of one kernel by layout alone. From nine on the range
-#: itself suffices. (tests/plain/stats/test_floors.py simulates it.)
+#: A few machines do not show how far layout reaches. So the range of the logs is made so many times as wide: if a row's
+#: counts are normal over machines, layout alone then exceeds the floor of one kernel in 5 rows of 100. From nine
+#: machines on the range itself suffices. (tests/plain/stats/test_floors.py simulates it.)
 REACH = {3: 2.69, 4: 1.75, 5: 1.40, 6: 1.24, 7: 1.13, 8: 1.05}
 
 
@@ -28,7 +28,7 @@ class RowSpread:
     least: float
     most: float
     machines: int
-    levels: bool = False  #: on some machine its iterations have levels: these are means then (stats/levels.py)
+    levels: bool = False  #: the iterations have levels on some machine, so these are means (stats/levels.py)
 
     @property
     def floor(self) -> float:
@@ -61,8 +61,8 @@ class Floors:
 def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
     """Every kernel among them that was counted on `MIN_MACHINES` machines of one board by the same probe.
 
-    Ignores sides of an `ab`, sessions that were cut off, those on other machines than our virtual ones, and old ones,
-    whose rows depended on earlier rows.
+    Sides of an `ab`, incomplete sessions, those on other machines than our virtual ones, and old ones, whose rows
+    depended on earlier rows, are ignored.
     """
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
@@ -105,10 +105,8 @@ def _spread(machines: Mapping[str, Sequence[RowFigure]]) -> RowSpread:
 
 
 def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
-    """A row's floor: the largest of the compared kernels' own floors, by this probe and on this board.
-
-    A kernel without a floor for a row gets the largest of all others in `known` on this board.
-    """
+    """A row's floor: the largest of the compared kernels' own floors, by this probe and on this board. A kernel without
+    a floor for a row gets the largest of all others in `known` on this board."""
     boards = {result.session.board for result in compared}
     fitting = [layout for layout in known if layout.board in boards]
     kernels = {(result.session.image, result.probe) for result in compared}

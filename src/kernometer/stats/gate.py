@@ -1,6 +1,6 @@
 """Whether a comparison passes as a gate: no row costs more, and none is lost. docs/gate.md.
 
-A row that fails is measured again, and what the second look finds decides: `again`, `looked_again`.
+A row that fails is measured again, and the second look decides: `again`, `looked_again`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ FAILING = (Outcome.WORSE, Outcome.LOST)
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Rows of a name or pattern may cost so much more (0.01: 1 %); infinity: anything, even be lost."""
+    """Rows of a name or pattern may cost so much more (0.01: 1 %); infinity allows anything, even the loss of the
+    row."""
 
     rows: str
     share: float = math.inf
@@ -48,7 +49,7 @@ class Allowance:
 @dataclass(frozen=True, slots=True)
 class GateRow:
     outcome: Outcome
-    judged: RowComparison  #: if only one side was asked for it, a row that is not there
+    judged: RowComparison  #: a row that is not there, if only one side was asked for it
     explanation: tuple[str, ...] = ()  #: where the difference comes from, line by line
     first: Outcome | None = None  #: what it was before it was measured again
 
@@ -57,7 +58,7 @@ class GateRow:
 class Second:
     """What a second look at a row found."""
 
-    outcome: Outcome | None  #: None: it decided nothing, so the first stands
+    outcome: Outcome | None  #: None: it decided nothing, and the first outcome stands
     ratio: float | None
     told: str
 
@@ -123,7 +124,7 @@ def gate(
 
 
 def looked_again(first: Gate, seconds: Mapping[str, Second], allowed: Sequence[Allowance] = ()) -> Gate:
-    """The gate with what second looks found, by row, in the place of the first outcomes."""
+    """The gate in which second looks, by row, replace the first outcomes."""
     rows = []
     for row in first.rows:
         second = seconds.get(row.judged.row)
@@ -136,7 +137,7 @@ def looked_again(first: Gate, seconds: Mapping[str, Second], allowed: Sequence[A
 
 
 def _at_most(row: RowComparison) -> float:
-    """How much more B may cost: the ratio, or, where it is undecided, as far as the interval or the floor reaches."""
+    """How much more B may cost: the ratio, or, if undecided, as far as the interval or the floor reaches."""
     if row.ratio is None:
         return math.inf
     if row.verdict is not Verdict.UNDECIDED:
@@ -147,7 +148,7 @@ def _at_most(row: RowComparison) -> float:
 
 
 def outcome_of(row: RowComparison, comparison: Comparison) -> Outcome:
-    """By time the verdict. By path what exceeds the row's floor, however little: counts contain no chance."""
+    """By time the verdict. By path everything beyond the row's floor, however little: counts contain no chance."""
     if row.verdict in (Verdict.FAILED, Verdict.NOT_THERE):
         return Outcome.LOST
     itself = comparison.method == "path" and EXACT in comparison.remarks

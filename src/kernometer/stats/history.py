@@ -18,14 +18,14 @@ from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
 from kernometer.tables import grouped
 
-#: Sessions less than this apart belong to one occasion: they share the machine's condition (load, heat, memory layout).
-#: Half an hour is the scale on which a shared machine's neighbours come and go.
+#: Sessions less than this apart are one occasion: they share the machine's condition (load, heat, memory layout).
+#: The neighbours on a shared machine come and go within half an hour.
 OCCASION_GAP_SECONDS = 1800.0
 #: A spread between sessions needs three of them: with two its 95 % t factor is 12.7, with three 4.3.
 MIN_HISTORY_DF = 2
-#: If the row itself has too little history, that of so many other rows replaces it …
+#: If the row itself has too little history, so many other rows replace it …
 POOL_ROWS = 8
-#: … with the variance that this share of them stays below: an unknown row counts as one of the noisier.
+#: … by the variance below which this share of them stays: an unknown row counts as a noisy one.
 POOL_SHARE = 0.9
 
 
@@ -76,7 +76,7 @@ class Spread:
 
 
 def entry(result: Result, core: Core | None = None) -> Entry:
-    """The entry of one result; `core` as for `figures`."""
+    """The entry of one result; `core` is that of `figures`."""
     session, header = result.session, result.header
     name = session.host_id or (header.uname.get("nodename", "") if header else "")
     host = (name, str(header.cpu.get("model", "")) if header else "")
@@ -119,7 +119,7 @@ def occasions(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def grain(a: Sequence[Entry], b: Sequence[Entry]) -> Grain:
-    """The unit, chosen so that whatever differs between two units of a side also differs between the sides."""
+    """The unit, such that whatever differs between two units of a side also differs between the sides."""
     boots_a, boots_b = {entry.boot for entry in a}, {entry.boot for entry in b}
     together = occasions((*a, *b))
     met_a, met_b = (Counter(together[entry.session] for entry in side) for side in (a, b))
@@ -154,7 +154,7 @@ def unit_starts(entries: Iterable[Entry], row: str, key: Callable[[Entry], str])
 def _by_unit(
     entries: Iterable[Entry], row: str, key: Callable[[Entry], str], value: Callable[[Entry], float | None]
 ) -> Collection[list[float]]:
-    """By unit, the values of the sessions that have the row's cost."""
+    """The values of the sessions with a cost of the row, by unit."""
     numbers = ((key(entry), value(entry)) for entry in entries if entry.log(row) is not None)
     return grouped((unit, number) for unit, number in numbers if number is not None).values()
 
@@ -188,7 +188,7 @@ def squares(logs: Sequence[float]) -> float:
 
 
 def _of_row(known: Sequence[Entry], row: str, unit: Grain) -> Spread | None:
-    """Pooled within groups of one kernel; for sessions also within one occasion, if there are enough of them."""
+    """Pooled within groups of one kernel; for sessions also within an occasion, if there are enough of them."""
     key = unit_key(unit, known)
     numbers = occasions(known)
     groupings: list[Callable[[Entry], str]] = [lambda entry: entry.kernel]

@@ -23,8 +23,8 @@ RESAMPLES = 2000
 TRIM, TRIM_FROM = 0.1, 20
 #: The least number of blocks for a control variate, whose slope costs a degree of freedom.
 LEAST_FOR_SLOPE = 6
-#: Sides of uneven size are judged with the smaller one's degrees of freedom, unless it has so many units: Welch's own
-#: are too liberal. Two units against five, with four times the spread, reject 10.5 % of equal means.
+#: Sides of uneven size are judged with the smaller one's degrees of freedom, unless it has this many units: Welch's own
+#: reject too often. Two units against five, with four times the spread, reject 10.5 % of equal means.
 SETTLED_UNITS = 5
 
 
@@ -90,10 +90,10 @@ def mean_of(values: ArrayLike) -> Contrast:
 
 
 def paired(differences: ArrayLike, beside: ArrayLike | None = None) -> Contrast:
-    """The contrast of differences of logs within blocks, shape (..., n >= 2); one wild block in ten decides nothing.
+    """The contrast of differences of logs within blocks, shape (..., n >= 2). One wild block in ten decides nothing.
 
-    The mean without the tenth at either end, its error from the differences with that tenth pulled in (Yuen and Dixon
-    1973); fewer than `TRIM_FROM` blocks have Student's t. `beside`, of the same shape: the differences of a control
+    The mean without the tenth at either end, with the error of the differences with that tenth pulled in (Yuen and
+    Dixon 1973); below `TRIM_FROM` blocks Student's t. `beside`, of the same shape, has the differences of a control
     variate, whose part is subtracted. Its slope is the median of the slopes of all pairs (Theil 1950, Sen 1968). The
     interval includes its error and one degree of freedom, and is that of blocks with equal control variates.
     """
@@ -127,7 +127,8 @@ def welch(a: ArrayLike, b: ArrayLike) -> Contrast:
     """Welch's t: logs of units of A, shape (..., n), and of B, shape (..., m); n, m >= 2. B less A.
 
     Welch (1947), with Satterthwaite's degrees of freedom: the two sides may have different spreads. If their sizes
-    differ and the smaller has fewer than `SETTLED_UNITS`, with its degrees of freedom (Hsu 1938), never liberal.
+    differ and the smaller has fewer than `SETTLED_UNITS`, it has the smaller one's, which never reject too often (Hsu
+    1938).
     """
     x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     n, m = x.shape[-1], y.shape[-1]
@@ -189,7 +190,7 @@ Z = 1.959963984540054
 
 
 def wilson(count: int, total: int, z: float = Z) -> tuple[float, float]:
-    """Both ends of Wilson's interval (JASA 22, 1927) for the share count / of; (0, 1) of nothing."""
+    """Both ends of Wilson's interval (JASA 22, 1927) for the share count / total; (0, 1) if the total is 0."""
     if total == 0:
         return 0.0, 1.0
     share, spread = count / total, z * z / total

@@ -9,12 +9,12 @@ from kernometer.stats.model import Level
 
 #: With fewer iterations the start, one tick and one accident may be a tenth of them.
 LEAST_ITERATIONS = 20
-#: A level has at least this share of a row's iterations. At 1,000 ticks a second one meets a tenth of the iterations
-#: where an iteration takes 100,000 instructions; a tick of such a kernel takes less than APART of that.
+#: A level has at least this share of a row's iterations. At 1,000 ticks a second, a tick meets a tenth of iterations of
+#: 100,000 instructions; a tick of such a kernel takes less than APART of that.
 LEAST_SHARE = 0.10
-#: And so many of them: two of twenty may be accidents.
+#: A level also has at least so many of them: two of twenty may be accidents.
 LEAST_OF_LEVEL = 3
-#: Neighbouring counts that are further apart belong to different kinds. The place of data in cache lines and pages, a
+#: Neighbouring counts that are further apart are of different kinds. The place of data in cache lines and pages, a
 #: lock's slow path or one more rotation of a tree move an operation by less.
 APART = 0.05
 #: The share of the iterations that the mean leaves out at each end: ticks, the start, accidents.
@@ -43,6 +43,6 @@ def middle_mean(costs: Sequence[float]) -> float:
 
 
 def alike(a: Sequence[Level], b: Sequence[Level], apart: float) -> bool:
-    """Whether two rows have equally many levels, each within `apart` (relative) of the other's."""
+    """Whether two rows have equally many levels, pairwise within `apart` (relative)."""
     pairs = zip(a, b, strict=False)
     return len(a) == len(b) and all(max(x.cost, y.cost) <= min(x.cost, y.cost) * (1 + apart) for x, y in pairs)

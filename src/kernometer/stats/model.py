@@ -21,7 +21,7 @@ class Verdict(Enum):
 
 
 class FlagCode(Enum):
-    """Why a figure is to be taken with care. report/words/flags.toml has the texts."""
+    """Why a figure needs care. report/words/flags.toml has the texts."""
 
     BELOW_RESOLUTION = "below-resolution"
     COARSE_CLOCK = "coarse-clock"
@@ -35,12 +35,12 @@ class FlagCode(Enum):
     PROBE = "probe"  #: a remark of the workload
 
 
-#: A figure by path whose user part is a larger share is shown with the kernel's part: a libc may decide it.
+#: A figure by path whose user part is larger is shown with the kernel's part: a libc may decide it.
 USER_PART = 0.1
-#: The names of a probe's facts (stats/differences.py), and of those that the first line of a comparison names.
+#: The prefix of a probe's facts (stats/differences.py), and those that the first line of a comparison names.
 _PROBE = "probe "
 _BUILD = frozenset(_PROBE + fact for fact in BUILD)
-#: Characters of such a fact with its values; a longer one is named alone.
+#: Characters of such a fact with its values; a longer one is shown without values.
 SHORT = 60
 #: Why nothing can be decided, and what to do.
 NOT_QUIET = "as only one side had a quiet core; stop what else runs, and measure again"
@@ -66,7 +66,7 @@ class RunFigure:
     run: int
     block: int
     cost: float  #: ns (by path: instructions) per operation, net
-    gross: float  #: the same without any subtraction
+    gross: float  #: the figure without any subtraction
     baseline: float | None  #: the baseline's own net cost per operation
     samples: int  #: how many the figure uses
     warmup: int  #: leading samples left out
@@ -89,9 +89,9 @@ class Level:
 class RowFigure:
     """One row of one result.
 
-    `cost` is the median of the runs' costs; `low` and `high` are its 95 % interval *within this session*.
-    `value` is the same in the row's own unit: ns, B/s or 1/s (by path: instructions); `value_low` <= `value_high`.
-    They are None below the clock's resolution.
+    `cost` is the median of the runs' costs; `low` and `high` are its 95 % interval *within this session*. `value` is
+    the cost in the row's own unit: ns, B/s or 1/s (by path: instructions); `value_low` <= `value_high`. All are None
+    below the clock's resolution.
     """
 
     row: str
@@ -112,9 +112,9 @@ class RowFigure:
     flags: tuple[Flag, ...] = ()
     exact: bool = False  #: by path: all counts are equal
     floor: float | None = None  #: by path: how far other states of this guest move the count, relative; None: not known
-    levels: tuple[Level, ...] = ()  #: by path: if the iterations are of several kinds, each, the cheapest first
+    levels: tuple[Level, ...] = ()  #: by path: each kind of iterations, if there are several, the cheapest first
     mean: float | None = None  #: by path: instructions per operation, the mean of the middle iterations
-    #: By path: the kernel's part of the figure (of `mean`, if there are levels); None: not counted apart.
+    #: By path: the kernel's part of the figure (of `mean`, if there are levels); None: not counted separately.
     kernel_part: float | None = None
     revision: int = 1  #: of the row's definition: figures of different revisions are not compared
     #: What the figure depends on besides the kernel, name to value: settings, the relation of its two CPUs.
@@ -154,16 +154,16 @@ class RowComparison:
 
     @property
     def kernel_part_ratio(self) -> float | None:
-        """Where the user's part of a side is large; None elsewhere, and if there is no kernel's part on A."""
+        """The ratio of the kernel's parts, if the user's part of a side is large and A has a kernel's part."""
         if self.a is None or self.b is None or not (self.a.much_user or self.b.much_user):
             return None
-        return (
-            self.b.kernel_part / self.a.kernel_part if self.a.kernel_part and self.b.kernel_part is not None else None
-        )
+        if not self.a.kernel_part or self.b.kernel_part is None:
+            return None
+        return self.b.kernel_part / self.a.kernel_part
 
     @property
     def costs(self) -> tuple[float, float] | None:
-        """What `ratio` compares; None without it."""
+        """The two values that `ratio` compares; None without a ratio."""
         if self.a is None or self.b is None:
             return None
         a, b = (self.a.mean, self.b.mean) if self.by_mean else (self.a.cost, self.b.cost)
@@ -177,11 +177,11 @@ class Difference:
     what: str
     a: str
     b: str
-    asked: bool = False  #: the two targets, as they are named, choose it
+    asked: bool = False  #: the names of the two targets choose it
 
     @property
     def of_host(self) -> bool:
-        """Whether `check` found it. There are dozens, which are shown apart."""
+        """Whether it is a fact of `check`: there are dozens, which are shown apart."""
         return self.what.startswith("host ")
 
 
@@ -197,14 +197,14 @@ class Comparison:
     same: tuple[Difference, ...] = ()  #: what agrees (a == b), for the strip
     differs: tuple[Difference, ...] = ()
     remarks: tuple[str, ...] = field(default=())
-    conditions: tuple[str, ...] = field(default=())  #: without which the verdicts cannot be read; they stand above rows
+    conditions: tuple[str, ...] = field(default=())  #: needed to read the verdicts; they stand above the rows
 
     def count(self, verdict: Verdict) -> int:
         return sum(row.verdict is verdict for row in self.rows)
 
     @property
     def undecidable(self) -> bool:
-        """Whether no row has an interval: by `compare` for want of sessions, by `ab` of a quiet core on both sides."""
+        """Whether no row has an interval: by `compare` for lack of sessions, by `ab` of a quiet core on both sides."""
         if self.method == "path":
             return False
         judged = [row for row in self.rows if row.ratio is not None]
@@ -212,8 +212,8 @@ class Comparison:
 
     @property
     def probes(self) -> str:
-        """How the builds of the two sides' probes differ, with values that are short; "" in an `ab`, whose targets name
-        the compilers to compare, and where they are equal."""
+        """How the builds of the two sides' probes differ, with short values. "" if they are equal, and in an `ab`,
+        whose targets name the compilers to compare."""
         differ = [difference for difference in self.differs if difference.what in _BUILD and self.method != "ab"]
         words = [f"{difference.what.removeprefix(_PROBE)}: {difference.a} | {difference.b}" for difference in differ]
         return "; ".join(word if len(word) <= SHORT else word.partition(":")[0] for word in words)

@@ -22,9 +22,8 @@ class RowNoise:
     sd: float  #: standard deviation of the log figure between sessions
     low: float  #: 95 % interval of `sd`, by chi-square
     high: float
-    limit: (
-        float  #: the repeatability limit: two single sessions differ by more in 5 pairs of 100; no gate should be lower
-    )
+    #: The repeatability limit: two single sessions differ by more in 5 pairs of 100. No gate should be lower.
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)

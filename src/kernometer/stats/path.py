@@ -18,7 +18,7 @@ from kernometer.stats.sides import Side, begun, compared, rows_of
 #: The layout floor of a row without a measured one. Of the 102 rows of the quick profile 94 stay within it on five
 #: rotated machines (docs/path.md): it does not replace measuring the rows that allocate and schedule most.
 DEFAULT_LAYOUT_FLOOR = 0.01
-#: The same of the means of rows whose iterations have levels, as layout moves the levels' shares too: of 16 such rows
+#: The same for the means of rows whose iterations have levels, for layout moves the levels' shares too: of 16 such rows
 #: of two kernels 15 stay within it on five machines, and 7 within 1 %.
 DEFAULT_MEANS_FLOOR = 0.10
 
@@ -43,10 +43,8 @@ SWITCHES = (
 
 
 def kernel(result: Result) -> tuple[str, ...] | None:
-    """Identifies one kernel with one probe: board, image, command line, probe. None if not known.
-
-    On one machine its counts are equal if each row begins from the same state.
-    """
+    """Identifies one kernel with one probe: board, image, command line, probe. None if not known. On one machine its
+    counts are equal if each row begins from the same state."""
     session = result.session
     if result.header is None or not session.image:
         return None
@@ -74,7 +72,7 @@ def processor(result: Result) -> str:
 
 
 def conditions(a: Side, b: Side) -> tuple[str, ...]:
-    """What a verdict on two counts hangs on besides the kernels."""
+    """What the verdicts on two counts depend on besides the kernels."""
     return (*_processors(a, b), *_mitigations(a, b))
 
 
@@ -113,7 +111,7 @@ def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
 
 
 def _told_apart(a: Side, b: Side) -> str:
-    """The differences between two sides, besides the kernel, that can move counts; "" if none are known."""
+    """The differences between two sides, besides the kernel, that can move counts; "" if none is known."""
     sessions = [result.session for result in (*a.results, *b.results)]
     parts = (
         ("rows shared a guest, and began from what others had left", any(not session.state for session in sessions)),
@@ -125,7 +123,7 @@ def _told_apart(a: Side, b: Side) -> str:
 
 
 def _same_layout(a: Side, b: Side) -> bool:
-    """Whether nothing but code differs between the two kernels, and all rows began from the same state."""
+    """Whether only code differs between the two kernels, and all rows began from the same state."""
     kinds = set()
     for result in (*a.results, *b.results):
         session = result.session
@@ -139,11 +137,7 @@ def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowCompari
         return comparison
     of_a, of_b = (_together(side.figures_of(row)) for side in (a, b))
     comparison = replace(
-        comparison,
-        exact=of_a.exact and of_b.exact,
-        by_mean=bool(of_a.levels or of_b.levels),
-        a=of_a,
-        b=of_b,
+        comparison, exact=of_a.exact and of_b.exact, by_mean=bool(of_a.levels or of_b.levels), a=of_a, b=of_b
     )
     if of_a.unit == "count":
         rule = _Floored(delta, Floors({row: 0.0}))  # no instructions: where code lies does not matter
@@ -168,14 +162,14 @@ def _together(figures: Sequence[RowFigure]) -> RowFigure:
 
 @dataclass(frozen=True, slots=True)
 class _Floored:
-    """Judges with the floor (at least the counts' own spread) in the place of an interval's half width."""
+    """Judges by the floor (at least the counts' own spread) in place of an interval's half width."""
 
     delta: float
     floors: Floors
     itself: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
 
     def judge(self, row: RowComparison, ratio: float, spread: float, *, unlike: bool) -> RowComparison:
-        """`unlike`: the levels of the two sides are not the same ones, so that equal means are not enough."""
+        """`unlike`: the two sides have different levels, so that equal means are not enough."""
         if self.itself is not None and ratio == 1:
             return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
         known, default = (

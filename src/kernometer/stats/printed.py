@@ -1,6 +1,6 @@
 """Checks the ratios that a paper states, and compares its columns with others. docs/published.md.
 
-A published figure is one number without samples: hence there is no interval and no verdict, only arithmetic.
+A published figure is one number without samples. So there is no interval and no verdict, only arithmetic.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _check(figures: Sequence[Published], stated: Stated) -> Check:
 
 
 def _from_rows(figures: Sequence[Published], stated: Stated) -> list[float]:
-    """The stated number by each pair of cells that it refers to."""
+    """The stated number as each pair of cells gives it."""
     if stated.over is None or stated.under is None or not stated.form:
         return []
     over, under = _values(figures, stated.over), _values(figures, stated.under)
@@ -160,7 +160,7 @@ def in_unit(value: float, unit: Unit | str, wanted: str) -> float | None:
 
 
 def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], *, first: bool) -> tuple[Pair, ...]:
-    """Each figure of that system and the row that measures the same, in that row's unit; `first`: it is A."""
+    """Each figure of that system beside the row that measures the same, in that row's unit. `first`: it is A."""
     pairs = []
     for figure in (figure for figure in column.figures if figure.system == system):
         rows = [measured.get(row) for row in figure.ours] + [_overhead(measured.get(row)) for row in figure.overhead_of]
@@ -175,7 +175,7 @@ def beside(column: Publication, system: str, measured: Mapping[str, RowFigure], 
 
 
 def _overhead(row: RowFigure | None) -> RowFigure | None:
-    """The overhead that was measured with a row, as its own row."""
+    """The overhead that was measured with a row, as a row of its own."""
     return row and replace(row, row=f"{row.row}, its overhead", value=row.baseline, unit="ns", better="lower")
 
 

@@ -12,16 +12,14 @@ from kernometer.stats.intervals import Contrast, from_variances, unsettled
 #: The correlation of neighbouring units that an interval allows for if the sides were measured in a row: twice that of
 #: sessions of one kernel (0.3 to 0.4).
 NEIGHBOURS = 0.7
-#: More units are judged by so many batches per side, each the mean of its units (Schmeiser 1982): of a hundred sessions
-#: in one hour not only neighbours are alike, and sessions 29 minutes apart are one occasion all day.
+#: A side with more units is judged by so many batches, each the mean of its units (Schmeiser 1982): of a hundred
+#: sessions in an hour not only neighbours are alike, and sessions 29 minutes apart are one occasion all day.
 BATCHES = 5
 
 
 def in_a_row(starts_a: Sequence[float], starts_b: Sequence[float]) -> bool:
     """Whether correlation moves the sides' means further apart than Welch's t expects from the spread within the sides.
-
-    Uses the units' starting times, at least 2 per side. False if the sides took turns: then it moves them together.
-    """
+    Uses the units' starting times, at least 2 per side. False if the sides took turns: correlation then moves both."""
     starts = np.asarray([*starts_a, *starts_b], dtype=np.float64)
     ordered = np.argsort(starts, kind="stable")
     of_b, steps = ordered >= len(starts_a), np.diff(starts[ordered])
@@ -66,10 +64,8 @@ def variance_in_a_row(n: int, neighbours: float) -> float:
 
 
 def _correlation(steps: Floats, usual: float) -> Floats:
-    """`NEIGHBOURS` to the power of the units' distance in order of time: AR(1), for n - 1 steps.
-
-    A pause counts as many places as usual steps fit into it: the machine's condition may not outlast it.
-    """
+    """`NEIGHBOURS` to the power of the units' distance in order of time: AR(1), for n - 1 steps. A pause counts as many
+    places as usual steps fit into it, for the machine's condition may not outlast it."""
     places = np.concatenate([[0.0], np.cumsum(np.maximum(1.0, steps // (usual or math.inf)))])
     return np.asarray(NEIGHBOURS ** np.abs(np.subtract.outer(places, places)), dtype=np.float64)
 
@@ -77,10 +73,8 @@ def _correlation(steps: Floats, usual: float) -> Floats:
 def _batches(
     a: Sequence[float], b: Sequence[float], starts_a: Sequence[float], starts_b: Sequence[float]
 ) -> tuple[Floats, Truths, Floats]:
-    """Batches of consecutive units in order of time: their means, whether they are of B, and the steps between them.
-
-    No batch spans units of the other side. A step goes from the last unit of a batch to the first of the next.
-    """
+    """Batches of consecutive units in order of time: their means, whether they are of B, and the steps between them. No
+    batch spans units of the other side. A step goes from the last unit of a batch to the first of the next."""
     sides = ((False, starts_a, a), (True, starts_b, b))
     units = [(start, log, is_b) for is_b, starts, logs in sides for start, log in zip(starts, logs, strict=True)]
     means, of_b, first, last = [], [], [], []

@@ -20,16 +20,16 @@ from kernometer.tables import grouped
 
 #: A kind of event changed if an operation has so many more or fewer of it; timer ticks alone make smaller fractions.
 EVENT_CHANGE = 0.25
-#: Sums of events explain a change of the figure, a median, only if the sum of instructions changed by as much, to this
-#: share. Otherwise they contain something else (a start, one more tick) that the median leaves out.
+#: Sums of events explain a change of the figure, which is a median, only if the sum of instructions changed by as much,
+#: to this share. Otherwise they contain something (a start, one more tick) that the median leaves out.
 EVENT_DOUBT = 0.25
-#: Counts of amounts, for which the figures are better, and counts that always change with another one.
+#: Counts of amounts, which the figures tell better, and counts that always change with another one.
 NOT_EVENTS = frozenset({"instructions", "user", "kernel", "sysrets", "fpu_restores", "sti"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One system: its sessions, and why they are incomplete or missing."""
+    """One system: its sessions, and why some are incomplete or missing."""
 
     name: str
     results: tuple[Result, ...]
@@ -52,13 +52,13 @@ class Change:
     """A row whose cost changed along the series."""
 
     row: str
-    steps: tuple[Step, ...]  #: none if it changed too slowly for any two neighbours to show it
+    steps: tuple[Step, ...]  #: empty if it changed too slowly for any two neighbours to show it
     total: RowComparison | None  #: the last system against the first; None if one of them has no figure
     since: str = ""  #: if no step shows the change: the first system with a decided difference from the first one
 
     @property
     def longer(self) -> bool:
-        """Whether it costs more in the end, or, if that is not decided, cost more for a while."""
+        """Whether it costs more in the end, or, if that is undecided, cost more for a while."""
         if self.total is not None and self.total.verdict in DECIDED:
             return self.total.verdict is Verdict.SLOWER
         return any(step.row.verdict is Verdict.SLOWER for step in self.steps)
@@ -94,9 +94,7 @@ def series(
     floors: Sequence[Layout] = (),
 ) -> Series:
     """Judges each system against the baseline (the first with a session, unless named) and against the one before.
-
-    Raises ResultError if fewer than two have a session, or the baseline has none.
-    """
+    Raises ResultError if fewer than two have a session, or the baseline has none."""
     measured = [column for column in columns if column.results]
     names = [column.name for column in measured]
     if len(measured) < 2:
@@ -129,7 +127,7 @@ def _neighbours(
     delta: float,
     floors: Sequence[Layout],
 ) -> Comparison:
-    """B against the system before it; if that is the baseline, the comparison exists already."""
+    """B against the system before it. If that is the baseline, the comparison exists already."""
     if a is first:
         return next(comparison for comparison in judged if comparison.b == b.name)
     (comparison,) = compare_many(
@@ -188,7 +186,7 @@ def change_size(change: Change) -> float:
 
 
 def _event_changes(row: RowComparison, a: Column, b: Column) -> dict[str, float]:
-    """The events that one operation has more of on B than on A, by sums over all regions."""
+    """How many more events one operation has on B than on A, by sums over all regions."""
     before, after = (by_emulator(row.row, side.results) for side in (a, b))
     if not before or not after or row.costs is None:
         return {}

@@ -72,7 +72,7 @@ def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side
 
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:
-    """Rows that both sides tried, in A's order, without rows unsupported on both. For others see one_sided_remark."""
+    """Rows that both sides tried, in A's order, without rows unsupported on both. one_sided_remark names the others."""
     lacking = [{lack.row for result in side.results for lack in result.unsupported} for side in (a, b)]
     on_b = b.tried
     return tuple(row for row in a.tried if row in on_b and not (row in lacking[0] and row in lacking[1]))
@@ -125,7 +125,7 @@ def begun(row: str, a: Side, b: Side, grain: Grain = Grain.SESSION) -> Begun:
 
 
 def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[str, ...]:
-    """What the row's figure depends on, if it differs between the sides: `governor: powersave | …`."""
+    """The conditions of the row's figure that differ between the sides: `governor: powersave | …`."""
     names = dict.fromkeys(name for figure in (*a, *b) for name in figure.conditions)
     notes = []
     for name in names if a and b else ():
@@ -136,7 +136,7 @@ def _conditions_differ(a: Sequence[RowFigure], b: Sequence[RowFigure]) -> tuple[
 
 
 def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]] | None:
-    """Verdict and notes of a row without a cost on a side, or with different definitions; None if its costs compare."""
+    """Verdict and notes of a row without a cost on a side, or with two definitions; None if its costs compare."""
     missing = [side.missing(row) for side in (a, b) if not side.figures_of(row)]
     if missing:
         failed = any(verdict is Verdict.FAILED for verdict, _ in missing)
@@ -157,7 +157,7 @@ def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]]
 
 
 def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) -> tuple[str, ...]:
-    """A remark on how many rows have disturbed runs, which count like all others."""
+    """A remark on rows with disturbed runs, which count like all others."""
     remarks = []
     for name, figures in ((name_a, [row.a for row in rows]), (name_b, [row.b for row in rows])):
         count = sum(f is not None and any(flag.code is FlagCode.DISTURBED for flag in f.flags) for f in figures)
@@ -175,7 +175,7 @@ def compared(
     remarks: Sequence[str],
     conditions: tuple[str, ...] = (),
 ) -> Comparison:
-    """The judged rows with the facts of the sides, and with remarks on what was left out and what was disturbed."""
+    """The judged rows with the facts of the sides, and with remarks on rows left out and disturbed."""
     same, differs = differences(a.results, b.results)
     disturbed = () if method == "path" else disturbance_remark(rows, a.name, b.name)
     remarks = (*remarks, *one_sided_remark(a, b), *disturbed)

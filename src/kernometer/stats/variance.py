@@ -13,10 +13,10 @@ from kernometer.arrays import Floats, np
 from kernometer.stats.distributions import t_quantile
 from kernometer.stats.intervals import LEVEL
 
-#: What the variance is split into: main effects, what a kernel does on one machine and not on another, and sessions of
-#: one kernel on one machine.
+#: The parts of the variance: main effects; what a kernel does on one machine and not on another; sessions of one kernel
+#: on one machine.
 PARTS = ("kernel", "machine", "interaction", "rest")
-#: Fewer operations have shares without an interval.
+#: With fewer operations the shares have no interval.
 LEAST_UNITS = 3
 
 
@@ -35,14 +35,14 @@ class Split:
 
     units: int  #: operations; the points of a curve are one
     deviation: float  #: the root of the whole variance, so that exp(deviation) is a factor
-    shares: Mapping[str, Share]  #: by part, without those that `parts` cannot tell
+    shares: Mapping[str, Share]  #: by part, without parts that are not known
 
 
 def parts(cells: Sequence[Sequence[Sequence[float]]]) -> Floats:
     """The variance of one row by PARTS, shape (4,). `cells`: costs by kernel, machine and session, at least 2 x 1 x 1.
 
-    What the noise of sessions adds to each effect is subtracted, so that a part may come out below 0. The last is NaN
-    where no cell has two sessions: then the noise is within the interaction. With one machine its part and the
+    The noise of sessions adds to each effect, and is subtracted, so that a part may come out below 0. The last part is
+    NaN if no cell has two sessions: the noise is then within the interaction. With one machine its part and the
     interaction are NaN.
     """
     logs = [[np.log(np.asarray(cell, dtype=np.float64)) for cell in row] for row in cells]
@@ -70,7 +70,7 @@ def parts(cells: Sequence[Sequence[Sequence[float]]]) -> Floats:
 
 def split(operations: Sequence[Sequence[Floats]]) -> Split:
     """The split over operations, each given by the `parts` of its points. Operations have equal weights, and so have
-    the points of one.
+    the points of an operation.
 
     The interval is the jackknife's over operations with Student's t, cut at 0 and 1 (Miller, Biometrika 61, 1974).
     """
@@ -91,7 +91,7 @@ def split(operations: Sequence[Sequence[Floats]]) -> Split:
 
 
 def _shares(sums: Floats) -> Floats:
-    """Parts below 0 are 0. All are 0 where nothing varies."""
+    """Parts below 0 become 0. All are 0 if nothing varies."""
     kept = np.clip(sums, 0.0, None)
     total = kept.sum()
     return np.asarray(kept / total if total > 0 else kept, dtype=np.float64)

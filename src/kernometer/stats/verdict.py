@@ -1,4 +1,5 @@
-"""From intervals and tests to verdicts; of an undecided row, what could be seen, and how many units would show more.
+"""From intervals and tests to verdicts; for an undecided row, the difference that it could show, and the units it
+lacks.
 
 docs/statistics.md, "Verdicts" and "Undecided".
 """
@@ -29,20 +30,18 @@ class Draft:
 
     row: RowComparison
     contrast: Contrast | None = None
-    second: tuple[float, float] | None = None  #: a bootstrap interval of the log ratio that a verdict must hold under
+    second: tuple[float, float] | None = None  #: a bootstrap interval of the log ratio, which must agree
     sd_log: float = 0.0  #: of one unit (paired: of one block's log ratio)
     paired: bool = False
-    neighbours: float = 0.0  #: correlation of units in a row that the contrast allows for …
+    neighbours: float = 0.0  #: the correlation of units in a row that the contrast allows for …
     cost: float = 1.0  #: … and how many times as wide this made the interval
     units: int = 0  #: pairs, or units of the smaller side
     seconds_per_unit: float = 0.0  #: of a block
 
 
 def verdict(low: float, high: float, rejected: bool, delta: float) -> Verdict:
-    """The rule for a 95 % interval of log(cost of B / cost of A).
-
-    Equivalence comes first: a real difference within delta does not matter.
-    """
+    """The rule for a 95 % interval of log(cost of B / cost of A). Equivalence comes first: a real difference within
+    delta does not matter."""
     edge = math.log1p(delta)
     if -edge <= low and high <= edge:
         return Verdict.EQUIVALENT
@@ -94,7 +93,7 @@ def _judged(draft: Draft, contrast: Contrast, p: float, adjusted: float, delta: 
 
 
 def undecided(row: RowComparison, draft: Draft, contrast: Contrast, delta: float) -> RowComparison:
-    """Adds the smallest difference that these runs could have seen, and what it takes to see delta."""
+    """Adds the smallest difference that these runs could show, and what it takes to show delta."""
     row = replace(row, smallest=smallest_ratio(float(contrast.se), float(contrast.df)))
     needed = units_needed(draft.sd_log, delta, paired=draft.paired, neighbours=draft.neighbours)
     if needed is None:
@@ -111,9 +110,9 @@ def ratio(log: float) -> float:
     return math.exp(max(-700.0, min(log, 700.0)))
 
 
-#: A difference counts as visible if 4 comparisons of 5 would find it, the convention of the field.
+#: A difference counts as visible if 4 of 5 comparisons find it, the convention of the field.
 POWER = 0.80
-#: More units are not a useful answer.
+#: More units than this are not a useful answer.
 MOST_UNITS = 100_000
 
 

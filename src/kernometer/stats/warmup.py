@@ -6,11 +6,11 @@ import math
 
 from kernometer.arrays import Floats, np
 
-#: Fewer samples are not searched: the rule could not find a transient at its 1 % level.
+#: Fewer samples are not searched: the rule could not show a transient at its 1 % level.
 MIN_SAMPLES = 16
-#: The shortest head that counts. One or two odd samples do not move a median.
+#: The shortest head that counts: one or two odd samples do not move a median.
 MIN_HEAD = 3
-#: Never more than this share is left out: what lasts longer than half a run is not its start.
+#: The largest share that is left out: what lasts longer than half a run is not its start.
 MAX_SHARE = 0.5
 #: The largest |z| of a stationary run exceeds CRITICAL_BASE + CRITICAL_SLOPE ln(n) in 1 run of 100, for 16 to 4,096
 #: samples (simulated; tests/plain/stats/test_warmup.py tests it).
@@ -53,10 +53,8 @@ def warmup(samples: Floats) -> int:
 
 
 def inflation(x: Floats) -> float:
-    """How much similar neighbours widen the spread of a mean: sqrt((1 + r) / (1 - r)), r of lag 1, never < 1.
-
-    Computed from the second half of a run, after any transient at its start.
-    """
+    """How much similar neighbours widen the spread of a mean: sqrt((1 + r) / (1 - r)), r of lag 1, never < 1. Computed
+    from the second half of a run, after any transient at its start."""
     centred = x - x.mean()
     squares = float(centred @ centred)
     if squares == 0:

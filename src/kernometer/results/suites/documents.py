@@ -1,6 +1,6 @@
 """Suites that write JSON: hyperfine, pyperf, pytest-benchmark and google-benchmark.
 
-A figure is the median, of the readings if the file has them: they become its samples. Without either it is the mean.
+A figure is the median, computed from readings if the file has them, which become its samples; else it is the mean.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kernometer.results.suites.output import Figure, Output
 from kernometer.text import printable
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-#: What google-benchmark measures, with the words after the row's name and the unit ("": the entry's `time_unit`).
+#: google-benchmark's measures, with the words after the row's name, and the unit ("": the entry's `time_unit`).
 _MEASURED = {
     "real_time": ("", ""),
     "cpu_time": (": CPU time", ""),
     "items_per_second": (": items per second", "items/sec"),
     "bytes_per_second": (": bytes per second", "B/sec"),
 }
-#: Its numbers that say which of its runs an entry is.
+#: Its numbers that identify an entry's run.
 _WHICH = {"per_family_instance_index", "repetitions", "repetition_index", "threads", "iterations"}
 _AGGREGATES = ("", "mean", "median", "stddev", "min", "max", "cv")
 
@@ -79,7 +79,7 @@ class _Entry(msgspec.Struct, kw_only=True):
 
     name: str
     run_name: str = ""
-    family_index: int = 0  #: which benchmark of the program: two may have one name
+    family_index: int = 0  #: the benchmark of the program, for two may have one name
     time_unit: str = "ns"
     aggregate_name: str = ""
     error_message: str = ""
@@ -90,7 +90,7 @@ class _Entry(msgspec.Struct, kw_only=True):
 
 
 class _Json(msgspec.Struct):
-    """All four: a list of entries, and what tells them apart."""
+    """What all four write: a list of entries, and what tells the suites apart."""
 
     results: tuple[msgspec.Raw, ...] = ()
     benchmarks: tuple[msgspec.Raw, ...] = ()
@@ -101,7 +101,7 @@ class _Json(msgspec.Struct):
 
 
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
-#: A row's figures, and what else it has that looks like one.
+#: A row's figures, and what else in it looks like one.
 _Rows = Iterator[tuple[str, list[Figure], list[str]]]
 
 
@@ -134,7 +134,7 @@ def _of_suite(said: _Json) -> tuple[Output, _Rows]:
 
 
 def _facts(said: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """The texts and numbers of conditions, those of parts as `part.name`."""
+    """The texts and numbers of conditions; those of parts are named `part.name`."""
     for key, value in said.items():
         if isinstance(value, dict) and not above:
             yield from _facts(value, f"{key}.")
@@ -143,7 +143,7 @@ def _facts(said: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]
 
 
 def _decoded(raw: msgspec.Raw, kind: type[_Kind]) -> tuple[_Kind, list[str]]:
-    """An entry, and the names of the numbers that its kind has not."""
+    """An entry, and the names of the numbers that its kind lacks."""
     entry = msgspec.json.decode(raw)
     return msgspec.convert(entry, kind), [key for key in _numbers(entry) if key not in kind.__struct_fields__]
 
@@ -153,7 +153,7 @@ def _numbers(said: Mapping[str, Any]) -> list[str]:
 
 
 def _figure(row: str, unit: str, said: _Summary, readings: tuple[tuple[float, ...], ...], *notes: str) -> list[Figure]:
-    """One, or none without a value. Without readings the note has the spread."""
+    """One figure, or none without a value. Without readings the note has the spread."""
     flat = [value for process in readings for value in process]
     value = said.median if said.median is not None else statistics.median(flat) if flat else said.mean
     if value is None:
@@ -201,7 +201,7 @@ def _pytest_benchmark(said: _Json) -> _Rows:
 
 
 def _google_benchmark(said: _Json) -> _Rows:
-    """A row has its repetitions, or their aggregates where only these were written."""
+    """A row has its repetitions, or, if only these were written, their aggregates."""
     rows: dict[tuple[str, int], list[tuple[_Entry, list[str]]]] = {}
     for raw in said.benchmarks:
         entry, more = _decoded(raw, _Entry)
@@ -212,7 +212,7 @@ def _google_benchmark(said: _Json) -> _Rows:
     for (row, _family), members in rows.items():
         entries = [entry for entry, _more in members if not entry.error_message and entry.aggregate_name in _AGGREGATES]
         figures = [figure for key in _MEASURED if entries for figure in _repeated(row, key, entries)]
-        yield row, figures, list(dict.fromkeys(reason for _one, more in members for reason in more))
+        yield row, figures, list(dict.fromkeys(reason for _entry, more in members for reason in more))
 
 
 def _repeated(row: str, key: str, entries: list[_Entry]) -> list[Figure]:

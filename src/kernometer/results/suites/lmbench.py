@@ -16,13 +16,13 @@ _LIKE_A_FIGURE = re.compile(r"-?\d|[^\[].*:\s*-?\d[\d.,]*(?:e[+-]?\d+)?(?![\d:.]
 
 
 def read(text: str) -> list[Output]:
-    """The file's runs: each begins with a line of its host."""
+    """The file's runs, each of which begins with a line of its host."""
     starts = [begin.start() for begin in BEGIN.finditer(text)]
     return [_run(text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
 def _run(text: str) -> Output:
-    """A blank line ends a table; a program's complaint in the middle of one does not. A date ends the file."""
+    """A blank line ends a table; a program's complaint within a table does not. A date ends the file."""
     begin = BEGIN.match(text)
     output = Output("lmbench", begin[1] if begin else "")
     said, heading, above, ended = [], "", "Memory load latency", False
@@ -68,8 +68,7 @@ def _place(heading: str, above: str, x: float) -> tuple[str, str] | None:
 
 
 def _size(size: float) -> int:
-    """The nearest power of two, or one and a half times one, as few digits are printed. Others stay as they are."""
+    """The nearest power of two, or one and a half times one, for few digits are printed; others stay as they are."""
     below = 1 << max(0, round(size).bit_length() - 1)
-    return next(
-        (near for near in (below, 3 * below // 2, 2 * below) if near and abs(size / near - 1) < 0.03), round(size)
-    )
+    near = (each for each in (below, 3 * below // 2, 2 * below) if each and abs(size / each - 1) < 0.03)
+    return next(near, round(size))

@@ -1,6 +1,6 @@
-"""What a suite's output holds, whichever suite it is: figures, conditions, and what is not read.
+"""What a suite's output contains, for all suites: figures, conditions, and what is not read.
 
-One rule for every reader: what looks like a figure is in `figures` or named in `left_out`.
+One rule for every reader: what looks like a figure is in `figures`, or named in `left_out`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-#: Bounded, as a file may come from anywhere. Thousands may have commas.
+#: It is bounded, for a file may come from anywhere. Thousands may have commas.
 NUMBER = r"(?<![\d.])-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?(?![\d.])"
 CUT = "its end: the run was aborted, or the file cut off"
 
@@ -21,7 +21,7 @@ class Figure:
     printed: str
     unit: str
     note: str = ""
-    samples: tuple[tuple[float, ...], ...] = ()  #: what it summarises, in its unit: one tuple a process or run
+    samples: tuple[tuple[float, ...], ...] = ()  #: what it summarises, in its unit: a tuple for each process or run
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ def number(printed: str) -> float:
 
 
 def conditions(said: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """By their names; of a name that has several values each is kept."""
+    """By name; a name with several values keeps each."""
     by_name: dict[str, dict[str, None]] = {}
     for name, value in said:
         by_name.setdefault(name, {})[value] = None

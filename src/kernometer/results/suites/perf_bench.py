@@ -11,7 +11,7 @@ from kernometer.results.suites.output import NUMBER, Figure, Output, number
 from kernometer.text import printable
 
 BEGIN = re.compile(r"^# Running '?([\w-]+/[\w-]+)'? benchmark.*$", re.M)
-#: Output that does not name its benchmark: the simple format's.
+#: Output that does not name its benchmark: the simple format.
 NAMELESS = re.compile(rf"\s*(?:# function '.*\s+)?(?:{NUMBER}\s*$|Run summary \[PID|Average \S+ took:)", re.M)
 _EXAMPLE = "For example: --command 'perf bench --format=simple sched pipe -l 100000'."
 _ALONE = re.compile(rf"({NUMBER})(?:\s+(usecs/op(?:/cpu)?|ops/sec|[KMG]?B/sec|cycles/byte))?")
@@ -31,7 +31,7 @@ _LIKE_A_FIGURE = re.compile(r"(?:\d|\binf|\bnan)\s*\[?(?:[mun]?secs?\b|ms\b|[KMG
 
 
 def read(text: str, command: str, loops: Mapping[str, int]) -> Output:
-    """`command` is the one that printed it, if the text does not say; `loops`: operations in one printed total."""
+    """`command` printed the text, if that does not tell; `loops`: operations in one printed total, by benchmark."""
     benchmark, operations = _called(command) if command else ("", 0)
     before, *parts = BEGIN.split(text)
     named = list(zip(parts[::2], parts[1::2], strict=True))
@@ -45,7 +45,7 @@ def read(text: str, command: str, loops: Mapping[str, int]) -> Output:
 
 
 def _called(command: str) -> tuple[str, int]:
-    """The benchmark that it names, and how many operations it asks for (0: it does not say)."""
+    """The benchmark that it names, and the number of operations that it asks for (0: none is given)."""
     try:
         words = shlex.split(command.partition("bench")[2])
     except ValueError:
@@ -59,7 +59,7 @@ def _called(command: str) -> tuple[str, int]:
 
 
 def _benchmark(output: Output, name: str, text: str, operations: int) -> None:
-    """Appends the figures of one benchmark. Its total is one only where no cost of an operation follows from it."""
+    """Appends the figures of one benchmark. Its total counts only if no cost of an operation follows from it."""
     figures, totals = list[Figure](), list[Figure]()
     function, size, bits, readings = "", "", "", list[tuple[float, ...]]()
     for line in map(str.strip, text.splitlines()):

@@ -19,7 +19,7 @@ _LIKE_A_FIGURE = re.compile(r"\d ?(?:lp[sm]|MWIPS|KBps)\b|\d samples\)|no measur
 
 
 def read(text: str) -> list[Output]:
-    """The file's runs: each begins with the suite's name and version."""
+    """The file's runs, each of which begins with the suite's name and version."""
     begins = [*BEGIN.finditer(text)]
     ends = [*(begin.start() for begin in begins[1:]), len(text)]
     return [_run(text[begin.start() : end], begin[1]) for begin, end in zip(begins, ends, strict=True)]
@@ -42,7 +42,7 @@ def _run(text: str, version: str) -> Output:
         elif "No index results" in line:
             ended = True
         elif _INDEX.search(line):
-            in_index = True  # each result once more, with its index
+            in_index = True  # which repeats each result, with its index
         elif match := _CONDITION.match(line):
             said.append(("OS" if match[1].endswith("-") else match[1][:-1], match[2]))  # version 4 has "System --"
         elif not in_index and _LIKE_A_FIGURE.search(line):
@@ -53,5 +53,5 @@ def _run(text: str, version: str) -> Output:
 
 
 def _unfinished(part: str) -> list[str]:
-    """A part without figures, or a last one without an index and without the reason for having none."""
+    """The end of a part without figures, or of a last one without an index or the reason for having none."""
     return [f"{CUT} ({part})" if part else CUT]
