@@ -1,4 +1,4 @@
-"""What a command's arguments hold besides words: lists, `-- COMMAND…`, and a stored session's in their place."""
+"""Arguments that are not single words: lists, `-- COMMAND…`, and those of a stored session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEY, _AGAIN = TakesCommand.KEY, "kernometer.again"
 
 
 def repeat(context: click.Context, rows: tuple[str, ...], command: tuple[str, ...]) -> None:
-    """Sets the defaults without arguments: a stored session's rows, or its `command` after `--`."""
+    """Sets what a call without arguments measures: a stored session's rows, or its `command`."""
     context.meta[_AGAIN] = (rows, command[command.index("--") + 1 :] if not rows and "--" in command else ())
 
 
@@ -77,7 +77,7 @@ def _each(words: Iterable[str], comma: re.Pattern[str]) -> tuple[str, ...]:
 def repeated(context: click.Context, _parameter: click.Parameter, name: str) -> None:
     """Runs before the other options are read, so that options on the command line override the session's."""
     result = context.ensure_object(Env).store().load(name)
-    session, rows = result.session, [row.row for one in result.workloads.values() for row in one.rows]
+    session, rows = result.session, [row.row for workload in result.workloads.values() for row in workload.rows]
     efforts = {key: session.effort[key] for key in (field.name for field in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
     given["unit_costs"] = any(Row(row).is_unit_cost for row in rows)

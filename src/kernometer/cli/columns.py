@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
-    """One column per target (by time one a target and machine), in the order given. `aside` names targets, which stand
+    """One column per target (by time: per target and machine), in the order given. `aside` names targets, which stand
     aside on every machine, or columns. Raises ResultError if a file cannot be read."""
     return [
         Column(
@@ -50,7 +50,7 @@ def stored(store: Store, names: Sequence[str], aside: Sequence[str]) -> list[Col
     known = {key: {named[key], sessions[0].session.target} for key, sessions in columns.items()}
     unknown = [spec for spec in aside if not any(spec in names for names in known.values())]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is none of the systems.", f"They are {', '.join(named.values())}.")
+        raise UsageError(f"{unknown[0]!r} is not one of the systems.", f"They are {', '.join(named.values())}.")
     kept = {key: _without_again(sessions) for key, sessions in columns.items()}
     made = [
         Column(named[key], tuple(sessions), _why(sessions), bool(known[key].intersection(aside)))

@@ -54,7 +54,7 @@ def command(
 def judged(
     store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
 ) -> tuple[Sequence[Comparison], History]:
-    """The other sets against the first; and the history that was used."""
+    """Compares the other sets with the first; returns also the history that it used."""
     results = [result for side in sets.values() for result in side]
     ways = {result.session.by for result in results}
     if not different_machines and len(ways) == 1:  # the statistics refuse times against counts

@@ -62,7 +62,7 @@ NEWEST = 20
 _Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _of(names: Callable[[click.Context, str], Iterator[str]]) -> _Completer:
+def _completer(names: Callable[[click.Context, str], Iterator[str]]) -> _Completer:
     def complete(context: click.Context, _parameter: click.Parameter, word: str) -> list[CompletionItem]:
         try:
             return [CompletionItem(name) for name in dict.fromkeys(names(context, word)) if name.startswith(word)]
@@ -106,4 +106,4 @@ def _targets(context: click.Context, word: str) -> Iterator[str]:
     yield from (f"qemu:{name}" for name in _guests(context, word))
 
 
-results, rows, guests, targets = map(_of, (_results, _rows, _guests, _targets))
+results, rows, guests, targets = map(_completer, (_results, _rows, _guests, _targets))

@@ -57,8 +57,8 @@ def options(command: click.Command, given: Mapping[str, Any], section: str = "")
 
 
 def _checked(option: click.Option, context: click.Context, value: Any, section: str, key: str) -> Any:
-    is_one = isinstance(value, bool if option.is_flag else list if option.multiple else str | int | float)
-    if not is_one or isinstance(value, bool) != option.is_flag:
+    fits = isinstance(value, bool if option.is_flag else list if option.multiple else str | int | float)
+    if not fits or isinstance(value, bool) != option.is_flag:
         meant = "true or false" if option.is_flag else "a list" if option.multiple else "a text or a number"
         raise _wrong(section, f"{key} must be {meant}")
     try:

@@ -34,7 +34,7 @@ class Env:
     color: bool = True  #: False: --no-color or NO_COLOR
     json: bool = False  #: --json: one JSON document on `out`, nothing else there
     raw: bool = False  #: --raw: every sample counts, also those taken while the core was shared
-    _store: Store | None = None  #: made once: of an archive that takes its digest
+    _store: Store | None = None  #: made once: for an archive it takes a digest
 
     def console(self, *, err: bool = False) -> Console:
         """A rich console on `out` or `err`."""
@@ -78,12 +78,12 @@ def called(module: str, name: str) -> Callable[..., Any]:
 
 
 def done_by(module: str, name: str = "command") -> Callable[[_F], Callable[..., None]]:
-    """Makes a command of a declaration, which has its help text: what the function of that name does with its Env."""
+    """Turns a declaration, which has the help text, into a command that calls that function with its Env."""
     return lambda declared: functools.update_wrapper(click.make_pass_decorator(Env)(called(module, name)), declared)
 
 
 def callback(module: str, name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """An option's callback, for values alone that are given, and not while a man page or a completion is made."""
+    """An option's callback. It is not called without a value, nor while a man page or a completion is made."""
 
     def call(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
         if value is None or context.resilient_parsing or context.find_object(Env) is None:

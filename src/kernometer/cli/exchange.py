@@ -75,7 +75,7 @@ def _write_json(out: TextIO, lines: Iterator[Line], _per: Per) -> None:
     out.write("[]\n" if separator == "[\n" else "\n]\n")
 
 
-#: Of what was not read: so much is said at once; 'show' has the rest.
+#: How many lines that were not read are printed; 'show' has the others.
 SHOWN = 5
 
 
@@ -92,7 +92,7 @@ def import_(env: Env, files: tuple[Path, ...], label: str, command: str) -> None
 
 
 def _merge(env: Env, source: Path) -> int:
-    """How many of its results were not taken."""
+    """Copies the results of `source`; returns how many were not taken."""
     store = env.store()
     files = results_in(source)
     if not files:

@@ -1,5 +1,5 @@
-"""`kernometer explain`: why two results differ, or what is odd in one. By counts: two structures of Trio by events,
-other guests by the topics of their functions."""
+"""`kernometer explain`: why two results differ, or what is odd in one. By counts it compares two structures of Trio by
+events, other guests by the topics of their functions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(
     if all(map(is_target, names)):
         raise click.exceptions.Exit(_measured(env, names, words, report_file))
     if words:
-        raise UsageError("Stored results have their rows.", "ROW is for two targets: qemu:trio-mono qemu:trio-micro.")
+        raise UsageError("ROW is for targets to be measured.", "For example: qemu:trio-mono qemu:trio-micro.")
     columns = {name: store.column(name) for name in names}
     sets = {name: () if columns[name] else store.load_set(name) for name in names}
     comparison = None
@@ -100,15 +100,15 @@ def command(
 
 
 def _no_report() -> UsageError:
-    """What `--report` without costs by events is answered with."""
-    return UsageError("There is no such report of these.", "It is of Trio without and with servers: --help.")
+    """The error for `--report` without costs by events."""
+    return UsageError("--report draws costs by events.", "They exist for Trio without and with servers: --help.")
 
 
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
-    """Two guests, now."""
-
+    """Measures two guests and explains how they differ."""
     if len(specs) == 1:
-        raise UsageError("What is odd in a target?", f"Measure it: kernometer run --on {specs[0]}; then explain @last.")
+        next_step = f"Measure it: kernometer run --on {specs[0]}; then explain @last."
+        raise UsageError("A target alone has no result.", next_step)
     if report_file is not None and not are_of_trio(specs):
         raise _no_report()
     sides = measured(env, specs, words)
@@ -129,7 +129,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: P
 
 
 def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: Sequence[Paper]) -> list[str]:
-    """What limits the findings, before they are read."""
+    """What limits the findings; it is printed before them."""
     remarks: list[str] = []
     if comparison is not None:
         remarks += comparison.conditions
@@ -148,8 +148,7 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
 
 
 def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
-    """Judges the model on two sets of sessions of one kernel, and tells of each other result what it may."""
-
+    """Judges the model on two sets of sessions of one kernel, and predicts the others as far as the model is good."""
     store = env.store()
     if by_path is None:
         raise UsageError("--time needs A by time and B by path.", "For example: explain --time label:host label:linux")
@@ -173,33 +172,33 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         name: tuple(row for row in timing.operations(result) if row.family in timing.FAMILIES)
         for name, result in results.items()
     }
-    one, other = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
-    view = timing_report.View(one, other, judged_model, hardware, rows)
+    sides = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
+    view = timing_report.View(*sides, judged_model, hardware, rows)
     if env.json:
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:
         env.show(timing_report.blocks(view))
 
 
-#: Of one target, in search of its units.
+#: How many of a target's newest sessions are searched for unit costs.
 LOOKED_AT = 50
 
 
 def are_of_trio(specs: Sequence[str]) -> bool:
-    """Whether both are. Raises UsageError if they are, and not exactly one has its services in the kernel."""
+    """Whether all are Trio. Raises UsageError if they are and not exactly one has its services in the kernel."""
     structures = [each[0] for spec in specs if (each := structure_of(spec))]
     within = [each for each in structures if switches_of(each)[0] == MONO]
     if len(structures) == len(specs) and len(within) != 1:
         raise UsageError(
-            "One of two structures is to have its services in the kernel, the other servers.",
+            "Exactly one of the two structures must have its services in the kernel.",
             "For example: qemu:trio-mono qemu:trio-micro",
         )
     return len(structures) == len(specs)
 
 
 def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
-    """Of each target a session of the rows, stored under one label: if all are Trio with one of Trio's units, else with
-    profiles. Raises UsageError if one is no guest, or has no profile; and as are_of_trio does."""
+    """Measures the rows on each target, under one label: on Trio also its unit costs, otherwise with profiles. Raises
+    UsageError if a target is not a guest or has no profile, and as are_of_trio does."""
     of_trio = are_of_trio(specs)
     how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
     sessions: dict[str, list[Result]] = {spec: [] for spec in specs}
@@ -213,7 +212,7 @@ def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, 
 
 
 def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
-    """The costs by these two sessions and, of the same kernels, the newest ones of Trio's units; None without them."""
+    """The costs from these two sessions and the newest unit costs of the same kernels; None without them."""
     counted = [
         result for result in results.values() if result.session.by == "path" and structure_of(result.session.target)
     ]
@@ -224,7 +223,7 @@ def kept(env: Env, results: Mapping[str, Result]) -> Explained | None:
 
 
 def _units_of(env: Env, like: Result) -> Iterator[Result]:
-    """The newest session of Trio's units on that very kernel."""
+    """The newest session with unit costs of the same kernel."""
     store = env.store()
     for summary in store.summaries(target=like.session.target, by="path", newest=LOOKED_AT):
         if summary.image != like.session.image:
@@ -236,19 +235,18 @@ def _units_of(env: Env, like: Result) -> Iterator[Result]:
 
 
 def costs_of(sides: Mapping[str, Sequence[Result]]) -> Explained | None:
-    """None if not exactly one of the two has servers, or one lacks the units."""
+    """None if not exactly one of the two has servers, or one lacks unit costs."""
     (name_a, a), (name_b, b) = sides.items()
     return event_costs.explained(event_costs.side(name_a, a), event_costs.side(name_b, b), [*a, *b])
 
 
 def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None:
-    """On the terminal."""
     a, b = names
     env.show(topic_blocks(rows, (a, b), with_trio=any(map(structure_of, names))))
 
 
 def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
-    """On the terminal, and as a page."""
+    """Prints the costs, and writes their page."""
     if not env.json:
         env.show(costs_report.blocks(costs))
     if report_file is not None:

@@ -93,7 +93,7 @@ def _targets(stack: ExitStack, specs: Sequence[str], *, checked: bool) -> list[Q
 
 
 def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
-    """Those of a list that `given` names, in the list's order; all if it names none. Raises UsageError."""
+    """The names of `there` that `given` lists, in order; all if it lists none. Raises UsageError."""
     words = {word for word in given.split(",") if word}
     if unknown := words - {*there}:
         raise UsageError(f"There is no {what} {sorted(unknown)[0]!r}.", f"There are {', '.join(there)}.")
@@ -101,7 +101,7 @@ def _chosen(what: str, given: str, there: Sequence[_T]) -> list[_T]:
 
 
 def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
-    """Trio's structures together, as they have the same faults; then each Linux."""
+    """Runs Trio's structures together, since they get the same faults; then each Linux."""
     for run, there, ours in ((campaign.run, tuple(calls()), True), (linux_campaign.run, SUBJECTS, False)):
         targets = [target for target in wanted.targets if is_trio(target.guest) is ours]
         if targets:
@@ -110,7 +110,7 @@ def _runs(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
 
 
 def _kept(env: Env, wanted: Wanted) -> Path:
-    """Runs the campaign; its file in the store, which grows with each fault. One that cannot begin leaves none."""
+    """Runs the campaign into a file of the store, which grows with each fault. Without a first record there is none."""
     folder = env.store().writable() / "faults"
     path = folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
     runs = _runs(wanted, env.say)

@@ -57,16 +57,15 @@ def _sources(env: Env, figure: PaperFigure, words: Sequence[str]) -> list[Source
 
 
 def _measured(env: Env, words: Sequence[str]) -> dict[str, Source]:
-    """Argument to its session, under a name that differs from the others'."""
-
-    results = {word: _one(env, word) for word in words}
+    """By argument its session, under a name that differs from the others'."""
+    results = {word: _session(env, word) for word in words}
     systems = name_systems([(result,) for result in results.values()])
     names = {members[0].session.id: name for name, members in systems.items()}
     return {word: source_of(names[result.session.id], result, figures(result)) for word, result in results.items()}
 
 
 def _published(figure: PaperFigure, column: Column) -> list[Source]:
-    """The named system; of a whole table every system that has the figure's rows, its reference first."""
+    """The named system; for a whole table all systems that have the figure's rows, the reference first."""
     chosen = [system for system in column.publication.paper.systems if column.system in ("", system.system)]
     chosen.sort(key=lambda system: system.system != figure.reference)
     suite = column.publication.paper.suite  # one machine's results of several years have the same name
@@ -80,12 +79,12 @@ def _published(figure: PaperFigure, column: Column) -> list[Source]:
 
 
 def _whole(figure: PaperFigure, source: Source) -> bool:
-    """Whether it has all bars: otherwise a whole table's system is left out."""
+    """Whether the source has all bars: a whole table's system without one is left out."""
     return all(any(row in source.values for row in bar.rows) for bar in figure.bar)
 
 
-def _one(env: Env, word: str) -> Result:
-    """One session. Several sessions cannot be one source: they have no common interval here."""
+def _session(env: Env, word: str) -> Result:
+    """Raises UsageError for several sessions: they have no common interval here."""
     sessions = env.store().load_set(word)
     if len(sessions) > 1:
         raise UsageError(

@@ -73,7 +73,7 @@ def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
 def measured(
     env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str = LABEL, jobs: int | None = None
 ) -> list[Outcome]:
-    """A session of each, after what failed was printed."""
+    """Measures a session of each target, and prints what failed."""
     with progress(env, len(targets) * plan.units, silence=plan.silence) as listen:
         here = Here(targets, env.store(), label, listen, jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, [target.name for target in targets], here, label)

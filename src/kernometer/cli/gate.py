@@ -22,7 +22,7 @@ from kernometer.stats.gate import Allowance, Gate, gate, looked_again
 from kernometer.stats.model import Comparison
 
 if TYPE_CHECKING:
-    from kernometer.cli.second import Again  # which measures: judging stored results loads none of it
+    from kernometer.cli.second import Again  # imports the campaign, which stored results do not need
 
 #: How many rows an error names.
 SHOWN = 5
@@ -39,13 +39,12 @@ class Wanted:
 
     def check_allowed(self, rows: Iterable[str]) -> None:
         """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
-
         known = tuple(rows)
-        for one in self.allowed:
-            if not any(Row(row).is_named(one.rows) for row in known):
+        for allowance in self.allowed:
+            if not any(Row(row).is_named(allowance.rows) for row in known):
                 more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
                 raise UsageError(
-                    f"--allow {one.rows!r} names no row that is compared.",
+                    f"--allow {allowance.rows!r} names no row that is compared.",
                     f"They are {', '.join(known[:SHOWN])}{more}.",
                 )
 

@@ -68,7 +68,7 @@ class Wanted:
                 raise UsageError(f"--{name} is {reason}.", "See 'kernometer guest add --help'.")
 
     def variant(self, guest: str) -> Variant:
-        """The variant of these options. Raises UsageError for an argument that is no option."""
+        """The variant of these options. Raises UsageError for an argument that is not an option."""
         for word in self.words:
             if "+" in word:
                 raise UsageError(f"{word!r} cannot be an option: a variant's name joins its options by +.")

@@ -103,9 +103,7 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
     every = range(len(heads))
     table = grid(Grid(heads, rows, left=[number for number in every if heads[number] != "rows"], whole=every))
     whole = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
-    console.width = max(
-        console.width, whole + 2
-    )  # names are copied: a line that is too long is the terminal's to break
+    console.width = max(console.width, whole + 2)  # the terminal breaks a line that is too long: names are copied
     console.print(table)
 
 

@@ -138,14 +138,14 @@ def environment(root: click.Context) -> Iterator[str]:
 
 
 def statuses() -> Iterator[str]:
-    """The one list of exit statuses."""
+    """Every exit status with its meaning."""
     yield ".SH EXIT STATUS"
     for status in Status:
         yield from (".TP", f"\\fB{int(status)}\\fR", escaped(status.meaning))
 
 
 def examples(group: click.Group, root: click.Context) -> Iterator[str]:
-    """What --help ends with."""
+    """The examples at the end of --help."""
     formatter = root.make_formatter()
     group.format_epilog(root, formatter)
     yield ".SH EXAMPLES"

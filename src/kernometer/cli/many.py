@@ -36,13 +36,13 @@ from kernometer.stats.series import Column, Series, series
 from kernometer.targets.base import Profiled, Target
 from kernometer.targets.parse import target_of
 
-#: The machine that a guest has without a word.
+#: The word for a guest's own machine.
 STANDARD_WORD = "standard"
 
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """How they are measured."""
+    """How the targets are measured."""
 
     label: str
     boots: int = 1  #: sessions of each target, by time
@@ -56,7 +56,7 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How they are judged and shown."""
+    """How the targets are judged and shown."""
 
     baseline: str
     delta: float
@@ -76,7 +76,7 @@ def check_shown(*, boundaries: bool, factorial: bool) -> None:
 def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
     """Each target on each machine, one kernel after the other; without machines the targets themselves.
 
-    Raises UsageError for a target that is no guest, and for words that are no machine's.
+    Raises UsageError for a target that is not a guest, and for words that do not describe a machine.
     """
     if not machines:
         return list(specs)
@@ -86,7 +86,7 @@ def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
     for machine in machines:
         words = "" if machine == STANDARD_WORD else variant.parse(f"guest+{machine}").command_line("")
         if words:
-            raise UsageError(f"{words!r} is no word of a machine.", "For example cpu=Nehalem, machine=q35, standard.")
+            raise UsageError(f"{words!r} is not a machine option.", "For example cpu=Nehalem, machine=q35, standard.")
     return [spec if machine == STANDARD_WORD else f"{spec}+{machine}" for spec in specs for machine in machines]
 
 
@@ -106,7 +106,8 @@ def measure(
 ) -> list[Column] | None:
     """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
     if rounds.scheduler:
-        return _by_scheduler(env, specs, beside, by, plan_of, rounds, unit_costs=unit_costs)
+        plan = plan_of(None, program="probe-trio" if unit_costs else "probe")
+        return _by_scheduler(env, specs, beside, replace(plan, profiled=rounds.profiled), rounds)
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
         if not rounds.different_machines:
@@ -120,26 +121,16 @@ def measure(
         return _measured(env, plan, targets, beside, rounds)
 
 
-def _by_scheduler(
-    env: Env,
-    specs: Sequence[str],
-    beside: Sequence[str],
-    by: By,
-    plan_of: Callable[..., Plan],
-    rounds: Rounds,
-    *,
-    unit_costs: bool,
-) -> list[Column]:
-    """As `measure`, by workers. Guests and targets need exist with them only."""
+def _by_scheduler(env: Env, specs: Sequence[str], beside: Sequence[str], plan: Plan, rounds: Rounds) -> list[Column]:
+    """As `measure`, by workers; only they need the guests and the targets."""
     if rounds.jobs is not None:
         raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
     if rounds.dry_run:
         raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
-    plan = replace(plan_of(None, program="probe-trio" if unit_costs else "probe"), profiled=rounds.profiled)
     finished = _finished(env.store(), plan, rounds)
     with (
         progress(env, *_left(specs, plan, rounds, finished), silence=plan.patience) as listen,
-        workers_of(rounds.scheduler, by, env.store(), rounds.label, listen) as workers,
+        workers_of(rounds.scheduler, plan.by, env.store(), rounds.label, listen) as workers,
     ):
         outcomes = measure_cells(plan, specs, workers, rounds.label, rounds.boots, finished)
     return _told(env, outcomes, beside, rounds.label)
@@ -149,9 +140,9 @@ def _finished(store: Store, plan: Plan, rounds: Rounds) -> Finished:
     return finished(store, rounds.label, plan) if rounds.resume else {}
 
 
-def _left(targets: Sequence[str], plan: Plan, of: Rounds, finished: Finished) -> tuple[int, float]:
-    """What progress counts, at least: runs, and seconds of sessions that measure as much as they have time for."""
-    rounds = of.boots if plan.by == "time" else 1
+def _left(targets: Sequence[str], plan: Plan, how: Rounds, finished: Finished) -> tuple[int, float]:
+    """How many runs are left at least, and the seconds of the sessions that have a budget."""
+    rounds = how.boots if plan.by == "time" else 1
     there = sum(min(rounds, len(paths)) for (target, _host), paths in finished.items() if target in targets)
     sessions = max(0, rounds * len(targets) - there)
     return sessions * plan.units, sessions * plan.effort.budget
@@ -177,7 +168,7 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
 
 
 def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: str) -> list[Column]:
-    """The columns, after what failed and where the sessions are."""
+    """Prints what failed and where the sessions are; returns the columns."""
     tell_errors(env, outcomes)
     if any(outcome.paths for outcome in outcomes):
         env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")

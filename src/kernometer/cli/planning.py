@@ -59,7 +59,7 @@ def check_by(by: By, *targets: Target) -> None:
 def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
     """The same plan with a profile of each row. Raises UsageError by time, and if a target's emulator is not ours."""
     if profiled and plan.by != "path":
-        raise UsageError("Functions are told by path.", "Add --by path.")
+        raise UsageError("Functions are counted by path only.", "Add --by path.")
     for target in targets:
         if profiled and not target.profiles:
             raise UsageError(f"{target.name} has no profile.", "Only the emulator of a guest tells: qemu:GUEST.")
@@ -96,7 +96,8 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
     if len(machines) > 1:
         words = machine_differences(machines)
         shown = "; ".join(
-            f"{name}: {' and '.join(words[one] for one in sorted(found))}" for name, found in sides.items()
+            f"{name}: {' and '.join(words[machine] for machine in sorted(machines_of))}"
+            for name, machines_of in sides.items()
         )
         raise UsageError(
             f"These are not of one machine ({shown}).", "To compare them all the same: --different-machines."
@@ -104,7 +105,7 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
 
 
 def check_targets(sides: Mapping[str, Target], by: By) -> None:
-    """The same of targets before anything is measured, and as far as that is known before anything boots."""
+    """As check_machines, for targets before they are measured, and before they boot as far as that is known."""
     check_machines({name: {target.machine(by)} for name, target in sides.items()})
     check_machines({name: {target.place(by).machine} for name, target in sides.items()})
 

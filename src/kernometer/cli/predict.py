@@ -32,8 +32,8 @@ from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
 from kernometer.targets.qemu import QemuTarget
 
-#: By time: executions, and the seconds of processor time that they shall take together if the most allow it. User and
-#: system time are told apart at the kernel's ticks, 100 to 1,000 a second, so the mean of many counts.
+#: By time: the fewest and the most executions, and the seconds of processor time that they take together. The kernel
+#: tells user and system time apart at its ticks, 100 to 1,000 a second, so the mean of many executions is taken.
 EXECUTIONS, MOST_EXECUTIONS, SECONDS = 5, 500, 2.0
 
 
@@ -80,7 +80,7 @@ def command(
 
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
-    """Raises UsageError, before anything runs, if the two cannot be held against each other or against the command."""
+    """Raises UsageError, before anything runs, if A and B cannot be compared with each other or with the command."""
     with ExitStack() as stack:
         targets = {name: stack.enter_context(closing(target_of(name))) for name in names if name not in held}
         check_by(by, *targets.values())
@@ -105,8 +105,7 @@ class _Ran(NamedTuple):
 
 
 def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:
-    """On this host: once to warm up, then without a recorder, then with one."""
-
+    """Runs the command on this host: once to warm up, then without a recorder, then with one."""
     with _copy(folder) as work:
         recorder.timed(words, work, limit)
     user, system, number = 0.0, 0.0, 0
@@ -134,7 +133,7 @@ def _copy(folder: Path | None) -> Iterator[Path]:
 def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
     with closing(target_of(spec)) as target:
         if not isinstance(target, QemuTarget):
-            raise UsageError(f"{spec} is no guest, and a command is counted in a guest.", "For example qemu:linux-6.1.")
+            raise UsageError(f"{spec} is not a guest: by path a command runs in one.", "For example qemu:linux-6.1.")
         brought = execution.program_files(words[0], *bring)
         words = (f"/{next(iter(brought))}", *words[1:])
         brought |= execution.folder_files(folder) if folder else {}
@@ -150,8 +149,7 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
 
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:
-    """A session of the rows that the price list needs, stored like any other."""
-
+    """Measures and stores the rows that the price list needs."""
     with closing(target_of(spec)) as target:
         check_by(by, target)
         plan = plan_of(

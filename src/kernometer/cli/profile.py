@@ -82,7 +82,6 @@ def _measured(
 
 def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
     """The rows that a word names. Raises UsageError without a profile."""
-
     chosen = {
         row: profile for row, profile in profiles.items() if not words or any(Row(row).is_named(word) for word in words)
     }
@@ -106,7 +105,7 @@ def _show(env: Env, profiles: list[Breakdown], *, whole: bool, form: str, output
             file.write(data)
         return
     if output is not None:
-        raise UsageError("-o takes a form for other programs.", "For example: --format folded -o out.folded")
+        raise UsageError("-o needs a --format.", "For example: --format folded -o out.folded")
     if env.json:
         click.echo(json.dumps([functions.document(profile) for profile in profiles], indent=1), file=env.out)
         return

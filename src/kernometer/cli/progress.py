@@ -73,7 +73,7 @@ def progress(env: Env, steps: int, budget: float = 0.0, *, silence: float) -> It
 
 @contextmanager
 def counted(env: Env, steps: int, what: str) -> Iterator[Callable[[], None]]:
-    """Returns what is called for each of so many steps, which are far shorter than a line's time."""
+    """Returns a function to call after each of so many steps, which are far shorter than a line's time."""
     if env.err.isatty():
         with _bar(env, timed=False) as bar:
             task = bar.add_task(what, total=steps, runs=0)

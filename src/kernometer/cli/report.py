@@ -67,7 +67,7 @@ def _common(values: Iterable[str]) -> str:
 def _compare(
     systems: Mapping[str, Sequence[Result]], history: History, delta: float, floors: Sequence[Layout]
 ) -> Sequence[Comparison]:
-    """All against the first; the two sides of one `ab` by their blocks. Empty for a single system."""
+    """Compares all with the first; the two sides of one `ab` by their blocks. Empty for a single system."""
     (first, baseline), *others = systems.items()
     if not others:
         return ()

@@ -89,12 +89,12 @@ def _show(
 
 
 def _tell_probe(env: Env, store: Store, result: Result) -> None:
-    """Says that the probe is another one than the last session's here, and how."""
+    """Says how the probe differs from that of the last session here, if it does."""
     last = store.earlier_probe(result)
     if last is not None:
         words = machine_differences((last.probe, result.build))
         differs = f"{words[last.probe]} → {words[result.build]}"
-        env.say(printable(f"note: the probe has changed since {last.id}, which is no history of this: {differs}", 600))
+        env.say(printable(f"note: the probe has changed since {last.id}, which is not history here: {differs}", 600))
 
 
 def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:

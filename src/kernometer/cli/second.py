@@ -19,7 +19,7 @@ from kernometer.targets.qemu import QemuTarget
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """How the first look was made, for a second one."""
+    """How the first look measured, so that a second can."""
 
     env: Env
     plan: Plan
@@ -28,7 +28,7 @@ class Again:
     blocks: int
 
     def look(self, first: Gate) -> Mapping[str, Second]:
-        """What a second look at the rows that fail finds, by row; without rows that cannot be measured again."""
+        """Measures the rows that fail once more: by row, without those that cannot be measured again."""
         rows = [row.judged.row for row in first.again]
         if not rows or first.empty or self.plan.command:
             return {}
@@ -54,7 +54,7 @@ class Again:
         rotated: list[QemuTarget] = []
         for target in self.targets:
             if not isinstance(target, QemuTarget):
-                self.env.say(f"Not measured again: {target.name} is no guest, which alone has other layouts.")
+                self.env.say(f"Not measured again: {target.name} is not a guest, and only guests have other layouts.")
                 return {}
             rotated += target.rotated(MACHINES + 1)[1:]
         rows = rows[:MOST_ROWS]

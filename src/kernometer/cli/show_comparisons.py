@@ -59,7 +59,7 @@ def compared_with_last(store: Store, result: Result) -> Beside:
     history = history_of(before)
     systems = {"the session before": before[:1], "this session": [result]}
     last, this = systems
-    earlier = History(history.entries[1:])  # earlier than both; each session's figures take a third of a second, once
+    earlier = History(history.entries[1:])  # earlier than both; computing figures anew takes 0.3 s each
     comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
     return Beside(systems, (comparison,), history)
 
@@ -82,17 +82,19 @@ def show_comparisons(
     `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
     workloads = definitions(result for system in systems.values() for result in system)
-
-    by_function = {one.b: differences(systems[one.a], systems[one.b], decided(one)) for one in comparisons}
+    by_function = {
+        comparison.b: differences(systems[comparison.a], systems[comparison.b], decided(comparison))
+        for comparison in comparisons
+    }
     if env.json:
         gate_of = {id(gate.comparison): document(gate) for gate in gates}
         made = [
-            msgspec.to_builtins(one)
-            | {"curves": comparison_document(one, workloads)}
-            | {"counters": {row.row: told for row in one.rows if (told := counted(row.row, systems))}}
-            | {"functions": {row: difference_document(found) for row, found in by_function[one.b].items()}}
-            | ({"gate": gate_of[id(one)]} if gates else {})
-            for one in comparisons
+            msgspec.to_builtins(comparison)
+            | {"curves": comparison_document(comparison, workloads)}
+            | {"counters": {row.row: told for row in comparison.rows if (told := counted(row.row, systems))}}
+            | {"functions": {row: difference_document(change) for row, change in by_function[comparison.b].items()}}
+            | ({"gate": gate_of[id(comparison)]} if gates else {})
+            for comparison in comparisons
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)
     else:

@@ -1,7 +1,7 @@
 """Makes this process independent of what its parent left it: closed streams, ignored and blocked signals.
 
-What is written to a stream that is closed, full, or read no more is lost, and stops nothing: a measurement goes on, its
-results and its report are kept, and the exit status is that of the command. The end tells of a lost output.
+Output to a stream that is closed, full or no longer read is lost, but nothing stops: the measurement goes on, results
+and report are kept, and the exit status is that of the command. A message at the end tells of lost output.
 """
 
 from __future__ import annotations

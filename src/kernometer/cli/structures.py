@@ -34,7 +34,6 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
         if beside is not None:
             _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
         raise
-
     answered = answer(systems)
     shown = view(answered, left_out)
     if env.json:
@@ -55,15 +54,15 @@ def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerErro
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)
     how = many.Rounds(many.fresh_label("structures"))
-    found: dict[str, list[Result]] = {name: [] for name in added}
+    sessions: dict[str, list[Result]] = {name: [] for name in added}
     for units, rows in ((True, ()), (False, words or ROWS)):
         specs = {f"qemu:{guest}": name for name, guest in added.items() if not (units and name == LINUX)}
         plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
         for column in many.measure(env, [*specs], [], "path", plan_of, how, unit_costs=units) or ():
-            found[specs[column.name]] += column.results
+            sessions[specs[column.name]] += column.results
             if column.failure:
                 left_out[specs[column.name]] = TargetError(column.failure)
-    return {name: sessions for name, sessions in found.items() if sessions}
+    return {name: results for name, results in sessions.items() if results}
 
 
 def _added(env: Env, left_out: dict[str, KernometerError]) -> dict[str, str]:
@@ -94,11 +93,7 @@ def _linux(env: Env) -> str:
 
 
 def _report(
-    env: Env,
-    file: Path | None,
-    beside: Result | None,
-    systems: Mapping[str, Sequence[Result]],
-    shown: StructuresView,
+    env: Env, file: Path | None, beside: Result | None, systems: Mapping[str, Sequence[Result]], shown: StructuresView
 ) -> None:
     """One file: the stored session beside the last, if one is named, else the sessions of `systems`; and the answer."""
     if beside is not None:

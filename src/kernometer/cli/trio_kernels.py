@@ -17,7 +17,7 @@ from kernometer.guests.kernels import trio
 from kernometer.report.explanation.boundaries import refused_text
 from kernometer.results.model import By
 
-#: How many partitions are named that sessions lack.
+#: How many of the partitions that sessions lack are named.
 SHOWN = 5
 PARTITIONS = "kernometer ab --by path --boundaries qemu:trio-mono"
 
@@ -64,7 +64,7 @@ def plan_of_sources() -> Plan:
 
 def tell_lacking(env: Env, names: Iterable[str]) -> None:
     """Says which partitions of the plan are not among these targets."""
-    measured = {found[0] for name in names if (found := structure_of(name))}
+    measured = {structure[0] for name in names if (structure := structure_of(name))}
     lacking = [each for each in plan_of_sources().structures if each not in measured]
     if lacking:
         several = len(lacking) > 1

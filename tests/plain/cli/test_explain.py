@@ -191,9 +191,9 @@ def test_what_cannot_be_explained_is_refused_with_the_next_step(
     [
         (("qemu:trio-micro", "qemu:trio-hybrid"), "services in the kernel"),
         (("qemu:trio-mono", "qemu:trio-mono+with=fork-copies"), "services in the kernel"),
-        (("qemu:trio-mono", "qemu:linux-6.1", "--report", "a.html"), "no such report"),
-        (("qemu:trio-mono",), "odd in a target"),
-        (("@last", "@1", "syscall/stat"), "have their rows"),
+        (("qemu:trio-mono", "qemu:linux-6.1", "--report", "a.html"), "draws costs by events"),
+        (("qemu:trio-mono",), "alone has no result"),
+        (("@last", "@1", "syscall/stat"), "for targets to be measured"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before(words: tuple[str, ...], said: str, tmp_path: Path) -> None:

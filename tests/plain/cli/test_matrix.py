@@ -132,7 +132,7 @@ def test_one_aside_takes_no_part_in_the_series(store: Store) -> None:
     assert given["changes"] == []
     assert given["rows"][0]["cells"]["qemu:linux-9.9"]["verdict"] == "slower"
     assert json.loads(call(store, "matrix", "label:k", *aside, "--json").stdout) == given
-    with pytest.raises(UsageError, match="is none of the systems"):
+    with pytest.raises(UsageError, match="is not one of the systems"):
         call(store, "matrix", "label:k", "--aside", "qemu:linux-7")
 
 
@@ -196,7 +196,7 @@ def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
         ((*MATRIX, "--on", "local,qemu:linux-9.8"), UsageError, "cannot be measured by path"),
         ((*MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.8+memory=512"), UsageError, "not of one machine"),
         ((*MATRIX, "--on", "local,wrap:env", "--machine", "cpu=max"), UsageError, "has one machine, its own"),
-        ((*MATRIX, "--on", "qemu:linux-9.8", "--machine", "nopti"), UsageError, "'nopti' is no word of a machine"),
+        ((*MATRIX, "--on", "qemu:linux-9.8", "--machine", "nopti"), UsageError, "'nopti' is not a machine option"),
         (("matrix", "label:k", "--machine", "cpu=max"), UsageError, "stored results have their machines"),
         ((*MATRIX, "--on", "local", "--scheduler", "tcp://x:1", "--jobs", "2"), UsageError, "Leave --jobs|processors"),
         (

@@ -62,7 +62,7 @@ def test_other_programs_get_their_forms(store: Store, capsys: pytest.CaptureFixt
         (("--on", "local", ROW), "local has no profile"),
         (("--of", "a", "ctx/*"), "no profile of such a row"),
         (("--of", "a", "--format", "pprof"), "binary"),
-        (("--of", "a", "-o", "x"), "-o takes a form"),
+        (("--of", "a", "-o", "x"), "-o needs a --format"),
     ],
 )
 def test_what_cannot_be_shown_is_said(

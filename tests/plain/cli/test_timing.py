@@ -104,7 +104,7 @@ def test_other_programs_get_the_judgement(store: Store, capsys: pytest.CaptureFi
     ("words", "said"),
     [
         (("label:host",), "A by time and B by path"),
-        (("label:host", "label:linux", "--report", "a.html"), "no such report"),
+        (("label:host", "label:linux", "--report", "a.html"), "draws costs by events"),
         (("label:linux", "label:host"), "A by time, and B by path with counts of events"),
         (("label:host", "label:few"), "fewer than three families"),
         (("label:host", "label:linux", "label:host"), "label:host has no counts of events"),

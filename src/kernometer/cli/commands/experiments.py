@@ -105,7 +105,7 @@ def faults() -> None:
     """
 
 
-#: The label of sessions whose layout alone differs; how many rows whose count moved the table shows.
+#: The label of sessions that differ in layout only; how many of the rows whose count moved are shown.
 LABEL, SHOWN = "layout", 20
 
 FLOORS_EPILOG = """\b
@@ -124,9 +124,9 @@ report and matrix find them there."""
 @click.argument("words", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
 @click.option("--on", "specs", metavar="GUEST[,GUEST...]", multiple=True, help="qemu:linux-VERSION, and variants.")
 @options.profile
-# Fewer than five make a floor wider than it need be; from nine on it is as far as the counts moved:
+# With fewer than five machines the floor is too wide; with nine or more it is as wide as the counts moved:
 # docs/statistics.md, "Layout floors".
-@click.option("--rotations", type=click.IntRange(3, 17), default=5, show_default=True, help="Machines a guest.")
+@click.option("--rotations", type=click.IntRange(3, 17), default=5, show_default=True, help="Machines per guest.")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
 @click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
 @click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not only {SHOWN}.")

@@ -71,12 +71,12 @@ refute it is there and does not). docs/explain.md lists the rules."""
 @done_by("explain")
 def explain() -> None:
     """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
-    refute it. Of stored results no counters and no new measurement are needed.
+    refute it. It needs no counters and no new measurement of stored results.
 
-    Of two guests it measures the ROWs by path. Of Trio without and with servers it says by arithmetic what messages,
-    copies, faults and switches cost in each operation, and --report draws that; of others, which topics (security
-    modules, scheduling, page tables …) make the difference. Stored sessions have this too, with unit costs of the same
-    kernels, or with profiles.
+    With two guests it measures the ROWs by path. For Trio without and with servers it computes what messages, copies,
+    faults and switches cost in each operation, and --report draws that; for other guests it says which topics (security
+    modules, scheduling, page tables …) make the difference. It says the same of stored sessions that have profiles, or
+    unit costs of the same kernels.
 
     With --time a model from counts of events to time is fitted to one kernel measured by time (A) and by path (B), and
     judged on families that it has not seen. Results by path in place of ROW then show what the hardware would add, as
