@@ -1,5 +1,5 @@
-"""Rules of this project that no ready linter has: an exception to a rule names its reason; C is no wider than the
-screen, comments included (clang-format ignores them); news fragments are sentences.
+"""Rules of this project that no existing linter has: an exception to a rule gives its reason; C is no wider than the
+screen, with its comments (which clang-format ignores); news fragments are sentences.
 
 usage: scripts/house.py [DIR]      (the checkout by default); exit status 1 if it finds something
 """
@@ -48,10 +48,10 @@ def bare_exceptions(name: str, text: str) -> Iterator[str]:
     """Exceptions to a linter's rule without a reason on their line, as `file:line: comment`."""
     suffix = Path(name).suffix
     for pattern in EXCEPTIONS.get(SUFFIXES.get(suffix, suffix), ()):
-        for found in pattern.finditer(text):
-            if not has_reason(found["reason"]):
-                line = text.count("\n", 0, found.start()) + 1
-                yield f"{name}:{line}: an exception without a reason: {found.group().strip()}"
+        for match in pattern.finditer(text):
+            if not has_reason(match["reason"]):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{name}:{line}: an exception without a reason: {match.group().strip()}"
 
 
 def too_wide(name: str, text: str) -> Iterator[str]:
@@ -62,7 +62,7 @@ def too_wide(name: str, text: str) -> Iterator[str]:
 
 
 def bare_settings(text: str) -> Iterator[str]:
-    """Rules that pyproject.toml ignores without a reason on the same line."""
+    """Rules that pyproject.toml ignores without a reason on the line."""
     lint = tomllib.loads(text).get("tool", {}).get("ruff", {}).get("lint", {})
     ignored = {
         *lint.get("ignore", ()),
@@ -75,7 +75,7 @@ def bare_settings(text: str) -> Iterator[str]:
 
 
 def bad_fragments(fragments: dict[str, str]) -> Iterator[str]:
-    """What is wrong with the files in packaging/news/ (name → text), except README.md."""
+    """Errors in the files of packaging/news/ (name → text), except README.md."""
     for name, text in sorted(fragments.items()):
         if not FRAGMENT.fullmatch(name):
             yield f"packaging/news/{name}: not <issue or +words>.<{'|'.join(KINDS)}>.md"
@@ -98,7 +98,7 @@ def tracked(root: Path) -> list[str]:
 
 
 def findings(root: Path) -> Iterator[str]:
-    """Every finding, a line each."""
+    """All findings, one per line."""
     names = tracked(root)
     for name in names:
         if Path(name).suffix in {*EXCEPTIONS, *SUFFIXES} and name not in SPEAK_OF_THEM:
@@ -113,9 +113,9 @@ def findings(root: Path) -> Iterator[str]:
 
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
-    found = list(findings(root))
-    print("\n".join(found), end="\n" if found else "")
-    return 1 if found else 0
+    wrong = list(findings(root))
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

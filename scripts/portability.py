@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Which rows run where: builds the probe for each system of docs/portability.md, runs every row, prints the table.
+"""The rows that run on each system: builds the probe for each of docs/portability.md, runs all rows, prints the table.
 
 usage: .venv/bin/python scripts/portability.py [--write] [BUILD...]
 
-Without names: all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits: the
-run shows that it works right, and gives no figure. `--write` writes each build's line into the page as soon as it is
-known, in place of the old one.
+Without names: all builds whose tools are installed here. Every row of the full profile runs once, with tiny limits,
+which shows that it works, and gives no figure. `--write` writes each build's line into the page as soon as it is known,
+in place of the old one.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/portability.md"
 BEGIN, END = "<!-- scripts/portability.py wrote this -->\n", "<!-- to here -->\n"
 HEAD = "| build | clock | rows that run | that do not | why: rows, reason |\n|---|---|---|---|---|\n"
-#: Each row once, one iteration a sample, whatever the calibration would say.
+#: Each row once, with one iteration in a sample.
 TINY = ("--profile", "full", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "0.01")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
 #: For a whole profile in an emulator on a busy machine.
 SECONDS = 1500
 
 #: A process under qemu-user that executes its own file passes it to this host's kernel, which lacks that processor
-#: (unless binfmt_misc is set up). The row reports it, or its child's or /bin/sh's status shows it.
-#: qemu-user's own threads count as the user's processes: under a limit of them it cannot start a child.
+#: (unless binfmt_misc is set up): the row reports it, or the status of its child or of /bin/sh shows it. qemu-user's
+#: own threads count as the user's processes, so that under a limit of them it cannot start a child.
 QEMU_USER: Mapping[str, str] = {
     "proc/execl": r"ENOEXEC",
     "proc/fork-exec": r"ENOEXEC",
@@ -55,7 +55,7 @@ class Build:
     compiler: tuple[str, ...]
     what: str  #: for the table
     runner: str = ""
-    #: Workloads that fail because of the runner, not the probe, and their error.
+    #: Workloads that fail because of the runner, and not because of the probe, with their error.
     excepted: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -148,15 +148,15 @@ def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY
         timeout=SECONDS,
         check=False,
     )
-    found = records(done.stdout)
-    if done.returncode not in (0, 1) or not found or found[0]["type"] != "header":
+    emitted = records(done.stdout)
+    if done.returncode not in (0, 1) or not emitted or emitted[0]["type"] != "header":
         raise SystemExit(f"{probe} exited with status {done.returncode}: {done.stderr}")
 
     def by_row(kind: str) -> dict[str, dict[str, object]]:
-        return {str(record["row"]): record for record in found if record["type"] == kind}
+        return {str(record["row"]): record for record in emitted if record["type"] == kind}
 
     return Outcome(
-        found[0],
+        emitted[0],
         by_row("run"),
         {row: str(record["reason"]) for row, record in by_row("unsupported").items()},
         {row: str(record["text"]) for row, record in by_row("error").items()},
@@ -165,7 +165,7 @@ def outcome(build: Build, probe: Path, folder: Path, words: Sequence[str] = TINY
 
 
 def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
-    """The known errors of its runner."""
+    """The errors that its runner is known to cause."""
     return {
         row: text
         for row, text in errors.items()
@@ -174,22 +174,22 @@ def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def grouped(reasons: Iterable[str]) -> str:
-    """Each reason, without its explanation, with the number of its rows, the most frequent first."""
+    """The reasons, without explanations, each with the number of its rows, the most frequent first."""
     short = Counter(re.split(r": | \(| up to ", reason, maxsplit=1)[0] for reason in reasons)
     return "; ".join(f"{n} {reason}" for reason, n in short.most_common())
 
 
-def line(build: Build, found: Outcome) -> str:
+def line(build: Build, result: Outcome) -> str:
     """One line of the table."""
-    excepted = forgiven(build, found.errors)
-    others = {row: text for row, text in found.errors.items() if row not in excepted}
-    reasons = [grouped(found.unsupported.values())] if found.unsupported else []
+    excepted = forgiven(build, result.errors)
+    others = {row: text for row, text in result.errors.items() if row not in excepted}
+    reasons = [grouped(result.unsupported.values())] if result.unsupported else []
     if excepted:
         reasons.append(f"{len(excepted)} execute their own file or limit their processes, which qemu-user cannot do")
     if others:
         reasons.append("failed: " + "; ".join(f"{row}: {text}" for row, text in others.items()))
-    not_run = len(found.unsupported) + len(found.errors)
-    return f"| {build.what} | {found.header['clock']} | {len(found.runs)} | {not_run} | {'; '.join(reasons)} |\n"
+    not_run = len(result.unsupported) + len(result.errors)
+    return f"| {build.what} | {result.header['clock']} | {len(result.runs)} | {not_run} | {'; '.join(reasons)} |\n"
 
 
 def lines(names: Sequence[str], words: Sequence[str] = TINY) -> Iterator[str]:
@@ -202,7 +202,7 @@ def lines(names: Sequence[str], words: Sequence[str] = TINY) -> Iterator[str]:
 
 
 def write(new: str) -> None:
-    """Puts a line into the page's table in place of the same build's, in the order of BUILDS."""
+    """Puts a line into the page's table in place of the build's old one, in the order of BUILDS."""
     before, _, rest = PAGE.read_text().partition(BEGIN)
     old, _, after = rest.partition(END)
     known = [*old.splitlines(keepends=True), new]

@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python -m studies [STUDY...]      all by default; nothing is measured
 
-studies.toml lists them. Tables are written into studies/, the gallery too; pages, which are not in git, into
+studies.toml lists them. Tables and the gallery are written into studies/; pages, which are not in git, into
 build/studies/.
 """
 
@@ -22,7 +22,7 @@ PAGES = HERE.parent / "build" / "studies"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """One command, and what is kept of it."""
+    """One command, and what is kept of its output."""
 
     study: str
     words: Sequence[str]

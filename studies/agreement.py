@@ -4,7 +4,7 @@ usage: .venv/bin/python -m studies.agreement [--minutes M] [--series N] [--write
 
 A series takes M minutes twice: for the blocks of an `ab` of this host with itself, and for successive sessions. Both
 are cut into windows of a tenth, of three tenths and of the whole. A window of blocks is one experiment; a window of
-sessions is two: in turn (A B B A …) and in a row (A … A B … B), since all are of one kernel. A verdict other than
+sessions is two, since all are of one kernel: in turn (A B B A …) and in a row (A … A B … B). A verdict other than
 "equivalent" or "undecided" is a false alarm.
 """
 
@@ -32,7 +32,7 @@ from kernometer.stats.compare import compare
 from kernometer.stats.model import RowComparison, Verdict
 from studies.section import AGREEMENT, here, written
 
-#: A few of every family, so that ten pairs take minutes.
+#: A few of every family, for ten pairs should take minutes.
 WORKLOADS = (
     "clock/monotonic", "syscall/getppid", "syscall/write-null", "syscall/stat", "syscall/open-close", "syscall/mix",
     "ctx/pipe-pair", "ctx/signal-pair", "ipc/pipe-throughput", "proc/fork-exit", "proc/fork-exec", "proc/thread",
@@ -41,7 +41,7 @@ WORKLOADS = (
 )  # fmt: skip  # names in reading order, not one a line
 #: Lengths of the windows, in tenths of a series.
 WINDOWS = (1, 3, 10)
-#: Blocks of an `ab` that finds how long a block takes.
+#: Blocks of the `ab` that measures how long a block takes.
 PILOT = 5
 
 
@@ -105,7 +105,7 @@ def of_blocks(a: Result, b: Result, window: slice) -> tuple[RowComparison, ...]:
 def of_sessions(results: Sequence[Result], *, in_turn: bool) -> tuple[RowComparison, ...]:
     half = len(results) // 2
     of_a = [number % 4 in (0, 3) if in_turn else number < half for number in range(len(results))]
-    a, b = ([one for one, is_a in zip(results, of_a, strict=True) if is_a is side] for side in (True, False))
+    a, b = ([result for result, is_a in zip(results, of_a, strict=True) if is_a is side] for side in (True, False))
     return compare(a, b, history=None).rows
 
 
@@ -134,7 +134,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--write", action="store_true", help="write the table into docs/agreement.md")
     parser.add_argument("workloads", nargs="*", default=WORKLOADS)
     options = parser.parse_args(words)
-    found: dict[tuple[str, int], list[tuple[RowComparison, ...]]] = {}
+    experiments: dict[tuple[str, int], list[tuple[RowComparison, ...]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.series):
             print(f"series {number + 1} of {options.series}", file=sys.stderr)
@@ -143,14 +143,16 @@ def main(words: Sequence[str]) -> int:
             sessions = minutes_of_sessions(store, options.minutes, options.workloads)
             blocks = 1 + max(run.block for run in a.runs)
             for tenths in WINDOWS:
-                found.setdefault(("`ab`", tenths), []).extend(
+                experiments.setdefault(("`ab`", tenths), []).extend(
                     of_blocks(a, b, window) for window in windows(blocks, tenths, 1)
                 )
                 for name, in_turn in (("`compare`, in turn", True), ("`compare`, in a row", False)):
-                    found.setdefault((name, tenths), []).extend(
+                    experiments.setdefault((name, tenths), []).extend(
                         of_sessions(sessions[window], in_turn=in_turn) for window in windows(len(sessions), tenths, 4)
                     )
-    lines = [line(name, options.minutes * tenths / 10, found[name, tenths]) for name, tenths in sorted(found)]
+    lines = [
+        line(name, options.minutes * tenths / 10, experiments[name, tenths]) for name, tenths in sorted(experiments)
+    ]
     text = f"{here()}; {options.series} series.\n\n" + "\n".join((HEAD, *lines))
     print(text)
     if options.write:

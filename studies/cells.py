@@ -1,11 +1,11 @@
-"""How well the effects of Trio's switches in mono and in micro tell a kernel that has never been measured: a random
+"""How well the effects of Trio's switches in mono and in micro predict a kernel that was never measured: a random
 partition of the services with random switches.
 
-    python -m studies.cells --draw 24 [--seed 1]      names what to measure, the partitions without switches too
+    python -m studies.cells --draw 24 [--seed 1]      names what to measure, with the partitions without switches
     python -m studies.cells --store DIR label:L …   judges their sessions, by those of both structures' factorials
 
-What switches cost in a partition is what they cost in mono, and of the difference to micro that share which the
-partition has of micro's messages (explain.factorial.between). The output is the table of docs/trio.md.
+Switches cost in a partition what they cost in mono, plus a share of the difference to micro: the partition's share of
+micro's messages (explain.factorial.between). The output is the table of docs/trio.md.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kernometer.stats.figures import instructions
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What one kernel executes and sends in each operation."""
+    """The instructions and messages of one kernel in each operation."""
 
     costs: dict[str, float]
     messages: dict[str, float]
@@ -38,7 +38,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """A figure that was predicted, and by how much it is off; and how far it is from that without switches."""
+    """A predicted figure: how far it is off, and how far switches moved the figure."""
 
     kernel: str
     row: str
@@ -59,13 +59,13 @@ def _common(structure: str) -> tuple[str, ...]:
 
 
 def misses(results: Iterable[Result]) -> list[Miss]:
-    """Of each kernel with switches that is neither mono nor micro."""
+    """The predictions for each kernel with switches that is neither mono nor micro."""
     known: dict[tuple[str, Cell], Kernel] = {}
-    for one in results:
-        if one.session.by == "path" and (found := structure_of(one.session.target)):
-            known[switches_of(found[0])] = _kernel(one)
+    for result in results:
+        if result.session.by == "path" and (of_trio := structure_of(result.session.target)):
+            known[switches_of(of_trio[0])] = _kernel(result)
     void = frozenset(trio.switches(MICRO)) - frozenset(trio.switches(MONO))
-    found_misses = []
+    missed = []
     for (structure, on), kernel in known.items():
         needed = [(structure, Cell()), (MONO, Cell()), (MONO, on - void), (MICRO, Cell()), (MICRO, on)]
         if structure in (MONO, MICRO) or not on or any(each not in known for each in needed):
@@ -76,25 +76,25 @@ def misses(results: Iterable[Result]) -> list[Miss]:
             share = off.messages[row] / micro.messages[row] if micro.messages[row] else 0.0
             effect = between(mono_on.costs[row] - mono.costs[row], micro_on.costs[row] - micro.costs[row], share)
             true = kernel.costs[row]
-            found_misses.append(Miss(name, row, (off.costs[row] + effect) / true - 1, log(true / off.costs[row])))
-    return found_misses
+            missed.append(Miss(name, row, (off.costs[row] + effect) / true - 1, log(true / off.costs[row])))
+    return missed
 
 
-def _kernel(one: Result) -> Kernel:
-    costs = {row: cost for row, cost in instructions(one).items() if cost > 0}
-    return Kernel(costs, {row: (by_kernel(row, (one,)) or {}).get("messages.calls", 0.0) for row in costs})
+def _kernel(result: Result) -> Kernel:
+    costs = {row: cost for row, cost in instructions(result).items() if cost > 0}
+    return Kernel(costs, {row: (by_kernel(row, (result,)) or {}).get("messages.calls", 0.0) for row in costs})
 
 
-def _print(found: list[Miss]) -> None:
-    by_kernel_name: dict[str, list[Miss]] = {}
-    for each in found:
-        by_kernel_name.setdefault(each.kernel, []).append(each)
+def _print(missed: list[Miss]) -> None:
+    by_name: dict[str, list[Miss]] = {}
+    for each in missed:
+        by_name.setdefault(each.kernel, []).append(each)
     print("| kernel | operations | moved by | median error | 9 of 10 within | worst |")
     print("|---|---|---|---|---|---|")
-    for kernel, missed in by_kernel_name.items():
-        print(f"| `{kernel}` | {_line(missed)} |")
-    print(f"| all {len(by_kernel_name)} | {_line(found)} |")
-    moved = [each for each in found if abs(each.moved) > log(1.02)]
+    for kernel, of_kernel in by_name.items():
+        print(f"| `{kernel}` | {_line(of_kernel)} |")
+    print(f"| all {len(by_name)} | {_line(missed)} |")
+    moved = [each for each in missed if abs(each.moved) > log(1.02)]
     print(f"| of these, moved by more than 2 % | {_line(moved)} |")
 
 
@@ -119,7 +119,7 @@ def main() -> None:
         print("\n".join(target(each) for each in (*without, *(switched(each, sorted(on)) for each, on in drawn))))
     else:
         store = Store(asked.store)
-        _print(misses([one for label in asked.labels for one in store.load_set(label)]))
+        _print(misses([result for label in asked.labels for result in store.load_set(label)]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ usage: .venv/bin/python -m studies.cost [--write] [--rows] [--store DIR] [--quic
 
 Measures the quick and the full profile of this machine, eleven minutes in all, and writes how long a row takes until
 its 95 % interval is below ±5, ±2 and ±1 %. With `--quick` and `--full` (named as for `kernometer show`) it reads those
-sessions and measures nothing. `--rows` prints every row by itself.
+sessions and measures nothing. `--rows` prints every row.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from studies.section import written
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 WIDTHS = (0.05, 0.02, 0.01)
-#: How many of the slowest rows to name.
+#: So many of the slowest rows are named.
 SLOWEST = 5
-#: Seconds from which on a row's time until ±1 % puts its workload into the last table.
+#: A row that takes so many seconds until ±1 % puts its workload into the last table.
 LONG = 60
 
 
 def measured(store: Path, profile: str) -> str:
-    """Measures a profile into the store; the name of its session. The tables count rows that fail."""
+    """Measures a profile into the store; returns its session's name. The tables count rows that fail."""
     words = ("--store", str(store), "run", "--profile", profile, "--json", "--label", f"cost-{profile}")
     done = subprocess.run((sys.executable, "-m", "kernometer", *words), stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 1):
@@ -44,7 +44,7 @@ def measured(store: Path, profile: str) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Two digits, in the fitting unit; a dash for None."""
+    """Two digits, in a fitting unit; a dash for None."""
     if seconds is None:
         return "–"
     if seconds < 99.5:  # two digits would round more to 100
@@ -62,7 +62,7 @@ def of_profiles(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         rows = figures(result)
         widths = [half_width(row) for row in rows.values()]
-        within = [sum(one is not None and one <= width for one in widths) for width in WIDTHS]
+        within = [sum(half is not None and half <= width for half in widths) for width in WIDTHS]
         runs = median_low([len(row.runs) for row in rows.values()] or [0])
         whole = result.end.seconds if result.end else None
         cells = [result.session.profile, len(rows), runs, duration(whole), *within]
@@ -71,7 +71,7 @@ def of_profiles(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _range(values: Sequence[float | None]) -> str:
-    """The median row and, of several, the slowest: None is the slowest of all."""
+    """The median row and, of several, the slowest; None is the slowest of all."""
     ordered = sorted(float("inf") if value is None else value for value in values)
     shown = [
         duration(None if value == float("inf") else value) for value in (ordered[(len(ordered) - 1) // 2], ordered[-1])
@@ -80,7 +80,7 @@ def _range(values: Sequence[float | None]) -> str:
 
 
 def of_groups(groups: dict[str, list[RowFigure]], head: str) -> Iterator[str]:
-    """A line a group: its rows, one run's time, and the time to each width (the median row, the slowest)."""
+    """A line for each group: its rows, one run's time, and the time to each width (the median row, the slowest)."""
     yield f"| {head} | rows | a run | " + " | ".join(f"until ±{100 * width:g} %" for width in WIDTHS) + " |"
     yield "|---|---:|---:|" + "---:|" * len(WIDTHS)
     for name, rows in groups.items():
@@ -90,7 +90,7 @@ def of_groups(groups: dict[str, list[RowFigure]], head: str) -> Iterator[str]:
 
 
 def slowest(result: Result, rows: dict[str, RowFigure], key: Callable[[RowFigure], float | None]) -> Iterator[str]:
-    """The rows with the largest key (seconds; None: infinite), and what bounds each."""
+    """The rows with the largest key (seconds; None: infinite), and the limit of each."""
     yield "| row | time | runs differ by (sd) | what bounds it |"
     yield "|---|---:|---:|---|"
 
@@ -116,7 +116,7 @@ def report(quick: Result, full: Result, each_row: bool) -> str:
     silent = sorted(set(rows) - set(told))
     groups: dict[str, list[RowFigure]] = {}
     order = list(full.workloads)
-    for name, row in sorted(told.items(), key=lambda one: order.index(one[1].workload)):
+    for name, row in sorted(told.items(), key=lambda item: order.index(item[1].workload)):
         groups.setdefault(name if each_row else row.workload, []).append(row)
     long = {name: group for name, group in groups.items() if each_row or any(map(_is_long, group))}
     facts = full.session.host.get("facts", {})

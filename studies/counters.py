@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Path lengths by the emulator's count against a processor's own counters: the table that docs/path.md asks for.
+"""Path lengths by the emulator's count against a processor's own counters: a table for docs/path.md.
 
 usage: .venv/bin/python studies/counters.py [--store DIR] BY-PATH BY-TIME
 
-BY-PATH is a session by path of a guest; BY-TIME is a session by time of a machine with the same kernel, where the probe
+BY-PATH is a session by path of a guest. BY-TIME is a session by time of a machine with the same kernel, where the probe
 may count. Both are named as for `kernometer show`.
 """
 
@@ -43,7 +43,7 @@ class Line:
     row: str
     path: float
     hardware: Counted
-    batch: int  #: iterations in a hardware sample: the fewer, the larger the sample's part beside the operation
+    batch: int  #: iterations in a hardware sample; with few, much of the sample is not the operation
 
     @property
     def ratio(self) -> float:
@@ -51,7 +51,7 @@ class Line:
 
 
 def header_of(result: Result, by: str) -> Header:
-    """Raises ResultError for a session of another kind, or without header or counters."""
+    """The session's header. Raises ResultError for the other kind, or without header or counters."""
     name = f"{result.session.id} ({result.session.target})"
     if result.session.by != by:
         raise ResultError(f"{name} is by {result.session.by}, not by {by}.", "The session by path comes first.")
@@ -66,12 +66,12 @@ def header_of(result: Result, by: str) -> Header:
 
 
 def check_kernels(path: Header, time: Header) -> None:
-    """Raises ResultError if the kernels differ: the table would show their difference."""
-    kernels = [(one.uname.get("release", ""), one.uname.get("version", "")) for one in (path, time)]
+    """Raises ResultError if the kernels differ, for the table would show their difference."""
+    kernels = [(header.uname.get("release", ""), header.uname.get("version", "")) for header in (path, time)]
     if kernels[0] != kernels[1]:
         told = " and ".join(f"{release} {version}" for release, version in kernels)
         raise ResultError(f"These are two kernels: {told}.", "'kernometer guest add' takes a kernel image as a file.")
-    probes = {one.probe.get("source_digest") for one in (path, time)}
+    probes = {header.probe.get("source_digest") for header in (path, time)}
     if len(probes) > 1:
         raise ResultError("The two sessions are of different probes.", "Measure again with one version of Kernometer.")
 
@@ -82,27 +82,29 @@ def path_count(runs: Sequence[Run]) -> float:
 
 
 def hardware_count(counted: Sequence[Counting], ops: float) -> Counted:
-    """The median over counting runs, each a mean over all its iterations. `ops`: operations in one of them."""
-    return Counted(*(median([one.hardware[kind] / ops for one in counted]) for kind in (USER, KERNEL)))
+    """The median over counting runs, each a mean over its iterations. `ops`: operations in an iteration."""
+    return Counted(*(median([counting.hardware[kind] / ops for counting in counted]) for kind in (USER, KERNEL)))
 
 
 def lines(path: Result, time: Result) -> Iterator[Line]:
-    """The rows of both sessions, without rows whose figure is net of a baseline: the counters count none.
+    """The rows of both sessions, without rows whose figure is net of a baseline, which the counters do not count.
 
     Raises ResultError if the sessions cannot be compared, or no row remains.
     """
     check_kernels(header_of(path, "path"), header_of(time, "time"))
-    found = False
+    any_row = False
     for row in path.rows:
         workload = path.workloads.get(Row(row).workload)
-        counted = [one for one in time.countings if one.row == row and {USER, KERNEL} <= set(one.hardware)]
+        counted = [
+            counting for counting in time.countings if counting.row == row and {USER, KERNEL} <= set(counting.hardware)
+        ]
         runs = time.runs_of(row)
         if not counted or not runs or (workload is not None and workload.figure_less_baseline):
             continue
-        found = True
-        batch = median_low([one.batch for one in counted])
+        any_row = True
+        batch = median_low([counting.batch for counting in counted])
         yield Line(row, path_count(path.runs_of(row)), hardware_count(counted, runs[0].ops), batch)
-    if not found:
+    if not any_row:
         raise ResultError("The two sessions have no row in common that was counted.", "Measure the same rows.")
 
 
@@ -111,13 +113,13 @@ HEAD = (
 )
 
 
-def table(found: Sequence[Line]) -> str:
-    rows = [
-        f"| `{one.row}` | {one.path:,.0f} | {one.hardware.both:,.0f} | {one.hardware.user:,.0f} "
-        f"| {one.hardware.kernel:,.0f} | {one.ratio:.2f} | {one.batch:,} |"
-        for one in found
+def table(rows: Sequence[Line]) -> str:
+    cells = [
+        f"| `{line.row}` | {line.path:,.0f} | {line.hardware.both:,.0f} | {line.hardware.user:,.0f} "
+        f"| {line.hardware.kernel:,.0f} | {line.ratio:.2f} | {line.batch:,} |"
+        for line in rows
     ]
-    return "\n".join((HEAD, *rows))
+    return "\n".join((HEAD, *cells))
 
 
 def caption(path: Result, time: Result) -> str:

@@ -1,16 +1,16 @@
-"""Is this kernel 3 % slower? The same question to several tools, on the same machine in the same minute.
+"""Is this kernel 3 % slower? Several tools answer the same question, on the same machine in the same minute.
 
 usage: .venv/bin/python -m studies.deciders [--tries N] [--seconds S] [--write] [--lmbench DIR] [--unixbench DIR]
 
-The kernel is this one behind a seccomp filter, whose length sets the cost of a system call: in half of the tries both
-sides have the same filter, in the others B's is longer, so that getppid takes 3 % longer there (measured first, by the
+The kernel is this one behind a seccomp filter, whose length sets the cost of a system call. In half of the tries both
+sides have the same filter; in the others B's is longer, so that getppid takes 3 % longer there (measured first, by the
 program of seccomp.c). Each tool has the same seconds for a try, and its output is its answer:
 
-- a tool that prints one number a side: "slower" where B's is more than half of 3 % above A's, else "the same";
-- hyperfine: "slower" where its ratio less its error is above 1, else "the same";
+- a tool that prints one number a side: "slower" if B's is more than half of 3 % above A's, else "the same";
+- hyperfine: "slower" if its ratio less its error is above 1, else "the same";
 - kernometer ab: its verdict; "undecided" is no answer.
 
-`--lmbench` and `--unixbench` name the directories where these were built; without them they are omitted.
+`--lmbench` and `--unixbench` name the directories where these were built; without them they are left out.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from studies.peers import reading
 from studies.section import AGREEMENT, here, written
 
 DIFFERENCE = 0.03
-#: Instructions of A's filter: long enough that B's can be 3 % of a call longer.
+#: Instructions of A's filter: so many that B's can be 3 % of a call longer.
 FILTER = 100
 SECCOMP = Path(__file__).with_name("seccomp.c")
 WITNESS = Path(__file__).parent / "peers" / "witness.c"
-#: Seconds that a tool may exceed its time by.
+#: So many seconds a tool may exceed its time.
 PATIENCE = 60.0
 CALLS = 1_000_000
 
-#: The words before a command that put it on side A and on side B; seconds; the answer.
+#: From the words before a command that put it on side A and on side B, and the seconds, to the answer.
 Tool = Callable[[Sequence[str], Sequence[str], float], str]
 
 
@@ -52,7 +52,7 @@ def output(words: Sequence[str], seconds: float) -> str:
 
 
 def by_number(words: Callable[[float], Sequence[str]], read: reading.Reading) -> Tool:
-    """A tool that prints one number: runs once a side, for half of the seconds each."""
+    """A tool that prints one number. It runs once for each side, for half of the seconds."""
 
     def ask(a: Sequence[str], b: Sequence[str], seconds: float) -> str:
         of_a, of_b = (read(output((*side, *words(seconds / 2)), seconds)) for side in (a, b))
@@ -62,7 +62,7 @@ def by_number(words: Callable[[float], Sequence[str]], read: reading.Reading) ->
 
 
 def lmbench(folder: Path) -> Tool:
-    """Its own repetitions of 0.2 s, as many as fit; its scripts pass the same length (ENOUGH)."""
+    """Its own repetitions of 0.2 s, as many as fit, as its scripts do with the same length (ENOUGH)."""
     fixed = ("env", "ENOUGH=200000", "TIMING_O=0", "LOOP_O=0")
     return by_number(
         lambda seconds: (*fixed, f"{folder}/lat_syscall", "-W", "0", "-N", str(max(1, int(seconds / 0.3))), "null"),
@@ -94,9 +94,9 @@ def hyperfine(program: str) -> Tool:
             runs = str(max(2, int(seconds / 2 / 0.15)))
             words = ("hyperfine", "-N", "--warmup", "1", "--runs", runs, "--style", "none", "--export-json", str(told))
             output((*words, *commands), seconds)
-            one, two = json.loads(told.read_text())["results"]
-        ratio = two["mean"] / one["mean"]
-        error = ratio * ((one["stddev"] / one["mean"]) ** 2 + (two["stddev"] / two["mean"]) ** 2) ** 0.5
+            first, second = json.loads(told.read_text())["results"]
+        ratio = second["mean"] / first["mean"]
+        error = ratio * sum((side["stddev"] / side["mean"]) ** 2 for side in (first, second)) ** 0.5
         return "slower" if ratio - error > 1 else "the same"
 
     return ask
@@ -138,8 +138,8 @@ def longer(seccomp: Path, witness: Path) -> tuple[int, float]:
     short = cost(FILTER)
     call = short + median(reading.witness(output((str(witness), "getppid"), PATIENCE)) for _ in range(5))
     lengths = range(FILTER, 2 * FILTER)
-    found = lengths[bisect_left(lengths, DIFFERENCE * call, key=lambda length: cost(length) - short)]
-    return found, (cost(found) - short) / call
+    length_of_b = lengths[bisect_left(lengths, DIFFERENCE * call, key=lambda length: cost(length) - short)]
+    return length_of_b, (cost(length_of_b) - short) / call
 
 
 def line(name: str, answers: Sequence[tuple[str, str]], seconds: float) -> str:

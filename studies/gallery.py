@@ -2,7 +2,7 @@
 
 usage: .venv/bin/python -m studies.gallery          writes the page
 
-A figure that is not found where it is looked for is an error, not a hole. A test holds the page against this script.
+A figure that is not at its place is an error, and leaves no hole. A test holds the page against this script.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernometer.results.rows import Row
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
-#: The most for a command, and the width of its tables.
+#: The most seconds of a command, and the width of its tables.
 SECONDS, COLUMNS = 600, 100
 PAGE = STUDIES / "README.md"
 #: Rows of the heat maps that the page shows.
@@ -86,9 +86,9 @@ def architectures() -> Study:
     families = {**document["machines"]["families"], "all": document["machines"]["all"]}
     whole = families["all"]["shares"]
 
-    def row(name: str, one: Mapping[str, Any]) -> list[str]:
-        shares = (one["shares"][part] for part in ("kernel", "machine", "interaction"))
-        return [name, str(one["operations"]), *(_interval(share) for share in shares)]
+    def row(name: str, split: Mapping[str, Any]) -> list[str]:
+        shares = (split["shares"][part] for part in ("kernel", "machine", "interaction"))
+        return [name, str(split["operations"]), *(_interval(share) for share in shares)]
 
     return Study(
         "architectures",
@@ -108,9 +108,9 @@ def architectures() -> Study:
 def debian_kernels() -> Study:
     aside = ("--aside", "qemu:linux-6.1+machine=pc,qemu:xen")
     document = _matrix("debian-kernels", "label:debian-kernels", *aside, "--different-machines")
-    rows = {one["row"]: one for one in document["rows"]}
-    kernels = [one["name"] for one in document["systems"] if not one["aside"]]
-    last = [one["cells"][kernels[-1]]["verdict"] for one in document["rows"]]
+    rows = {row["row"]: row for row in document["rows"]}
+    kernels = [system["name"] for system in document["systems"] if not system["aside"]]
+    last = [row["cells"][kernels[-1]]["verdict"] for row in document["rows"]]
     shown = ("qemu:linux-6.12", "qemu:linux-6.18", "qemu:linux-7.1", kernels[-1], "qemu:xen")
 
     def ratio(row: str, system: str) -> str:
@@ -167,8 +167,8 @@ def trio_mono() -> Study:
 
     def ratio(row: str, text: str) -> tuple[str, str, str]:
         start = re.escape(Row(row).workload)
-        a, b, found = _found(rf"^{start}@?\s+([\d,]+) instr\s+([\d,]+) instr\s+([\d.]+) ", text)
-        return a, b, _times(found)
+        a, b, times = _found(rf"^{start}@?\s+([\d,]+) instr\s+([\d,]+) instr\s+([\d.]+) ", text)
+        return a, b, _times(times)
 
     def row(name: str, said: str) -> list[str]:
         (linux, less, _), (_, trio, times) = (ratio(name, text) for text in tables)
@@ -261,7 +261,7 @@ def explain() -> Study:
     rows = re.findall(rf"^\| (\d+) pairs \|{3 * share} findings \|$", text, re.MULTILINE)
     first, second = rows
     pairs = _read("explain/pairs.toml").count("{ what = ")
-    if pairs != sum(int(one[0]) for one in rows):
+    if pairs != sum(int(row[0]) for row in rows):
         raise ValueError(f"studies/explain has {pairs} pairs, its README judges others")
     return Study(
         "explain",
@@ -284,9 +284,9 @@ def reliability() -> Study:
         r"Of the machines that hung or died (\d+) had"
     )
     parts = re.split(r"^qemu:(?=\S+$)", text, flags=re.MULTILINE)[1:]
-    found = [_found(sentence, _flat(part)) for part in parts]
-    micro = next(one for one in found if one[0] == "trio-micro")
-    mono = next(one for one in found if one[0] == "trio-mono")
+    systems = [_found(sentence, _flat(part)) for part in parts]
+    micro = next(system for system in systems if system[0] == "trio-micro")
+    mono = next(system for system in systems if system[0] == "trio-mono")
     return Study(
         "reliability",
         "Faults in drivers and services",
@@ -302,7 +302,7 @@ def reliability() -> Study:
                 "95 %",
                 "hung or dead, with synced data lost",
             ),
-            [[name, struck, well, share, lost] for name, struck, _, well, share, lost in found],
+            [[name, struck, well, share, lost] for name, struck, _, well, share, lost in systems],
         ),
         _command("reliability/trio.md", "kernometer faults"),
     )
@@ -331,11 +331,11 @@ def _flat(text: str) -> str:
 
 
 def _found(pattern: str, text: str) -> tuple[str, ...]:
-    """The groups of the first place. Raises ValueError if there is none."""
-    found = re.search(pattern, text, flags=re.MULTILINE)
-    if found is None:
+    """The groups of the first match. Raises ValueError without one."""
+    match = re.search(pattern, text, flags=re.MULTILINE)
+    if match is None:
         raise ValueError(f"not found: {pattern}")
-    return found.groups()
+    return match.groups()
 
 
 def _times(ratio: str) -> str:
@@ -344,20 +344,20 @@ def _times(ratio: str) -> str:
 
 
 def _command(name: str, begin: str) -> str:
-    """The first command of a page that begins so, with the lines that continue it."""
-    [found] = _found(rf"((?:^|^\$ |^    ){re.escape(begin)}(?:.*\\\n)*.*$)", _read(name))
-    first, *others = found.splitlines()
+    """The first command of a page with this beginning, and the lines that continue it."""
+    [command] = _found(rf"((?:^|^\$ |^    ){re.escape(begin)}(?:.*\\\n)*.*$)", _read(name))
+    first, *others = command.splitlines()
     return "\n".join([first.lstrip("$ "), *(f"    {line.strip()}" for line in others)])
 
 
 def _matrix(folder: str, *words: str) -> dict[str, Any]:
-    """What `kernometer matrix --json` says of a study's stored sessions."""
+    """The output of `kernometer matrix --json` for a study's stored sessions."""
     document: dict[str, Any] = json.loads(kernometer(folder, "--store", "store.tar.xz", "matrix", *words, "--json"))
     return document
 
 
 def kernometer(folder: str, *words: str) -> str:
-    """What `kernometer WORDS` prints in a study's folder. Raises CalledProcessError."""
+    """The output of `kernometer WORDS` in a study's folder. Raises CalledProcessError."""
     return subprocess.run(
         [sys.executable, "-m", "kernometer", *words],
         cwd=STUDIES / folder,

@@ -1,11 +1,11 @@
-"""What measuring changes: the probe as shipped against builds of it that omit one part of measuring.
+"""What measuring changes: the probe as shipped against builds of it without one part of measuring.
 
 usage: .venv/bin/python -m studies.observer [--blocks N] [--seconds S] [--json | --write] [WORKLOAD...]
 
-`kernometer ab` compares each build with the probe as shipped: row by row of the quick profile (or of the workloads
-named) in alternating blocks, with the same CPU, batch and linkage. The ratio is the cost as shipped over that without
-the part: 1.05 means that the part adds 5 %. `--write` puts the table into docs/agreement.md; otherwise it is printed.
-Twenty blocks of all rows take about ten minutes.
+`kernometer ab` compares each build with the probe as shipped, row by row of the quick profile (or of the named
+workloads) in alternating blocks, with the same CPU, batch and linkage. The ratio is the cost as shipped over that
+without the part: 1.05 means that the part adds 5 %. `--write` puts the table into docs/agreement.md; otherwise it is
+printed. Twenty blocks of all rows take about ten minutes.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Effect:
 
 
 def effects(part: str, rows: Sequence[Mapping[str, Any]]) -> list[Effect]:
-    """Of the rows that an `ab` judged, by name, without those that have no interval (a side failed)."""
+    """The effects on the rows that an `ab` judged, by name; rows without an interval (a side failed) are left out."""
     with_interval = sorted((row for row in rows if row["low"] is not None), key=lambda row: str(row["row"]))
     return [Effect(part, row["row"], row["ratio"], row["low"], row["high"]) for row in with_interval]
 
 
 def measured(part: str, flags: str, options: argparse.Namespace) -> list[Effect]:
-    """One `ab` of the build against the probe as shipped. Ends the program, with the compiler's output, if it fails."""
+    """One `ab` of the build against the probe as shipped. If it fails, the program ends with the compiler's output."""
     words = ("--blocks", str(options.blocks), "--seconds", str(options.seconds))
     with tempfile.TemporaryDirectory(prefix="observer-") as store:
         return effects(part, judged(store, "ab", *words, f"local:{flags}", "local", *options.workloads))
@@ -79,8 +79,8 @@ def without_counters() -> str:
     """Why there are no hardware counters here; "" if there are."""
     row = "syscall/getppid"
     job = Job(("--only", "calibrate", "--seconds", "0.001", f"{row}@"), allowed=frozenset((row,)))
-    headers = [one for one, _ in records(from_spec("local"), job, Deadline.after(PATIENCE)) if isinstance(one, Header)]
-    return headers[0].counters
+    read = [record for record, _ in records(from_spec("local"), job, Deadline.after(PATIENCE))]
+    return next(record for record in read if isinstance(record, Header)).counters
 
 
 SUMMARY = (
@@ -89,43 +89,42 @@ SUMMARY = (
 )
 
 
-def summary(part: str, flags: str, found: Sequence[Effect], silent: str) -> str:
+def summary(part: str, flags: str, rows: Sequence[Effect], silent: str) -> str:
     cells = [part, f"`{flags}`"]
     if silent:
         return (
             "| " + " | ".join((*cells, "", "", f"no counters here, so this line says nothing: {silent}", "", "")) + " |"
         )
-    half = math.expm1(median(math.log(one.high / one.low) / 2 for one in found))
-    held = sum(one.low <= 1 <= one.high for one in found)
-    far = sum(one.beyond for one in found)
-    middle = f"{median(one.ratio for one in found):.3f}"
-    cells += [str(len(found)), middle, f"±{100 * half:.1f} %", str(held), str(far)]
+    half = math.expm1(median(math.log(row.high / row.low) / 2 for row in rows))
+    held = sum(row.low <= 1 <= row.high for row in rows)
+    far = sum(row.beyond for row in rows)
+    middle = f"{median(row.ratio for row in rows):.3f}"
+    cells += [str(len(rows)), middle, f"±{100 * half:.1f} %", str(held), str(far)]
     return "| " + " | ".join(cells) + " |"
 
 
-def table(found: Sequence[Effect]) -> str:
+def table(changes: Sequence[Effect]) -> str:
     """A line for each row that a part changes beyond LIMIT, a column for each measured part."""
-    parts = list(dict.fromkeys(one.part for one in found))
-    cells = {(one.row, one.part): str(one) for one in found}
+    parts = list(dict.fromkeys(effect.part for effect in changes))
+    cells = {(effect.row, effect.part): str(effect) for effect in changes}
     head = [f"| row | {' | '.join(parts)} |", f"|---|{'---:|' * len(parts)}"]
-    rows = dict.fromkeys(one.row for one in found if one.beyond)
+    rows = dict.fromkeys(effect.row for effect in changes if effect.beyond)
     return "\n".join(
         (*head, *(f"| `{row}` | {' | '.join(cells.get((row, part), '') for part in parts)} |" for row in rows))
     )
 
 
-def report(builds: Mapping[str, str], found: Sequence[Effect], silent: str, options: argparse.Namespace) -> str:
+def report(builds: Mapping[str, str], changes: Sequence[Effect], silent: str, options: argparse.Namespace) -> str:
     lines = [SUMMARY]
     for part, flags in builds.items():
-        lines.append(
-            summary(part, flags, [one for one in found if one.part == part], silent if part == COUNTERS else "")
-        )
-    far = sum(one.beyond for one in found)
+        own = [effect for effect in changes if effect.part == part]
+        lines.append(summary(part, flags, own, silent if part == COUNTERS else ""))
+    far = sum(effect.beyond for effect in changes)
     caption = (
         f"{here()}; {options.blocks} blocks, {options.seconds:g} s of sampling a run.\n"
-        f"Beyond ±{100 * LIMIT:g} %, in bold below: {far} of {len(found)} intervals."
+        f"Beyond ±{100 * LIMIT:g} %, in bold below: {far} of {len(changes)} intervals."
     )
-    return "\n\n".join((caption, "\n".join(lines), table(found)))
+    return "\n\n".join((caption, "\n".join(lines), table(changes)))
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
@@ -141,14 +140,14 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
 def main(words: Sequence[str], builds: Mapping[str, str] = BUILDS) -> int:
     options = parsed(words)
     silent = without_counters()
-    found: list[Effect] = []
+    changes: list[Effect] = []
     for part, flags in builds.items():
         if part != COUNTERS or not silent:
-            found += measured(part, flags, options)
+            changes += measured(part, flags, options)
     if options.json:
-        print(json.dumps([{**asdict(one), "beyond": one.beyond} for one in found]))
+        print(json.dumps([{**asdict(effect), "beyond": effect.beyond} for effect in changes]))
         return 0
-    text = report(builds, found, silent, options)
+    text = report(builds, changes, silent, options)
     if options.write:
         AGREEMENT.write_text(written(AGREEMENT.read_text(), "studies/observer", text))
     else:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How far `kernometer explain` finds causes that are known: the tables of studies/explain/README.md.
+"""How far `kernometer explain` finds known causes: the tables of studies/explain/README.md.
 
 usage: .venv/bin/python studies/pairs.py STORE [PAIRS.toml]
 
-The file (studies/explain/pairs.toml) names pairs of labels or published columns, what must be said of
-each, and what is true besides. Claims of the literature are not counted: a rule repeats what rows say.
+The file (studies/explain/pairs.toml) names pairs of labels or published columns, what must be said of each, and what is
+true besides. Claims of the literature are not counted, for such a rule repeats what rows say.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ PAIRS = Path(__file__).resolve().parents[1] / "studies/explain/pairs.toml"
 
 
 def judge(pair: Mapping[str, Any], usual: Sequence[str], document: Mapping[str, Any]) -> tuple[list[str], ...]:
-    """What was found, missed, falsely said, and all that was said, from `explain --json`."""
-    sides = {one["name"]: letter for one, letter in zip(document["systems"], "AB", strict=True)}
+    """Causes found, missed, and falsely said, and all that was said, from `explain --json`."""
+    sides = {system["name"]: letter for system, letter in zip(document["systems"], "AB", strict=True)}
     said = [
-        f"{one['rule']} in {sides[one['system']]}"
-        for one in document["findings"]
-        if not one["kind"].startswith("claim") and one["confidence"] != "refuted"
+        f"{finding['rule']} in {sides[finding['system']]}"
+        for finding in document["findings"]
+        if not finding["kind"].startswith("claim") and finding["confidence"] != "refuted"
     ]
     wanted = [choice.split(" | ") for choice in pair["must"]]
-    found = [name for choice in wanted for name in choice if name in said]
+    right = [name for choice in wanted for name in choice if name in said]
     missed = [" or ".join(choice) for choice in wanted if not set(choice) & set(said)]
     true = {*usual, *pair.get("true", ()), *(name for choice in wanted for name in choice)} - {*pair.get("false", ())}
-    return found, missed, [name for name in said if name not in true], said
+    return right, missed, [name for name in said if name not in true], said
 
 
 def main(store: str, pairs: str = str(PAIRS)) -> None:
@@ -51,8 +51,8 @@ def main(store: str, pairs: str = str(PAIRS)) -> None:
         judged = judge(pair, lists["usual"], json.loads(out.getvalue()))
         totals = [total + len(part) for total, part in zip(totals, judged, strict=True)]
         print(f"| {pair['what']} | {pair['by']} | {' | '.join(', '.join(cell) or '–' for cell in judged[:3])} |")
-    found, missed, false, said = totals
-    print(f"\nFound: {found} of {found + missed}; missed: {missed}; falsely said: {false} of {said} findings.")
+    right, missed, false, said = totals
+    print(f"\nFound: {right} of {right + missed}; missed: {missed}; falsely said: {false} of {said} findings.")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from kernometer.stats.figures import FEW_FOR_MEDIAN
 from kernometer.stats.intervals import LEVEL
 from kernometer.stats.model import RowFigure
 
-#: The least number of runs for an interval.
+#: The fewest runs for an interval.
 LEAST_RUNS = 2
-#: More runs are not a useful answer.
+#: More runs than this are not a useful answer.
 MOST_RUNS = 100_000
-#: A run that its time ended with so few samples is as long as its iterations (probe/sample.c: LEAST_SAMPLES).
+#: A run that ended by its time with so few samples is as long as its iterations (probe/sample.c: LEAST_SAMPLES).
 FEW_SAMPLES = 5
-#: If runs differ by more (standard deviation of their logs), this is listed as a reason besides any other.
+#: If runs differ by more (standard deviation of their logs), this is named besides any other reason.
 WIDE_LOG = 0.05
 
 
@@ -44,9 +44,9 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
 
 
 def spread(row: RowFigure) -> float | None:
-    """Standard deviation of the logs of its runs' costs; None for fewer than two runs, or a run below the resolution.
+    """The standard deviation of the logs of its runs' costs; None below two runs, or with one below the resolution.
 
-    From `FEW_FOR_MEDIAN` runs on from their quartiles, as a wild run hardly moves the interval of a median.
+    From `FEW_FOR_MEDIAN` runs on by their quartiles, for a wild run hardly moves the interval of a median.
     """
     if row.cost is None or len(row.runs) < LEAST_RUNS:
         return None
@@ -58,7 +58,7 @@ def spread(row: RowFigure) -> float | None:
 
 
 def seconds_until(row: RowFigure, half_width: float) -> float | None:
-    """Wall seconds of runs like these, with set-up, until the interval is that narrow; None if runs cannot do it."""
+    """Wall seconds of runs like these, with set-up, until the interval is that narrow; None if it never is."""
     sd = spread(row)
     runs = None if sd is None else runs_until(sd, half_width)
     return None if runs is None else runs * fmean(run.seconds for run in row.runs)
@@ -70,7 +70,7 @@ def half_width(row: RowFigure) -> float | None:
 
 
 def bounds(row: RowFigure, runs: Sequence[Run]) -> str:
-    """Why this row takes its time: one long iteration, untimed parts, the spread of its runs."""
+    """Why this row takes its time: a long iteration, untimed parts, the spread of its runs."""
     seconds = fmean(run.seconds for run in runs)
     timed = 0.0 if row.unit == "count" else fmean(_timed(run) for run in runs)
     words = []
@@ -85,5 +85,5 @@ def bounds(row: RowFigure, runs: Sequence[Run]) -> str:
 
 
 def _timed(run: Run) -> float:
-    """Seconds inside timed regions, a baseline's included."""
+    """Seconds within timed regions, with the baseline's."""
     return (sum(run.samples) + sum(run.baseline.samples if run.baseline else ())) / 1e9

@@ -2,9 +2,9 @@
 
     python -m studies.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
 
-The prices are those of the stored sessions of the label (a matrix by path). Each program is counted whole in each
-guest; its calls are recorded once, in the first one. The output is the tables of docs/predict.md, and the two
-errors for src/kernometer/explain/prices.toml. `--kept` names a file for what was counted, which is not counted again.
+The prices are those of the label's stored sessions (a matrix by path). Each program is counted whole in each guest; its
+calls are recorded once, in the first guest. The output is the tables of docs/predict.md, and the two errors for
+src/kernometer/explain/prices.toml. `--kept` names a file of counts, which are not made again.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from kernometer.targets import execution
 from kernometer.targets.base import Deadline
 from kernometer.targets.qemu import QemuTarget
 
-#: What was counted, by program: its "calls" (name, kind, bytes, count), and by guest user and kernel instructions,
-#: calls, faults, switches, resident pages.
+#: The counts by program: its "calls" (name, kind, bytes, count), and by guest user and kernel instructions, calls,
+#: faults, switches, resident pages.
 Kept = dict[str, dict[str, list[Any]]]
 PRICES = msgspec.convert(packaged("kernometer.explain", "prices.toml"), prediction.Prices)
 SECONDS = 600.0
@@ -62,7 +62,7 @@ select count(*), max(b) from t;
 """
 
 
-#: The words of each command; MUSL is brought where it is one.
+#: The words of each command; MUSL is a directory that is brought into the guest.
 PROGRAMS = {
     "shell script": ("busybox", "sh", "script"),
     "tar": ("tar", "cf", f"{GUESTS}/all.tar", "tree"),
@@ -99,7 +99,7 @@ def make_work(folder: Path) -> Path:
 
 
 def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
-    """Counts what `kept` does not have; the calls of each program in the first guest."""
+    """Counts what `kept` lacks; the calls of each program in the first guest."""
     for name, (program, *rest) in PROGRAMS.items():
         brought = execution.program_files(program, *({MUSL} & {*rest}))
         words = (f"/{next(iter(brought))}", *rest)
@@ -108,10 +108,10 @@ def counted(guests: Sequence[str], work: Path, kept: Kept) -> None:
             counts = kept.setdefault(name, {})
             target = QemuTarget.from_spec(guest)
             if guest not in counts:
-                one = execution.count(target, words, brought, Deadline.after(SECONDS))
-                if one.status != 0:
-                    raise SystemExit(f"{name} on {guest} exited with status {one.status}")
-                counts[guest] = [one.user, one.kernel, one.syscalls, one.faults, one.switches, one.resident]
+                ended = execution.count(target, words, brought, Deadline.after(SECONDS))
+                if ended.status != 0:
+                    raise SystemExit(f"{name} on {guest} exited with status {ended.status}")
+                counts[guest] = [ended.user, ended.kernel, ended.syscalls, ended.faults, ended.switches, ended.resident]
                 print(f"{name} on {guest}: {counts[guest]}", file=sys.stderr)
             if "calls" not in counts:
                 by = recorder(execution.TRACE)
@@ -127,17 +127,17 @@ class Case:
     program: str
     a: str
     b: str
-    true: float  #: the kernel's share on B, counted
+    true: float  #: the kernel's share on B, as counted
     off: float  #: the predicted share, relative to it
-    log: float  #: the kernel's cost, predicted to counted, as a logarithm
-    naive: float  #: A's share for B's, relative to the true one
+    log: float  #: the kernel's cost, predicted over counted, as a logarithm
+    naive: float  #: A's share relative to B's true one
     asked: Asked
-    kernel: int  #: on B, counted
+    kernel: int  #: on B, as counted
 
 
 def cases(kept: Kept, sheets: Mapping[str, Sheet], guests: Sequence[str], *, scaled: bool) -> list[Case]:
-    """Every program from every guest to every other one; not `scaled`: by B's prices alone."""
-    found = []
+    """Every program from every guest to every other; if not `scaled`, by B's prices alone."""
+    made = []
     for program, counts in kept.items():
         calls = {(str(name), str(kind), int(size)): int(n) for name, kind, size, n in counts["calls"]}
         for a in guests:
@@ -145,32 +145,31 @@ def cases(kept: Kept, sheets: Mapping[str, Sheet], guests: Sequence[str], *, sca
             asked = Asked(calls, faults, switches, user, kernel, pages)
             for b in guests:
                 if (a == b) != scaled:
-                    one = prediction.predict(asked, PRICES, sheets[a], sheets[b], scaled=scaled)
+                    predicted = prediction.predict(asked, PRICES, sheets[a], sheets[b], scaled=scaled)
                     true = counts[b][1] / (counts[b][0] + counts[b][1])
-                    log = math.log(one.b / counts[b][1])
+                    log = math.log(predicted.b / counts[b][1])
                     naive = kernel / (kernel + user) / true - 1
-                    found.append(
-                        Case(program, a, b, true, one.share(one.b) / true - 1, log, naive, asked, counts[b][1])
-                    )
-    return found
+                    off = predicted.share(predicted.b) / true - 1
+                    made.append(Case(program, a, b, true, off, log, naive, asked, counts[b][1]))
+    return made
 
 
-def quantile(found: Sequence[Case]) -> float:
-    """What 19 of 20 errors do not exceed."""
-    return sorted(abs(one.log) for one in found)[math.ceil(0.95 * len(found)) - 1]
+def quantile(made: Sequence[Case]) -> float:
+    """The error that 19 of 20 cases do not exceed."""
+    return sorted(abs(case.log) for case in made)[math.ceil(0.95 * len(made)) - 1]
 
 
-def covered(found: Sequence[Case], sheets: Mapping[str, Sheet], guests: Sequence[str]) -> float:
+def covered(all_cases: Sequence[Case], sheets: Mapping[str, Sheet], guests: Sequence[str]) -> float:
     """The share of cases within the interval that the other kernels' errors give."""
     hits = 0
     for left_out in guests:
-        others = [one for one in found if left_out not in (one.a, one.b)]
+        others = [case for case in all_cases if left_out not in (case.a, case.b)]
         scaled = msgspec.structs.replace(PRICES, error={"scaled": quantile(others)})
-        for one in found:
-            if one.b == left_out:
-                made = prediction.predict(one.asked, scaled, sheets[one.a], sheets[one.b], scaled=True)
-                hits += made.low <= one.kernel <= made.high
-    return hits / len(found)
+        for case in all_cases:
+            if case.b == left_out:
+                made = prediction.predict(case.asked, scaled, sheets[case.a], sheets[case.b], scaled=True)
+                hits += made.low <= case.kernel <= made.high
+    return hits / len(all_cases)
 
 
 def order(name: str) -> list[int]:
@@ -179,14 +178,14 @@ def order(name: str) -> list[int]:
 
 
 def table(head: str, scaled: Sequence[Case], plain: Sequence[Case], by: Callable[[Case], str]) -> None:
-    """Prints a table in Markdown, a line for each value of `by`; errors are relative to the counted share."""
+    """Prints a table in Markdown, a line for each value of `by`. Errors are relative to the counted share."""
     print(f"| {head} | share, counted | median error | largest | median if as on A | largest | cost by prices alone |")
     print("|---|---|---:|---:|---:|---:|---|")
     for name in sorted({*map(by, scaled)}, key=order):
-        true = [100 * one.true for one in scaled if by(one) == name]
-        off = [100 * abs(one.off) for one in scaled if by(one) == name]
-        naive = [100 * abs(one.naive) for one in scaled if by(one) == name]
-        alone = [100 * math.expm1(one.log) for one in plain if by(one) == name]
+        true = [100 * case.true for case in scaled if by(case) == name]
+        off = [100 * abs(case.off) for case in scaled if by(case) == name]
+        naive = [100 * abs(case.naive) for case in scaled if by(case) == name]
+        alone = [100 * math.expm1(case.log) for case in plain if by(case) == name]
         print(
             f"| {name} | {min(true):.1f} to {max(true):.1f} % | {median(off):.1f} % | {max(off):.1f} % | "
             f"{median(naive):.1f} % | {max(naive):.1f} % | "
@@ -208,7 +207,7 @@ def main() -> None:
         print(",".join(dict.fromkeys(Row(row).argument for row in rows)))
         return
     results = Store(given.store).load_set(f"label:{given.label}")
-    sheets = {one.session.target.removeprefix("qemu:"): prediction.sheet(one) for one in results}
+    sheets = {result.session.target.removeprefix("qemu:"): prediction.sheet(result) for result in results}
     guests = given.guests.split(",") if given.guests else sorted(sheets, key=order)
     kept: Kept = json.loads(given.kept.read_text()) if given.kept and given.kept.exists() else {}
     with tempfile.TemporaryDirectory() as made:
@@ -218,10 +217,10 @@ def main() -> None:
             if given.kept:
                 given.kept.write_text(json.dumps(kept))
     scaled, plain = (cases(kept, sheets, guests, scaled=each) for each in (True, False))
-    table("program", scaled, plain, lambda one: one.program)
-    table("B", scaled, plain, lambda one: one.b)
-    print(f"all {len(scaled)} cases: median error of the share {100 * median(abs(one.off) for one in scaled):.1f} %,")
-    print(f"{100 * median(abs(one.naive) for one in scaled):.1f} % if A's share is taken for B's")
+    table("program", scaled, plain, lambda case: case.program)
+    table("B", scaled, plain, lambda case: case.b)
+    print(f"all {len(scaled)} cases: median error of the share {100 * median(abs(case.off) for case in scaled):.1f} %,")
+    print(f"{100 * median(abs(case.naive) for case in scaled):.1f} % if A's share is taken for B's")
     print(f"within the interval, its kernel left out: {100 * covered(scaled, sheets, guests):.0f} %")
     print(f"[error]\nscaled = {quantile(scaled):.3f}\nplain = {quantile(plain):.3f}")
 

@@ -20,7 +20,7 @@ def here() -> str:
 
 
 def commit() -> str:
-    """What is checked out, and whether anything was changed since."""
+    """The commit that is checked out, and whether anything differs from it."""
     root = str(Path(__file__).parents[1])
     words = ("git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()

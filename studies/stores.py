@@ -3,9 +3,9 @@
 
 usage: .venv/bin/python -m studies.stores [--write] [--results N]... [--keep DIR]
 
-Measures some rows of this machine once, and makes stores of 1, 10, … 10,000 results out of that session, a good
-1,000 samples each, whose times differ as sessions do. Then it runs each command in a process of its own with at most
-1 GiB of data, on two CPUs, and prints seconds and the greatest resident memory. `--keep` leaves the stores there.
+Measures some rows of this machine once, and makes stores of 1, 10, … 10,000 results of that session, a good 1,000
+samples each, whose times differ as sessions do. Then it runs each command in a process of its own with at most 1 GiB of
+data, on two CPUs, and prints seconds and the greatest resident memory. `--keep` leaves the stores there.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 RESULTS = (1, 10, 100, 1_000, 10_000)
 SAMPLES = 1_000  #: of a result
 LIMIT_BYTES, LIMIT_CPUS, LIMIT_SECONDS = 1 << 30, 2, 600
-#: What sessions are measured on, and how many have one label.
+#: The hosts and targets of the sessions, and how many sessions share a label.
 HOSTS, TARGETS, LABELLED = 3, ("local", "ssh:north", "ssh:south", "wrap:taskset -c 0"), 50
-#: By how much a session and a row in it differ from others, as a standard deviation of the logarithm.
+#: How much a session, and a row within it, differ from others: the standard deviation of the logarithm.
 SPREAD = 0.01
 ROWS = (
     *("syscall/getppid", "syscall/read-zero", "syscall/open-close", "ctx/pipe-pair", "ipc/pipe-throughput"),
@@ -46,20 +46,20 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One command of one store."""
+    """One command on one store."""
 
     seconds: float
     resident_bytes: int
 
 
 def template(folder: Path) -> Result:
-    """A session of ROWS, measured now, with its first runs of each, SAMPLES samples in all."""
+    """A session of ROWS, measured now: the first runs of each row, SAMPLES samples in all."""
     words = (sys.executable, "-m", "kernometer", "--store", str(folder), "run", "--label", "template", *ROWS)
     subprocess.run(words, stdout=subprocess.DEVNULL, check=True, timeout=LIMIT_SECONDS)
     whole = Store(folder).load("template")
     kept: list[Run] = []
-    for run in sorted(whole.runs, key=lambda one: one.run):
-        if sum(len(one.samples) for one in kept) < SAMPLES:
+    for run in sorted(whole.runs, key=lambda run: run.run):
+        if sum(len(other.samples) for other in kept) < SAMPLES:
             kept.append(run)
     return msgspec.structs.replace(whole, runs=tuple(kept))
 
@@ -80,7 +80,7 @@ def session(like: Result, number: int) -> tuple[str, bytes]:
     level = source.gauss(0, SPREAD)
     factors = {row: math.exp(level + source.gauss(0, SPREAD)) for row in like.rows}
     runs = (
-        msgspec.structs.replace(run, samples=tuple(round(one * factors[run.row]) for one in run.samples))
+        msgspec.structs.replace(run, samples=tuple(round(sample * factors[run.row]) for sample in run.samples))
         for run in like.runs
     )
     return f"{name}.ndjson", b"".join(lines(head, like, runs))
@@ -100,7 +100,7 @@ def made(folder: Path, like: Result, results: int) -> None:
 
 
 def commands(store: Path, results: int) -> Iterator[tuple[str, Sequence[str]]]:
-    """A column's head and the words of a command; none if the store lacks its results. The first makes the index."""
+    """A column's head and a command's words, none if the store lacks its results. The first one makes the index."""
     page = ("-o", str(store.parent / "report.html"))
     two = ("@1", "@last") if results > 1 else ()
     sets = ("label:set-0", "label:set-1") if results >= 2 * LABELLED else ()
@@ -114,14 +114,14 @@ def commands(store: Path, results: int) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def limited() -> None:
-    """In a new process: its data, its processor time and its CPUs."""
+    """Limits a new process: its data, its processor time and its CPUs."""
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT_BYTES, LIMIT_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_SECONDS, LIMIT_SECONDS))
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:LIMIT_CPUS])
 
 
 def timed(store: Path, words: Sequence[str]) -> Timed:
-    """Raises CalledProcessError if the command fails, or is killed since it took LIMIT_SECONDS of processor time."""
+    """Raises CalledProcessError if the command fails, or is killed after LIMIT_SECONDS of processor time."""
     began = time.monotonic()
     with (store.parent / "printed").open("wb") as out:
         line = (sys.executable, "-m", "kernometer", "--store", str(store), *words)
@@ -139,8 +139,8 @@ def row(root: Path, like: Result, results: int) -> Iterator[str]:
     store = root / str(results) / "results"
     made(store, like, results)
     for _, words in commands(store, results):
-        one = timed(store, words) if words else None
-        yield f"{one.seconds:.1f} s, {one.resident_bytes >> 20} MiB" if one else "–"
+        used = timed(store, words) if words else None
+        yield f"{used.seconds:.1f} s, {used.resident_bytes >> 20} MiB" if used else "–"
 
 
 def main() -> None:

@@ -42,23 +42,23 @@ def significant(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def line(found: Agreement | Absent) -> str:
-    pair = found.pair
+def line(measured: Agreement | Absent) -> str:
+    pair = measured.pair
     sides = [f"`kernometer run {row}`" if pair.command else f"`{row}`" for row in pair.rows]
     sides += [f"`{shlex.join(pair.added)}`"] if pair.added else []
     ours = " + ".join(sides) + (" (gross)" if pair.figure == "gross" and pair.rows else "")
-    cells = [pair.one, ours, f"`{shlex.join(pair.theirs)}`".replace("|", "\\|")]
-    if isinstance(found, Absent):
-        cells += ["", "", "", f"not measured: {found.why}".replace("|", "\\|").replace("\n", " ")]
+    cells = [pair.operation, ours, f"`{shlex.join(pair.theirs)}`".replace("|", "\\|")]
+    if isinstance(measured, Absent):
+        cells += ["", "", "", f"not measured: {measured.why}".replace("|", "\\|").replace("\n", " ")]
     else:
-        ratio = f"{found.ratio:.3f} ({found.low:.3f} to {found.high:.3f})"
-        cells += [significant(found.ours), significant(found.theirs), ratio, pair.why]
+        ratio = f"{measured.ratio:.3f} ({measured.low:.3f} to {measured.high:.3f})"
+        cells += [significant(measured.ours), significant(measured.theirs), ratio, pair.why]
     return "| " + " | ".join(cells) + " |"
 
 
-def versions(found: Sequence[Agreement | Absent]) -> str:
-    """Versions of the measured packages, by dpkg; without dpkg none."""
-    packages = sorted({one.pair.package for one in found if isinstance(one, Agreement)})
+def versions(measured: Sequence[Agreement | Absent]) -> str:
+    """Versions of the measured packages, by dpkg; "" without dpkg."""
+    packages = sorted({side.pair.package for side in measured if isinstance(side, Agreement)})
     try:
         done = subprocess.run(
             ("dpkg-query", "-W", "-f", "${Package} ${Version}, ", *packages),
@@ -71,9 +71,9 @@ def versions(found: Sequence[Agreement | Absent]) -> str:
     return done.stdout.rstrip(", ")
 
 
-def report(found: Sequence[Agreement | Absent], blocks: int) -> str:
-    where = f"{here()}; {versions(found)}; {blocks} blocks."
-    return "\n".join((where, "", HEAD, *map(line, found)))
+def report(measured: Sequence[Agreement | Absent], blocks: int) -> str:
+    where = f"{here()}; {versions(measured)}; {blocks} blocks."
+    return "\n".join((where, "", HEAD, *map(line, measured)))
 
 
 def main(words: Sequence[str]) -> int:
@@ -91,14 +91,14 @@ def main(words: Sequence[str]) -> int:
         parser.error("an interval needs two blocks" if pairs else "no pair contains any of these words")
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
         say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731  # one line, used once
-        found = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
-    table = report(found, options.blocks)
+        measured = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
+    table = report(measured, options.blocks)
     if options.write:
         which = " --witness" if options.witness else " --causes" if options.causes else ""
         PAGE.write_text(written(PAGE.read_text(), f"studies/peers{which}", table))
     else:
         print(table)
-    return int(any(isinstance(one, Absent) for one in found))
+    return int(any(isinstance(side, Absent) for side in measured))
 
 
 if __name__ == "__main__":

@@ -25,13 +25,13 @@ from studies.peers.reading import ReadingError
 
 #: Seconds after which a command of either side is killed.
 PATIENCE = 120.0
-#: The least for an interval.
+#: The fewest for an interval.
 LEAST_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A pair, measured: ns of one operation on each side, and theirs over ours with its 95 % interval."""
+    """A measured pair: ns of one operation on each side, and theirs over ours with its 95 % interval."""
 
     pair: Pair
     ours: float
@@ -50,11 +50,11 @@ class Absent:
 
 
 class SideError(RuntimeError):
-    """One side of a pair failed; it has no figure."""
+    """One side of a pair failed, and has no figure."""
 
 
 def last_cpus(count: int) -> list[int]:
-    """Where both sides run: the probe pins itself to the last allowed one, and its other process to the next."""
+    """The CPUs of both sides: the probe pins itself to the last allowed one, and its other process to the next."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < count:
         raise SideError(f"it needs {count} CPUs, but there are {len(allowed)}")
@@ -62,7 +62,7 @@ def last_cpus(count: int) -> list[int]:
 
 
 def ours(pair: Pair, seconds: float, block: int, seed: int, folder: Path) -> float:
-    """One run of each of its rows (for a command: as many executions as fit) and `added`, in ns of an operation.
+    """One run of each of its rows (of a command: as many executions as fit) and `added`, in ns of an operation.
 
     Raises ReadingError, SideError.
     """
@@ -127,8 +127,8 @@ def measure(
 ) -> Iterator[Agreement | Absent]:
     """In each block every pair once, in random order, and in each pair the two sides in random order.
 
-    A block in which either side fails is reported, and gives no ratio of that pair. A pair that fails in half of the
-    blocks or more, or whose program is missing, has a reason in place of a figure.
+    A block in which a side fails is reported, and gives no ratio of that pair. A pair that fails in half of the blocks
+    or more, or whose program is missing, has a reason in place of a figure.
     """
     absent: dict[int, str] = {}
     failed: dict[int, str] = {}
@@ -144,7 +144,7 @@ def measure(
                 output(pair.before, homes[number], pair.cpus)
             except SideError as error:
                 absent[number] = str(error)
-    chance = random.Random(seed)  # noqa: S311  # an order, no secret
+    chance = random.Random(seed)  # noqa: S311  # an order, not a secret
     for block in range(blocks):
         for number in chance.sample(range(len(pairs)), len(pairs)):
             if number in absent:

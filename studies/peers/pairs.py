@@ -21,17 +21,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {"true": ("/bin/true",), "loop": ("/bin/s
 class Pair:
     """One operation, measured by both."""
 
-    rows: tuple[str, ...]  #: ours; of several the sum. `-- COMMAND`: a whole command's real time
+    rows: tuple[str, ...]  #: ours, of several the sum; `-- COMMAND`: the real time of a whole command
     package: str  #: Debian's, with the other tool
     theirs: tuple[str, ...]  #: their command, run in an empty directory
     read: Reading  #: its output, in ns of an operation of ours
-    one: str  #: the operation on either side
-    why: str  #: the parts of each that the other lacks
+    operation: str  #: on either side
+    why: str  #: what each side does and the other does not
     figure: Literal["cost", "gross"] = "cost"  #: ours: net of what the row subtracts, or gross
     cpus: int = 1  #: both sides run on this many CPUs, the last ones
-    file: str = ""  #: the file in that directory with its result; "": it prints the result
+    file: str = ""  #: the file with its result in that directory; "": it prints the result
     before: tuple[str, ...] = ()  #: run once in that directory, before the first block
-    #: A command whose time is added to the rows' (if any), and its output; () : none
+    #: A command whose time is added to the rows' (if any), and its output; (): none
     added: tuple[str, ...] = ()
     read_added: Reading = reading.witness
 
@@ -220,8 +220,8 @@ def witness() -> tuple[Pair, ...]:
     source = Path(__file__).with_name("witness.c")
     make = (*build.DEFAULT.commands()[0], "-o", "witness", str(source))
 
-    def pair(row: str, words: str, one: str, why: str, figure: Literal["cost", "gross"] = "cost") -> Pair:
-        return Pair((row,), "gcc", ("./witness", *words.split()), reading.witness, one, why, figure, before=make)
+    def pair(row: str, words: str, operation: str, why: str, figure: Literal["cost", "gross"] = "cost") -> Pair:
+        return Pair((row,), "gcc", ("./witness", *words.split()), reading.witness, operation, why, figure, before=make)
 
     return (
         pair("syscall/getppid", "getppid", "one getppid()", "the same; theirs with its loop and its clock inside"),
@@ -238,15 +238,15 @@ def causes() -> tuple[Pair, ...]:
     program = ("gcc", "-O2", "-pthread", "-o", "cause", str(here / "cause.c"))
     no_read = f"gcc -shared -fPIC -o nothing.so {here / 'nothing.c'} && {shlex.join((*FILEIO, 'prepare'))}"
 
-    def of(package: str, word: str, cpus: int = 1) -> Pair:
+    def pair_of(package: str, word: str, cpus: int = 1) -> Pair:
         pairs = (pair for pair in PAIRS if (pair.package, pair.cpus) == (package, cpus))
-        (found,) = (pair for pair in pairs if word in shlex.join(pair.theirs))
-        return found
+        (chosen,) = (pair for pair in pairs if word in shlex.join(pair.theirs))
+        return chosen
 
     def like(word: str, package: str, theirs: str, why: str) -> Pair:
-        return replace(of(package, theirs), rows=(), added=("./cause", word), before=program, why=why)
+        return replace(pair_of(package, theirs), rows=(), added=("./cause", word), before=program, why=why)
 
-    fio, sysbench = of("fio", "--bs=4k --loops=12"), of("sysbench", "seqrd")
+    fio, sysbench = pair_of("fio", "--bs=4k --loops=12"), pair_of("sysbench", "seqrd")
     no_engine = tuple(word.replace("=sync", "=null") for word in fio.theirs)
     return (
         like("eventfd", "stress-ng", "--eventfd", "theirs opens, reads and closes /proc/PID/fdinfo/FD each time, and "
@@ -257,7 +257,7 @@ def causes() -> tuple[Pair, ...]:
         like("sigsegv", "stress-ng", "--sigsegv", "three sigaction, a jump out of the handler"),
         like("pipe", "rt-tests", "-s 512", "two processes, one of which starts within the time"),
         like("store", "sysbench", "--memory-oper=write", "one store of a word after the other"),
-        replace(of("linux-perf", "sched pipe", 2), rows=("ctx/pipe-pair@same-cpu",),
+        replace(pair_of("linux-perf", "sched pipe", 2), rows=("ctx/pipe-pair@same-cpu",),
                 why="our row on one CPU: where the scheduler puts theirs"),
         like("memcpy", "linux-perf", "memcpy", "the C library's memcpy of 1 MiB"),
         like("memset", "linux-perf", "memset", "the C library's memset of 1 MiB"),

@@ -18,11 +18,11 @@ class ReadingError(ValueError):
 
 
 def only(pattern: str, text: str) -> float:
-    """The number in the pattern's one group, which matches in one place of the text; finite and above 0."""
-    found = re.findall(pattern, text, flags=re.MULTILINE)
-    if len(found) != 1:
-        raise ReadingError(f"{len(found)} figures where one should be ({pattern}): {text[-300:]!r}")
-    return positive(float(found[0]))
+    """The number in the pattern's group, which matches at one place of the text; finite and above 0."""
+    numbers = re.findall(pattern, text, flags=re.MULTILINE)
+    if len(numbers) != 1:
+        raise ReadingError(f"{len(numbers)} figures where one should be ({pattern}): {text[-300:]!r}")
+    return positive(float(numbers[0]))
 
 
 def positive(value: float) -> float:

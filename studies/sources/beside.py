@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints a published table in Markdown, and beside each of its rows what ours was counted at.
+"""Prints a published table in Markdown, with our counts beside each of its rows.
 
 usage: beside PUBLISHED.json TABLE A:B OURS.json[,OURS.json…] SYSTEM…
 
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-#: What a guest has instead of the host's own programs.
+#: The programs in a guest that stand in for the host's.
 STAND_INS = {
     "sh/script-1": "sh/script-busybox-1",
     "sh/script-8": "sh/script-busybox-8",
@@ -24,13 +24,15 @@ STAND_INS = {
 
 
 def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """(row, system) to figure. A matrix has the baseline's beside the cells of the others."""
+    """(row, system) to figure. A matrix has the baseline's figures beside the cells of the others."""
     if "paper" in ours:
         name = ours["paper"]["name"]
-        return {(row, f"{name}:{one['system']}"): one["value"] for one in ours["figures"] for row in one["ours"]}
+        return {
+            (row, f"{name}:{figure['system']}"): figure["value"] for figure in ours["figures"] for row in figure["ours"]
+        }
     cells = {(row["row"], name): cell for row in ours["rows"] for name, cell in row["cells"].items()}
     cells |= {(row["row"], ours["baseline"]): row for row in ours["rows"]}
-    there = {key: one["value"] for key, one in cells.items() if one and one["value"]}
+    there = {key: cell["value"] for key, cell in cells.items() if cell and cell["value"]}
     return {(row, name.removeprefix("qemu:")): value for (row, name), value in there.items()}
 
 
@@ -38,8 +40,8 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if value < 1e5 else f"{value / 1e3:,.0f}k" if value < 1e6 else f"{value / 1e6:,.4g} M"
 
 
-def cell(found: dict[tuple[str, str], float], row: str, system: str) -> str:
-    values = [found[row, name] for name in system.split("/") if (row, name) in found]
+def cell(known: dict[tuple[str, str], float], row: str, system: str) -> str:
+    values = [known[row, name] for name in system.split("/") if (row, name) in known]
     if len(values) <= system.count("/"):
         return "–"
     return number(values[0]) if len(values) == 1 else f"{values[0] / values[1]:.3g}"
@@ -59,10 +61,10 @@ def ratio(a: dict[str, Any] | None, b: dict[str, Any] | None) -> str:
 
 
 def main(published: str, table: str, pair: str, ours: str, *systems: str) -> None:
-    found: dict[tuple[str, str], float] = {}
+    known: dict[tuple[str, str], float] = {}
     for name in ours.split(","):
-        found |= figures(json.loads(Path(name).read_text()))
-    here = {row for row, _ in found}
+        known |= figures(json.loads(Path(name).read_text()))
+    here = {row for row, _ in known}
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for figure in json.loads(Path(published).read_text())["figures"]:
         if figure["table"] == table:
@@ -75,7 +77,7 @@ def main(published: str, table: str, pair: str, ours: str, *systems: str) -> Non
         name = next((name for name in wanted if name in here), "")
         left, right = by_system.get(a), by_system.get(b)
         line = [row, printed(left), printed(right), ratio(left, right), f"`{name}`" if name else "–"]
-        print("|", " | ".join(line + [cell(found, name, system) for system in systems]), "|")
+        print("|", " | ".join(line + [cell(known, name, system) for system in systems]), "|")
 
 
 if __name__ == "__main__":

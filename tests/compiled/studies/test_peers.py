@@ -68,7 +68,7 @@ def test_every_pair_says_what_it_is() -> None:
     needed = (Path(__file__).parents[3] / "packaging/requirements" / "system.txt").read_text()
     assert len({(pair.rows, pair.theirs) for pair in PAIRS}) == len(PAIRS) >= 12
     for pair in PAIRS:
-        assert pair.one and pair.why
+        assert pair.operation and pair.why
         assert pair.package == "coreutils" or f"| {pair.package} " in needed
     assert {row.partition("/")[0] for pair in PAIRS for row in pair.rows} >= {
         "syscall",
@@ -121,7 +121,7 @@ def test_two_pairs_are_measured(tool: str, tmp_path: Path) -> None:
     assert isinstance(found, Agreement), found.why
     assert 0.01 < found.ratio < 100
     assert found.low <= found.ratio <= found.high
-    assert pair.one in peers.line(found)
+    assert pair.operation in peers.line(found)
 
 
 @pytest.mark.parametrize("pair", witness(), ids=lambda pair: "-".join(pair.theirs[1:]))
