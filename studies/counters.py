@@ -88,9 +88,7 @@ def hardware_count(counted: Sequence[Counting], ops: float) -> Counted:
 
 def lines(path: Result, time: Result) -> Iterator[Line]:
     """The rows of both sessions, without rows whose figure is net of a baseline, which the counters do not count.
-
-    Raises ResultError if the sessions cannot be compared, or no row remains.
-    """
+    Raises ResultError if the sessions cannot be compared, or no row remains."""
     check_kernels(header_of(path, "path"), header_of(time, "time"))
     any_row = False
     for row in path.rows:

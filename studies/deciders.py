@@ -127,10 +127,8 @@ def built(folder: Path) -> tuple[Path, Path, Path]:
 
 
 def longer(seccomp: Path, witness: Path) -> tuple[int, float]:
-    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and the exact share.
-
-    Both programs print medians of bursts shorter than a time slice, so that other programs do not disturb them.
-    """
+    """The length of the filter that makes a call 3 % dearer than `FILTER` does, and the exact share. Both programs
+    print medians of bursts shorter than a time slice, so that other programs do not disturb them."""
 
     def cost(length: int) -> float:
         return median(float(output((str(seccomp), str(length)), PATIENCE)) for _ in range(5))

@@ -45,9 +45,7 @@ def runs_until(sd_log: float, half_width: float) -> int | None:
 
 def spread(row: RowFigure) -> float | None:
     """The standard deviation of the logs of its runs' costs; None below two runs, or with one below the resolution.
-
-    From `FEW_FOR_MEDIAN` runs on by their quartiles, for a wild run hardly moves the interval of a median.
-    """
+    From `FEW_FOR_MEDIAN` runs on by their quartiles, for a wild run hardly moves the interval of a median."""
     if row.cost is None or len(row.runs) < LEAST_RUNS:
         return None
     logs = [math.log(run.cost) for run in row.runs]

@@ -62,10 +62,8 @@ def last_cpus(count: int) -> list[int]:
 
 
 def ours(pair: Pair, seconds: float, block: int, seed: int, folder: Path) -> float:
-    """One run of each of its rows (of a command: as many executions as fit) and `added`, in ns of an operation.
-
-    Raises ReadingError, SideError.
-    """
+    """One run of each of its rows (of a command: as many executions as fit) and `added`, in ns of an operation. Raises
+    ReadingError, SideError."""
     added = pair.read_added(output(pair.added, folder, pair.cpus)) if pair.added else 0.0
     return added + (of_rows(pair, seconds, block, seed) if pair.rows else 0.0)
 

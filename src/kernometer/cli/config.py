@@ -37,10 +37,8 @@ def read() -> dict[str, Any]:
 
 
 def options(command: click.Command, given: Mapping[str, Any], section: str = "") -> dict[str, Any]:
-    """Options by the names of their parameters, nested by command, as in click's default_map.
-
-    Raises UsageError, naming file, section and option, for an unknown option or a wrong value.
-    """
+    """Options by the names of their parameters, nested by command, as in click's default_map. Raises UsageError, naming
+    file, section and option, for an unknown option or a wrong value."""
     context = click.Context(command)
     known = {flag: option for option in command.params if isinstance(option, click.Option) for flag in option.opts}
     named: dict[str, Any] = {}

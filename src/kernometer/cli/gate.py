@@ -80,10 +80,8 @@ def judged(
     comparisons: Sequence[Comparison],
     again: Again | None = None,
 ) -> list[Gate]:
-    """The gate of each comparison; () without --gate. `again`: measures the rows that fail a second time.
-
-    `systems`: the results by name, as for show_comparisons. Raises UsageError for an allowance that allows nothing.
-    """
+    """The gate of each comparison; () without --gate. `again`: measures the rows that fail a second time. `systems`:
+    the results by name, as for show_comparisons. Raises UsageError for an allowance that allows nothing."""
     if wanted is None:
         return []
     gates = []
@@ -99,10 +97,8 @@ def judged(
 
 
 def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
-    """Prints each gate (beside --json on the error stream), and writes the summaries.
-
-    Raises ResultError if a summary cannot be written.
-    """
+    """Prints each gate (beside --json on the error stream), and writes the summaries. Raises ResultError if a summary
+    cannot be written."""
     for line in (line for each in gates for line in report.lines(each)):
         if env.json:
             env.say(line)

@@ -74,10 +74,8 @@ def check_shown(*, boundaries: bool, factorial: bool) -> None:
 
 
 def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
-    """Each target on each machine, one kernel after the other; without machines the targets themselves.
-
-    Raises UsageError for a target that is not a guest, and for words that do not describe a machine.
-    """
+    """Each target on each machine, one kernel after the other; without machines the targets themselves. Raises
+    UsageError for a target that is not a guest, and for words that do not describe a machine."""
     if not machines:
         return list(specs)
     for spec in specs:

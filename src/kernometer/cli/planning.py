@@ -30,10 +30,8 @@ def plan_for(
     program: Program = "probe",
     **effort: float | str | None,
 ) -> Plan:
-    """The plan for rows of `program`, or for the command after `--`. Raises UsageError for unknown names.
-
-    Without a target (a dry run) it opens no connection and asks no target for its rows.
-    """
+    """The plan for rows of `program`, or for the command after `--`. Raises UsageError for unknown names. Without a
+    target (a dry run) it opens no connection and asks no target for its rows."""
     if seed is None:
         seed = 1 if by == "path" else secrets.randbits(32)  # equal counts need an equal seed
     timed = command_of(click.get_current_context())

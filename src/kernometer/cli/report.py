@@ -34,10 +34,8 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
 
 
 def by_target(members: Sequence[Result]) -> list[Sequence[Result]]:
-    """A set of sessions as sets of one target (and side) each, in the order in which these were first measured.
-
-    A matrix and an `ab` store the sessions of several targets under one label, and these are different systems.
-    """
+    """A set of sessions as sets of one target (and side) each, in the order in which these were first measured. A
+    matrix and an `ab` store the sessions of several targets under one label, and these are different systems."""
     systems: dict[tuple[str, str], list[Result]] = {}
     for member in sorted(members, key=lambda member: (member.session.started, member.session.side)):
         systems.setdefault((member.session.target, member.session.side), []).append(member)

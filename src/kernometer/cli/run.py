@@ -72,9 +72,7 @@ def _show(
     report_file: Path | None,
 ) -> None:
     """Prints the table or JSON; with `beside_last` also the last session, and how far this host's sessions lie apart.
-
-    `named`: rows given by name, all of which are shown.
-    """
+    `named`: rows given by name, all of which are shown."""
     rows = figures_of(store, result)
     if env.json:
         click.echo(json.dumps(document(result, rows), ensure_ascii=False, indent=1), file=env.out)

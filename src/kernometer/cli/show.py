@@ -36,8 +36,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
 
 def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:
     """The rows that match any of the words; all rows without a word. Raises UsageError for a word without a row, with
-    the reason: the row failed, is unsupported, or was on a line that cannot be read.
-    """
+    the reason: the row failed, is unsupported, or was on a line that cannot be read."""
     if not wanted:
         return dict(figures)
     chosen: dict[str, RowFigure] = {}

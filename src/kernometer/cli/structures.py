@@ -46,10 +46,8 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
 
 
 def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerError]) -> dict[str, list[Result]]:
-    """The sessions of each system, Trio's with its unit costs; what fails goes into `left_out`.
-
-    Raises what Trio's guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring.
-    """
+    """The sessions of each system, Trio's with its unit costs; what fails goes into `left_out`. Raises what Trio's
+    guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring."""
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)

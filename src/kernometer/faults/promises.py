@@ -130,7 +130,7 @@ def judge(promises: Promises, tree: Mapping[str, bytes | None], directory: str) 
     seed = promises.seed
     if seed is None:
         return judged
-    here = {_at(directory, path): data for path, data in tree.items()}
+    here = {posixpath.normpath(f"{directory}/{path}"): data for path, data in tree.items()}
 
     def promised(holds: bool, sentence: str) -> None:
         judged.promises += 1
@@ -153,10 +153,6 @@ def judge(promises: Promises, tree: Mapping[str, bytes | None], directory: str) 
         if all(reasons):
             judged.wrong.append(f"{path}: {'; '.join(reasons) or 'nobody has made it'}")
     return judged
-
-
-def _at(directory: str, path: str) -> str:
-    return posixpath.normpath(f"{directory}/{path}")
 
 
 def _difference(present: bytes | None, wanted: bytes, kept: Kept) -> str:

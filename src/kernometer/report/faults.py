@@ -19,7 +19,7 @@ from kernometer.text import printable
 
 #: Outcomes after which the system goes on and nothing that was promised is missing.
 SURVIVED = ("masked", "delayed")
-#: A longer time of an operation is that of a clock that went back.
+#: An operation that took longer shows that a clock went back.
 BACK_NS = 1 << 60
 #: Kinds by what they should do, and where.
 SORTS = ("fail-stop, drivers", "fail-stop, others", "wrong, drivers", "wrong, others")
@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """All of a structure. `kinds` and `services`: a group for each."""
+    """All faults of a structure; `kinds` and `services`: a group for each."""
 
     name: str
     sentence: str
@@ -178,8 +178,8 @@ def _sentence(campaign: Campaign) -> str:
 
 
 def _wrong_answers(campaign: Campaign) -> dict[str, int]:
-    """Faults of the kinds that make a driver's answers wrong, after which the system went on and data were wrong, or
-    an answer was refused; and how many of them the system told of."""
+    """Counts the wrong answers of drivers: after the fault the system went on, and data were wrong or an answer was
+    refused. "told" counts those that the system reported."""
     answered = [
         record.found
         for record in campaign.struck

@@ -54,10 +54,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From `low` at `start` to `high` at `end`, in pixels or per cent; a value beyond lies on the edge.
-
-    For the intervals of a table: ratios with 1 between, and the band of ±delta.
-    """
+    """From `low` at `start` to `high` at `end`, in pixels or per cent; a value beyond lies on the edge. For the
+    intervals of a table: ratios with 1 between, and the band of ±delta."""
 
     low: float
     high: float
@@ -79,7 +77,7 @@ class Axis:
         return self.start + self._scale * (math.log(value / self.low) if self.log else value - self.low)
 
     def place(self, ratio: float) -> float:
-        """For a style: of two digits."""
+        """The place of a ratio for a style, with two digits."""
         return round(self(ratio), 2)
 
     def bar(self, span: Span | None) -> Bar | None:

@@ -25,7 +25,7 @@ from kernometer.stats.model import RowComparison, RowFigure, Verdict
 _WIDTH, _HEIGHT = 440, 230
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 10, 42
 _EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-#: Between the middles of two labels of the x axis, in pixels.
+#: The least distance of two labels of the x axis, from middle to middle, in pixels.
 APART = 48
 #: Intervals are drawn up to this factor beyond twice the farthest ratio's distance, and cut at the edge.
 _SPARE = 1.06
@@ -74,10 +74,8 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
 
 
 def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, text: str) -> Plot | None:
-    """The ratio along the parameter with its interval, the ±δ corridor, and each point's verdict as its mark.
-
-    `letter` names the system that is slower if the ratio is above 1. None if no point has a ratio.
-    """
+    """The ratio along the parameter with its interval, the ±δ corridor, and each point's verdict as its mark. `letter`
+    names the system that is slower if the ratio is above 1. None if no point has a ratio."""
     points = [point for point in curve.points if _fine(point.item.ratio)]
     if not points:
         return None
@@ -177,7 +175,7 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
 
 
 def _x_ticks(axis: Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
-    """At points of the curve: the first, the last, and those between them that have room."""
+    """Labels at the first point, the last, and those between them that have room."""
     yield f'<path class="g" d="M{_LEFT} {_BASE}H{_EDGE}"/>'
     last, shown = axis(xs[-1]), -math.inf
     for value in xs:

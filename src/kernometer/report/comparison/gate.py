@@ -54,7 +54,7 @@ def _told(gate: Gate) -> list[GateRow]:
 
 
 def document(gate: Gate) -> dict[str, Any]:
-    """The same for --json, every row."""
+    """The gate for --json, with every row."""
     return {
         "passed": gate.passed,
         "strict": gate.strict,

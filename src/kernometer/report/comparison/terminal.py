@@ -48,7 +48,7 @@ def print_comparison(console: Console, view: ComparisonView, *, whole: bool = Fa
 
 
 def _differences(view: ComparisonView, *, whole: bool) -> Iterator[Text]:
-    """What differs that was not asked for, a few lines of it; `whole`: everything that differs."""
+    """A few of the differences that were not asked for; `whole`: all differences."""
     contrasts = view.differs if whole else view.unasked
     shown = contrasts if whole else contrasts[:DIFFERENCES]
     if view.unasked:
@@ -86,10 +86,8 @@ def _table(view: ComparisonView, lines: Sequence[ComparedRow], width: int) -> Ta
 
 
 def _columns(view: ComparisonView, lines: Sequence[ComparedRow], *, stacked: bool) -> list[list[str | Text]]:
-    """The columns with their heads; `stacked`: B's figure below A's, and the interval below its ratio.
-
-    The ratio is of costs: above 1, B is slower. LEGEND explains the text under it.
-    """
+    """The columns with their heads; `stacked`: B's figure below A's, and the interval below its ratio. The ratio is of
+    costs: above 1, B is slower. LEGEND explains the text under it."""
     gap = "\n" if stacked else " "
     columns: list[list[str | Text]] = [["row", *(row.row for row in lines)]]
     if stacked:

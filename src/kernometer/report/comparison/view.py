@@ -94,7 +94,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonView:
-    """B against A."""
+    """The view of B against A."""
 
     anchor: str
     a: System
@@ -122,7 +122,7 @@ class ComparisonView:
 
     @property
     def unasked(self) -> tuple[Difference, ...]:
-        """What differs besides what is compared; facts that only one side knows come last."""
+        """The differences besides the compared one; facts that only one side knows come last."""
         differences = [difference for difference in self.differs if not difference.asked]
         return tuple(sorted(differences, key=lambda difference: NOT_KNOWN in (difference.a, difference.b)))
 
@@ -132,11 +132,7 @@ class ComparisonView:
 
 
 def view(
-    comparison: Comparison,
-    a: System,
-    b: System,
-    workloads: Mapping[str, Workload],
-    order: Sequence[str] = (),
+    comparison: Comparison, a: System, b: System, workloads: Mapping[str, Workload], order: Sequence[str] = ()
 ) -> ComparisonView:
     """The whole view of B against A.
 

@@ -59,8 +59,8 @@ class BoundariesView:
     """All that terminal and page show. All text is printable."""
 
     cuts: PriceTable
-    sums: PriceTable  #: do prices add up, as they are
-    once: PriceTable  #: and where what any cut costs is counted once
+    sums: PriceTable  #: whether the prices add up
+    once: PriceTable  #: the same, with the common cost of all cuts counted once
     pairs: PriceTable
     merges: PriceTable
     named: tuple[tuple[str, tuple[str, ...]], ...]  #: by operation the largest interactions, the largest savings
@@ -78,7 +78,7 @@ def of_columns(matrix: Series) -> Boundaries | None:
 
 
 def of_series(matrix: Series) -> BoundariesView | None:
-    """Of the systems of a matrix, with their failures; None if they have no boundary."""
+    """The view of a matrix's systems, with their failures; None if they have no boundary."""
     priced = of_columns(matrix)
     if priced is None:
         return None
@@ -86,7 +86,7 @@ def of_series(matrix: Series) -> BoundariesView | None:
 
 
 def view(priced: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> BoundariesView:
-    """`failures`: of systems, by name."""
+    """The view of these prices. `failures`: system and reason."""
     texts = packaged(__package__, "boundaries.toml")  # by table its title, and what a cell is
 
     def table(anchor: str, heads: Sequence[str], cells: Callable[[Priced], Sequence[PriceCell]]) -> PriceTable:
@@ -171,7 +171,7 @@ def _figure(row: Priced, structure: str) -> PriceCell:
 
 
 def _price(row: Priced, price: float | None, base: str, *, more: bool = True) -> PriceCell:
-    """Coloured by its share of the base's figure; `more`: it is a cost, not a saving."""
+    """A price, coloured by its share of the base's figure; `more`: it is a cost, not a saving."""
     figure = row.figures.get(base)
     if price is None or not figure or abs(price) < LEAST:
         return _cell(price)
@@ -189,7 +189,7 @@ def _result(row: Priced, predicted: float | None, rest: float | None) -> list[Pr
 
 
 def _share(share: float) -> str:
-    """To 0.01 %: two digits of less do not fit into a column."""
+    """A share to 0.01 %: two digits of a smaller one do not fit into a column."""
     text = format_percent(share) if abs(share) >= 0.001 else f"{round(100 * share, 2) or 0:g} %"
     return text.replace("-", "−")
 
@@ -201,7 +201,7 @@ def _legend() -> tuple[tuple[str, str], ...]:
 
 
 def _named(row: Priced) -> list[str]:
-    """The largest of all pairs and merges, and the two structures that are not made of cuts."""
+    """The largest pairs and merges, and the two structures that are not made of cuts."""
     lines = []
     for what, all_of in (("pairs", row.beyond), ("merging saves", row.merges)):
         moved = {pair: value for pair, value in all_of.items() if abs(value) >= LEAST}
@@ -225,7 +225,7 @@ def _notes(priced: Boundaries) -> Iterable[str]:
 
 
 def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
-    """Of pairs that cannot be one process, each with the service between; "" without one."""
+    """The pairs that cannot be one process, each with the service between them; "" without one."""
     if not pairs:
         return ""
     names = ", ".join(f"{','.join(pair)} ({third})" for pair, third in pairs)
@@ -233,7 +233,7 @@ def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:
 
 
 def _folded(table: PriceTable) -> tuple[PriceTable, list[str]]:
-    """Columns with the same text in every row as one, and which these are."""
+    """Joins columns with the same text in every row; also says which these are."""
     columns = grouped((tuple(cells[at].text for _, cells in table.rows), at) for at in range(len(table.heads)))
     kept = [places[0] for places in columns.values()]
     heads = tuple(
@@ -250,7 +250,7 @@ def _folded(table: PriceTable) -> tuple[PriceTable, list[str]]:
 
 
 def _text(cell: PriceCell) -> Text:
-    """In thousands or millions where it is too long."""
+    """A count; in thousands or millions if it is too long."""
     texts = [cell.text]
     if cell.value is not None:
         texts += [f"{count_text(cell.value / 1e3)}k", f"{count_text(cell.value / 1e6)}M"]

@@ -15,7 +15,7 @@ from kernometer.report.write.html import fill
 from kernometer.report.write.terminal import BLANK, Block, Line
 from kernometer.text import printable
 
-#: Rows of Trio's own from which no price comes, so that they test the prices; others are differences of two calls.
+#: Rows of Trio that give no price, so that they test the prices; others are differences of two calls.
 TESTS = ("trio/call@bytes=64", "trio/call@bytes=1024", "trio/fault@cow=1", "trio/map", "trio/flush@pages=256")
 
 
@@ -33,7 +33,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """One operation."""
+    """The steps of one operation, from the kernel's figure to that with servers."""
 
     row: str
     ratio: str
@@ -97,7 +97,7 @@ def _tests(explained: Explained) -> list[Costs]:
 
 
 def prices(explained: Explained) -> Iterator[tuple[str, str, str]]:
-    """Of each kind of event: its name, its price, what it is."""
+    """By kind of event its name, its price, and what it is."""
     for kind in KINDS:
         if kind.name in explained.prices:
             yield kind.name, _count(explained.prices[kind.name]), kind.what
@@ -109,7 +109,7 @@ def _row(operation: Costs) -> dict[str, Any]:
 
 
 def _largest_first(operation: Costs) -> list[tuple[str, str, float]]:
-    """What, how many at which price, instructions; the rest last."""
+    """By part what it is, its count and price, and its instructions; the rest last."""
     parts = sorted(operation.parts, key=lambda each: -abs(each.cost))
     told = [(each.kind, f"{_count(each.count)} × {_count(each.price)}", each.cost) for each in parts]
     return [*(each for each in told if abs(each[2]) >= 0.5), (REST, "", operation.rest)]
@@ -121,7 +121,7 @@ def _words(operation: Costs) -> Iterator[str]:
 
 
 def waterfall(operation: Costs, kernel: str, servers: str) -> Waterfall:
-    """Of one operation, from the one to the other, both printable names."""
+    """The waterfall of one operation. `kernel`, `servers`: printable names."""
     steps, at = [(kernel, "", operation.kernel, 0.0, operation.kernel, "end")], operation.kernel
     for what, how, cost in _largest_first(operation):
         steps.append((what, how, cost, min(at, at + cost), abs(cost), "more" if cost >= 0 else "less"))

@@ -9,16 +9,7 @@ from typing import Any
 
 import msgspec
 
-from kernometer.explain.diagnosis import (
-    STATED,
-    Confidence,
-    Diagnosis,
-    Evidence,
-    Finding,
-    Rules,
-    Undecided,
-    diagnose,
-)
+from kernometer.explain.diagnosis import STATED, Confidence, Diagnosis, Evidence, Finding, Rules, Undecided, diagnose
 from kernometer.explain.systems import System, of_session
 from kernometer.report.comparison.view import Cause
 from kernometer.report.session.systems import Subject
@@ -72,7 +63,7 @@ def sentence(diagnosis: Diagnosis) -> str:
 
 
 def words(evidence: Evidence) -> str:
-    """With the number in them."""
+    """The evidence in words, with its number."""
     value = evidence.value.value
     plain = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
     return evidence.words.replace("{t}", format_value(value, evidence.value.unit or "ns")).replace("{}", plain)
@@ -111,7 +102,7 @@ def _indented(text: str, style: str = "") -> Line:
 
 
 def shown(system: System, row: str) -> str:
-    """A figure as the result has it."""
+    """A figure as its result shows it."""
     figure = system.shown.get(row)
     if figure is None:
         return NOTHING
@@ -206,7 +197,7 @@ def rules() -> Rules:
 
 
 def causes(a: Subject, b: Subject, comparison: Comparison) -> list[Cause]:
-    """Why B differs from A, the surest first; none where times are held against counts."""
+    """Why B differs from A, the surest cause first; none between times and counts."""
     if len({result.session.by for result in (*a.results, *b.results)}) != 1:
         return []
     sides = [of_session(subject.key, subject.results[0], subject.figures[0], comparison) for subject in (a, b)]

@@ -34,7 +34,7 @@ class StudyView:
 
 
 def of_columns(matrix: Series) -> Study | None:
-    """Of the sessions of a matrix; None where `study` has none."""
+    """The study of a matrix's sessions; None if they are not one."""
     return study(result for column in matrix.columns for result in column.results)
 
 

@@ -43,21 +43,11 @@ def blocks(costs: Prediction, view: View) -> Iterator[Block]:
         ("", f"A: {printable(view.a, 16)}", f"B: {printable(view.b, 16)}", "B/A"),
         (
             ("the program itself", user, user, "as on A"),
-            (
-                f"the kernel, {how}" if costs.scaled else "the kernel, priced",
-                format_value(costs.a, unit),
-                "",
-                "",
-            ),
+            (f"the kernel, {how}" if costs.scaled else "the kernel, priced", format_value(costs.a, unit), "", ""),
             ("the kernel, predicted", "", format_value(costs.b, unit), ratio),
             ("  at least", "", format_value(costs.low, unit), ""),
             ("  at most", "", format_value(costs.high, unit), ""),
-            (
-                "the kernel's share",
-                format_percent(costs.share(costs.a)),
-                format_percent(costs.share(costs.b)),
-                "",
-            ),
+            ("the kernel's share", format_percent(costs.share(costs.a)), format_percent(costs.share(costs.b)), ""),
         ),
     )
     yield BLANK
@@ -115,12 +105,7 @@ def _without(costs: Prediction, view: View) -> Iterator[str]:
 
 def document(costs: Prediction, view: View) -> str:
     """The JSON of --json: docs/predict.md."""
-    shares = {
-        "share_a": costs.a,
-        "share_b": costs.b,
-        "share_low": costs.low,
-        "share_high": costs.high,
-    }
+    shares = {"share_a": costs.a, "share_b": costs.b, "share_low": costs.low, "share_high": costs.high}
     return json.dumps(
         {
             **asdict(view),

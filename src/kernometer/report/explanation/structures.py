@@ -45,7 +45,7 @@ class StructuresView:
 
 
 def view(answer: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
-    """`of`: None if nothing could be measured. `left_out`: by what is left out, why."""
+    """`answer`: None if nothing could be measured. `left_out`: system to the reason."""
     heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
     lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
     if answer is None:

@@ -22,15 +22,14 @@ LEGEND = (
 
 
 def of_columns(matrix: Series) -> Factorial | None:
-    """Of the sessions of a matrix; None without switches."""
+    """The effects in a matrix's sessions; None without switches."""
     return of_results(result for column in matrix.columns for result in column.results)
 
 
 def blocks(design: Factorial) -> Iterator[Block]:
     """For the terminal: of each operation both ends, the switches' effects, the interactions of two, what is left."""
     yield Line(
-        f"What switches cost in {printable(design.structure)}, in instructions: {', '.join(design.switches)}",
-        "bold",
+        f"What switches cost in {printable(design.structure)}, in instructions: {', '.join(design.switches)}", "bold"
     )
     for row in design.rows:
         yield Line(f"{printable(name(row.row))}: {count_text(row.off)} without, {count_text(row.on)} with all")
@@ -69,7 +68,4 @@ def _signed(value: float) -> str:
 def document(design: Factorial) -> dict[str, Any]:
     """For --json: docs/trio.md."""
     rows = [pick(row, "row", "off", "on", "switches", "pairs", "rest") for row in design.rows]
-    return pick(design, "structure", "switches") | {
-        "rows": rows,
-        "missing": [sorted(cell) for cell in design.missing],
-    }
+    return pick(design, "structure", "switches") | {"rows": rows, "missing": [sorted(cell) for cell in design.missing]}

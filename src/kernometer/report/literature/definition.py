@@ -21,14 +21,14 @@ from kernometer.results.rows import Row
 from kernometer.text import printable
 
 Kind = Literal["curves", "bars", "grid", "samples"]
-#: One of a figure's unit is so many of the rows' unit.
+#: How many of the rows' unit make one of a figure's unit.
 FACTORS: dict[str, float] = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9, "MB/s": 1e6, "jobs/min": 1 / 60}
 #: Units of rates: by path their figure is the instructions of one operation.
 RATES = ("MB/s", "jobs/min")
 
 
 class XAxis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    of: str  #: the parameter; "" for the number of the sample
+    parameter: str  #: "" for the number of the sample
     title: str
     base: int = 0  #: of a logarithmic axis; 0: linear
 
@@ -62,7 +62,7 @@ class PaperFigure(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fiel
     title: str
     shows: str  #: the original, in our words
     kind: Kind
-    x: XAxis = XAxis(of="", title="")
+    x: XAxis = XAxis(parameter="", title="")
     y: tuple[YAxis, ...] = ()
     group: tuple[Group, ...] = ()
     bar: tuple[Group, ...] = ()

@@ -32,10 +32,8 @@ TITLE, LEGEND = 112, 60
 
 
 def picture(drawing: Drawing, form: str) -> bytes:
-    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second.
-
-    Raises LibraryError without it.
-    """
+    """The file's content, `form` one of FORMATS. Loads vl-convert on first use, which takes half a second. Raises
+    LibraryError without it."""
     try:
         import vl_convert
     except ImportError as error:
@@ -156,12 +154,7 @@ def _curves(panel: Panel) -> dict[str, Any]:
     band = {
         "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
         "mark": {"type": "area", "opacity": 0.18},
-        "encoding": {
-            "x": x,
-            "y": {**y, "field": "low"},
-            "y2": {"field": "high"},
-            "color": code["color"],
-        },
+        "encoding": {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": code["color"]},
     }
     line = {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {"x": x, "y": y} | _without(code, "shape")}
     size = 26 if panel.kind == "curves" else 6

@@ -196,7 +196,7 @@ class _Lacks:
 def _curves(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:
     curves: list[tuple[Group, str, int, dict[float, Value]]] = []
     for group in figure.group:
-        lines_of = partial(_lines, figure.x.of, group.label)
+        lines_of = partial(_lines, figure.x.parameter, group.label)
         rows = lacks.chosen(group, sources, lines_of)
         for number, (source, row) in enumerate(zip(sources, rows, strict=True)):
             lines = lines_of(source, row) if row else {}
@@ -284,10 +284,8 @@ def _bars(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
 
 
 def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterable[Point]:
-    """Empty if the two measure different kinds of things.
-
-    The interval is that of a ratio of two figures with independent errors, on the logarithm.
-    """
+    """Empty if the two measure different kinds of things. The interval is that of a ratio of two figures with
+    independent errors, on the logarithm."""
     base = in_unit(reference.value, reference.unit, value.unit)
     if base is None:
         return

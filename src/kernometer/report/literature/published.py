@@ -154,7 +154,7 @@ def pairs_blocks(names: tuple[str, str], publication: Publication, pairs: Sequen
 
 
 def alone_blocks(column: Column, pairs: Sequence[Pair]) -> Iterator[Block]:
-    """The rows of one side that the other has not."""
+    """The rows of one side that the other lacks."""
     both = {pair.row for pair in pairs}
     figures = [figure for figure in column.publication.figures if figure.system == column.system and figure.better]
     if rows := [figure.row for figure in figures if name_of(figure) not in both]:
@@ -162,7 +162,7 @@ def alone_blocks(column: Column, pairs: Sequence[Pair]) -> Iterator[Block]:
 
 
 def different(paper: Paper) -> str:
-    """The sentence on what else than the kernels affects a ratio of the two."""
+    """The sentence on what affects a ratio of the two besides the kernels."""
     year = f", year ({paper.year})" if paper.year else ", year"
     what = (
         f"program ({paper.title}), compiler, perhaps machine" if paper.suite else f"machine{year}, compiler and probe"

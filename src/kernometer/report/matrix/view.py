@@ -71,7 +71,7 @@ class MatrixRow:
 
     @property
     def note(self) -> tuple[str, ...]:
-        """What all its cells note, as they do a floor: shown once, beside the figure."""
+        """The notes that all its cells share, such as a floor: shown once, beside the figure."""
         known = [cell.note for cell in self.cells if cell.kind in _COMPARED]
         return tuple(text for text in known[0] if all(text in other for other in known)) if known else ()
 
@@ -295,7 +295,7 @@ def _signed(count: float) -> str:
 
 
 def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple[str, ...]:
-    """Other differences than that of the systems: each fact once, with the systems that differ in it."""
+    """Differences besides that of the systems: each fact once, with the systems that differ in it."""
     facts: dict[tuple[str, str], list[str]] = {}
     for comparison in comparisons:
         for fact in comparison.differs:
@@ -309,7 +309,7 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
 
 
 def _one_probe(columns: Sequence[Column]) -> Iterator[str]:
-    """That all were measured by the same program; a difference is a warning."""
+    """A sentence if all were measured by the same program; a difference is a warning."""
     headers = [result.header for column in columns for result in column.results]
     digests = {str(header.probe.get("source_digest", "")) if header is not None else "" for header in headers}
     if len(digests) == 1 and (digest := digests.pop()):

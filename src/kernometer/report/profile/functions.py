@@ -94,7 +94,7 @@ def named(change: Change) -> str:
 
 
 def wanting(functions: Iterable[Function]) -> Iterator[str]:
-    """A sentence for each feature of the processor for want of which some of these run."""
+    """A sentence for each missing feature of the processor that makes some of these functions run."""
     for feature in dict.fromkeys(function.lacks for function in functions if function.lacks):
         yield f"no {feature}: runs for want of {feature}, {features()[feature]['why']}."
 
@@ -130,7 +130,7 @@ def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
 
 
 def _parts(profile: Breakdown) -> Iterator[str]:
-    """By address space and by task, where there are several."""
+    """Instructions by address space and by task, if there are several."""
     if len(profile.spaces) > 1:
         spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in profile.spaces.items())
         yield f"Address spaces: {spaces}."
@@ -144,7 +144,7 @@ def _share(count: int, total: int) -> str:
 
 
 def difference_blocks(b: str, differences: Mapping[str, Difference]) -> Iterator[Block]:
-    """For the terminal, a line a row: which functions make B's figure another one."""
+    """For the terminal, one line per row: the functions in which B's figure differs."""
     if not differences:
         return
     yield BLANK
@@ -207,7 +207,7 @@ def difference_document(difference: Difference) -> dict[str, Any]:
 
 
 def notes_of(profiles: Sequence[Breakdown]) -> Iterator[Line]:
-    """Below the profiles: what runs for want of a feature, where names come from, why there are no stacks."""
+    """Below the profiles: what runs because a feature is missing, where names come from, why there are no stacks."""
     texts = [*wanting(function for profile in profiles for function in profile.functions)]
     for source in dict.fromkeys(profile.source for profile in profiles):
         texts.append(f"Names of the kernel's functions: {source or 'none; a line is a page of code'}.")
@@ -219,8 +219,8 @@ def notes_of(profiles: Sequence[Breakdown]) -> Iterator[Line]:
 
 
 def topic_blocks(rows: Sequence[Topical], names: tuple[str, str], *, with_trio: bool) -> Iterator[Block]:
-    """For the terminal: of each operation the topics, the largest difference first; with Trio, what it has nothing
-    of."""
+    """For the terminal: the topics of each operation, the largest difference first; with Trio, the share of topics that
+    it lacks."""
     a, b = (printable(each, 30) for each in names)
     yield Line(f"By topic, in instructions of an operation: {a}, {b}, and the share of the difference", "bold")
     for topical in rows:

@@ -16,7 +16,7 @@ from kernometer.stats.model import RowFigure
 
 Counts = Mapping[str, float]
 
-#: Who answers a fault, as the kernel's counters are called, and the word in the table.
+#: Who answers a fault: the name of the kernel's counter, and the word in the table.
 _FAULTS = {"procedure": "proc", "message": "msg", "paged": "paged", "refused": "refused", "kernel": "kernel"}
 LEGEND = (
     "calls: of services, by programs and by each other. msgs: messages, and replies",
@@ -53,7 +53,7 @@ def _faults(counts: Counts) -> str:
     return ", ".join(told) or "0"
 
 
-#: Head to the cell from the kernel's counters.
+#: By head the cell's text from the kernel's counters.
 _COLUMNS: Mapping[str, Callable[[Counts], str]] = {
     "calls": _sum("calls."),
     "msgs": _sum("messages."),
@@ -67,7 +67,7 @@ HEADS = ("figure", *_COLUMNS)
 
 
 def counters(systems: Mapping[str, Sequence[Result]]) -> Tallies:
-    """A row for each of which some system's kernel tells its counters, in the registry's order."""
+    """The rows for which some system's kernel has counters, in the registry's order."""
     results = [result for sessions in systems.values() for result in sessions]
     told = dict.fromkeys(tally.row for result in results for tally in result.tallies)
     heads = short_names(list(systems))
@@ -99,7 +99,7 @@ def _cells(row: str, results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _text(count: float, most: float = 100_000) -> str:
-    """Exactly, if it is below `most`: larger ones would not fit beside each other, and are exact elsewhere."""
+    """The exact count below `most`; larger counts are rounded, to fit beside each other."""
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(count) >= max(most, factor):
             return f"{count / factor:.3g}{prefix}"

@@ -136,7 +136,7 @@ _Cells = tuple[str, Subject, Mapping[str, str]]  #: a row on a system: by kind o
 
 
 def _each(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
-    """Of each row on each system that has any."""
+    """The counters of each row on each system that has any."""
     rows = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
     return [cells_of for cells_of in rows if cells_of[2]]
 

@@ -38,7 +38,7 @@ def lead(subjects: Sequence[Subject]) -> str:
 
 
 def _kernels_shares(subjects: Sequence[Subject]) -> list[str]:
-    """Of each command's processor time, with the interval of its system time."""
+    """A sentence on each command's processor time, with the interval of its system time."""
     sentences = []
     for subject in subjects:
         for row in rows_of([subject]):

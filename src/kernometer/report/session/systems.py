@@ -26,7 +26,7 @@ from kernometer.tables import grouped
 
 #: How many sentences about damage in a file a page shows.
 DAMAGE = 3
-#: Findings of the moment before a session, of which its runs tell more.
+#: Findings from the moment before a session; its runs tell more of them.
 PASSING = frozenset({"other work", "steal"})
 _T = TypeVar("_T")
 _DIGEST = re.compile(r"[0-9a-f]{32,}")
@@ -125,10 +125,8 @@ def names_of(rows: Iterable[str], workloads: Mapping[str, Workload]) -> str:
 
 
 def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), *, kernel: bool = False) -> FigureText:
-    """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`.
-
-    `kernel`: with the kernel's part in any case.
-    """
+    """A value in the row's own unit, its 95 % interval or "exact", and its flags without `hidden`. `kernel`: with the
+    kernel's part in any case."""
     if figure is None:
         return NOTHING
     codes = dict.fromkeys(flag.code for flag in figure.flags)
@@ -152,7 +150,7 @@ def single(figure: RowFigure | None, hidden: frozenset[FlagCode] = frozenset(), 
 
 
 def per(figure: RowFigure | None) -> str:
-    """What the value is of: `call`; "" where its unit says it, as a bandwidth is per second and not per block."""
+    """The thing that the value is per: `call`; "" if its unit says it: a bandwidth is per second, not per block."""
     return "" if figure is None or figure.unit == "B/s" else name(figure.per)
 
 
@@ -237,10 +235,8 @@ def _clock(clock: Mapping[str, Any], *, short: bool = False) -> list[str]:
 
 
 def _disturbing(host: Mapping[str, Any], *, told: Disturbance | None) -> list[str]:
-    """What disturbed measuring when the session began, by `check`; of other work the runs themselves tell, if any does.
-
-    The record of a file may have any shape.
-    """
+    """What disturbed measuring when the session began, by `check`; of other work only if no run tells of it. The record
+    of a file may have any shape."""
     findings = host.get("findings")
     disturbing = [finding for finding in findings if isinstance(finding, dict)] if isinstance(findings, list) else []
     disturbing = [finding for finding in disturbing if finding.get("severity") == "disturbs"]

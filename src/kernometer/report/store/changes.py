@@ -18,8 +18,8 @@ FACT = 100
 
 
 def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
-    """For the terminal. `every`: every point; without it only rows with a change, and the points around it. A table
-    each target and each build of the probe, which is named if a target has several."""
+    """For the terminal, one table per target and build of the probe, which is named if a target has several. `every`:
+    every point; without it only rows with a change, and the points around it."""
     kinds = dict.fromkeys((history.target, history.by, history.probe) for history in histories)
     for target, by, probe in kinds:
         mine = [history for history in histories if (history.target, history.by, history.probe) == (target, by, probe)]

@@ -179,10 +179,8 @@ def _iso(seconds: float) -> str:
 
 
 def write_parquet(out: IO[bytes], lines: Iterator[Line], per: Per) -> None:
-    """As a Parquet file, for R and pandas: all columns nullable, text, 64-bit integers and floats, truth values.
-
-    Raises LibraryError without pyarrow.
-    """
+    """As a Parquet file, for R and pandas: all columns nullable, text, 64-bit integers and floats, truth values. Raises
+    LibraryError without pyarrow."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -60,10 +60,8 @@ _FINER = {
 
 
 def explain(code: FlagCode, given: Collection[str] = (), *, command: bool = False) -> str:
-    """What a flag means and what to do about it, for readers.
-
-    `given`: options of the sessions' effort that the user gave; `command`: only rows of a user's command have it.
-    """
+    """What a flag means and what to do about it, for readers. `given`: options of the sessions' effort that the user
+    gave; `command`: only rows of a user's command have it."""
     words = WORDS[code]
     advice = words.advice
     if code in (FlagCode.BELOW_RESOLUTION, FlagCode.COARSE_CLOCK):

@@ -22,10 +22,8 @@ def sentence(text: str) -> str:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names without their common beginning up to a separator: qemu:linux-6.1, qemu:linux-6.12 become 6.1, 6.12.
-
-    Where one name is the beginning of all others, as a wrapper that each runs in, its words stay together.
-    """
+    """Names without their common beginning up to a separator: qemu:linux-6.1, qemu:linux-6.12 become 6.1, 6.12. Where
+    one name is the beginning of all others, as a wrapper that each runs in, its words stay together."""
     safe = [*map(name, names)]
     same = next((n for n, letters in enumerate(zip(*safe, strict=False)) if len(set(letters)) > 1), min(map(len, safe)))
     beginning = safe[0][:same]
@@ -35,10 +33,8 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def lines(name: str, width: int, most: int) -> list[str]:
-    """A name in at most `most` (2 or more) lines of `width` characters, broken after separators if possible.
-
-    Of a name that needs more the last line stays: columns often differ in their ends.
-    """
+    """A name in at most `most` (2 or more) lines of `width` characters, broken after separators if possible. Of a name
+    that needs more the last line stays: columns often differ in their ends."""
     made = packed(PARTS.findall(name), width)
     if len(made) > most:
         made = [*made[: most - 2], made[most - 2][: width - 1] + "…", made[-1]]

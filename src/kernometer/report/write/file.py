@@ -14,10 +14,8 @@ from kernometer.errors import ResultError
 
 @contextmanager
 def complete_file(path: Path, what: str) -> Iterator[IO[bytes]]:
-    """The file to write within the block. A block that fails leaves nothing behind.
-
-    Raises ResultError, naming `what` it is, if it cannot be written.
-    """
+    """The file to write within the block. A block that fails leaves nothing behind. Raises ResultError, naming `what`
+    it is, if it cannot be written."""
     unfinished: Path | None = None
     try:
         if path.exists() and not path.is_file():  # a device or a pipe: replacing it would take it from the whole system

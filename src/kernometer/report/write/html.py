@@ -19,7 +19,7 @@ from kernometer.text import solid
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: A comma that no digits follow, as they do in a number.
+#: A comma outside a number: no digits follow it.
 _COMMA = re.compile(r",(?!\d{3}\b)")
 
 
