@@ -46,7 +46,8 @@ SLOW = pytest.mark.slow(minutes=0.1)
 @pytest.mark.parametrize(
     ("name", "scheme", "viewport"),
     [
-        *((name, *FIRST) for name in ("two", "three", "curves", "sessions", "hostile")),
+        *((name, *FIRST) for name in ("two", "curves", "hostile")),
+        *(pytest.param(name, *FIRST, marks=SLOW) for name in ("three", "sessions")),
         *(("one", *OTHERS[0]), pytest.param("one", *FIRST, marks=SLOW)),
         *(pytest.param("two", *look, marks=SLOW) for look in OTHERS),
         *(pytest.param(name, *OTHERS[0], marks=SLOW) for name in ("three", "curves", "sessions", "hostile")),

@@ -80,6 +80,7 @@ def test_kernels_are_compiled_where_missing_or_of_other_sources(store: Store, so
     assert store.summaries() == []
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_guest_that_fails_is_named_and_nothing_is_predicted_without_it(store: Store, sources: Path) -> None:
     """Expected: the others' prices, and status 1. Broken: they are lost, or a sum lacks a price without a word."""
     (sources / "kernel" / "word").write_text("no-one-server\n")
@@ -89,6 +90,7 @@ def test_a_guest_that_fails_is_named_and_nothing_is_predicted_without_it(store: 
     assert "Missing, so that what needs them is left out: one-server." in done.stdout
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_mono_may_have_another_machine_which_all_then_have(store: Store) -> None:
     call(store, *AB, "qemu:trio-mono+memory=64", ONLY, "--label", "b")
     assert {one.target for one in store.summaries()} == {f"qemu:trio-{each}+memory=64" for each in STRUCTURES}
@@ -113,6 +115,7 @@ def test_what_has_no_boundary_is_refused_before_anything_is_compiled(
     assert guests.listed() == ()
 
 
+@pytest.mark.slow(minutes=0.05)
 def test_sessions_without_a_cut_have_none_to_show(store: Store) -> None:
     for each in ("mono", "micro"):
         trio.add(each)

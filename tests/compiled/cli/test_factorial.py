@@ -44,6 +44,7 @@ def test_all_settings_are_compiled_and_measured_and_each_switch_has_its_effect(
     assert "dear and cheap +3" in shown or "cheap and dear +3" in shown
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_a_setting_that_is_missing_is_named(store: Store) -> None:
     call(store, *AB, "qemu:trio-micro+memory=64", ONLY, "--label", "f")
     call(store, "rm", "label:f@qemu:trio-micro+with=dear+memory=64")
@@ -84,6 +85,7 @@ def test_what_has_no_switch_is_refused_before_anything_is_compiled(
     assert guests.listed() == ()
 
 
+@pytest.mark.slow(minutes=0.05)
 def test_sessions_without_switches_have_none_to_show(store: Store) -> None:
     for each in ("mono", "micro"):
         trio.add(each)

@@ -50,8 +50,8 @@ def test_row_that_fails_is_told_and_is_status_1(tmp_path: Path) -> None:
     ("command", "why"),
     [
         (("nosuchcmd",), "nosuchcmd cannot be executed: ENOENT"),
-        (("false",), "false exited with status 1"),
-        (("sh", "-c", "kill -9 $$"), "sh was killed by signal 9"),
+        pytest.param(("false",), "false exited with status 1", marks=pytest.mark.slow(minutes=0.05)),
+        pytest.param(("sh", "-c", "kill -9 $$"), "sh was killed by signal 9", marks=pytest.mark.slow(minutes=0.05)),
     ],
 )
 def test_a_command_that_fails_stores_nothing_and_says_why(tmp_path: Path, command: tuple[str, ...], why: str) -> None:
@@ -167,6 +167,7 @@ def test_ab_keeps_both_sides_whole_and_says_the_sentence_first(tmp_path: Path) -
         )
 
 
+@pytest.mark.slow(minutes=0.06)
 def test_ab_of_two_programs_of_the_users(tmp_path: Path) -> None:
     done = kernometer(tmp_path, "ab", "--json", "--blocks", "2", "local", "wrap:env", "--", "true")
     (comparison,) = json.loads(done.stdout)

@@ -17,6 +17,7 @@ from kernometer.results.store import Store
 from tests.support.checkout import ROOT
 from tests.support.cli.real import kernometer
 from tests.support.results import make
+from tests.support.turns import in_turn
 
 #: A short measurement of one process, and one of two that are placed on CPUs.
 RUN = ("run", "--runs", "2", "--seconds", "0.005", "syscall/getppid@")
@@ -91,7 +92,7 @@ def without_reader(store: Store, *words: str, status: int, which: str) -> subpro
 # streams
 
 
-@pytest.mark.parametrize("numbers", [(0,), (2,), (0, 2)])
+@pytest.mark.parametrize("numbers", in_turn([(0,), (2,), (0, 2)], 0.03, always=[(0, 2)]))
 def test_a_call_works_without_streams_that_it_can_do_without(store: Store, numbers: tuple[int, ...]) -> None:
     assert "syscall/getppid" in called(store, *RUN, status=0, begin=closing(*numbers)).stdout
     assert len(store.summaries()) == 2
@@ -110,7 +111,7 @@ def test_a_call_with_no_streams_at_all_still_measures(store: Store) -> None:
     assert len(store.summaries()) == 2
 
 
-@pytest.mark.parametrize("which", ["stdout", "stderr"])
+@pytest.mark.parametrize("which", in_turn(["stdout", "stderr"], 0.04, always=["stdout"]))
 def test_a_reader_that_leaves_early_costs_neither_results_nor_report(store: Store, which: str, tmp_path: Path) -> None:
     """Expected: all is kept, and the status is the measurement's. Broken: the first line that nobody reads ends it."""
     report = tmp_path / "report.html"

@@ -45,6 +45,7 @@ def test_each_iteration_may_be_timed_alone(tmp_path: Path) -> None:
         assert {run.batch for run in Store(tmp_path).load(which).runs} == {1}
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_both_sides_of_a_comparison_take_the_clock_asked_for(tmp_path: Path) -> None:
     words = ("--blocks", "2", "--seconds", "0.005", "--clock", "gettimeofday")
     kernometer(tmp_path, "ab", *words, "local", "local", "sig/install")
@@ -52,7 +53,11 @@ def test_both_sides_of_a_comparison_take_the_clock_asked_for(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("compiler", "flags"), [("cc -O0", "-O0"), ("i686-linux-gnu-gcc -O2 -static", "i686-linux-gnu-gcc -O2 -static")]
+    ("compiler", "flags"),
+    [
+        ("cc -O0", "-O0"),
+        pytest.param(*["i686-linux-gnu-gcc -O2 -static"] * 2, marks=pytest.mark.slow(minutes=0.2)),
+    ],
 )
 def test_the_build_of_the_probe_is_part_of_the_target(compiler: str, flags: str, tmp_path: Path) -> None:
     if shutil.which(compiler.split()[0]) is None:

@@ -15,6 +15,7 @@ from tests.support.turns import in_turn
 PAGES = sorted(page.relative_to(ROOT).as_posix() for of in ("*.md", "docs/**/*.md") for page in ROOT.glob(of))
 #: Pages whose commands compile and measure much: in their turn.
 LONG = {
+    *("README.md", "docs/trio.md"),
     *("docs/portability.md", "docs/adding-a-workload.md", "docs/variants.md", "docs/figures.md"),
     *("docs/published.md", "docs/programs.md", "docs/targets.md", "docs/console.md", "docs/memory-and-files.md"),
 }

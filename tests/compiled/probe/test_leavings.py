@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.probe.running import BATCHED, LIMIT_SECONDS, LONG, TINY, children, of_type, parent_of, until
+from tests.support.turns import in_turn
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs Linux's /proc")
 
@@ -118,7 +119,7 @@ def end_each(number: int, probe: Path, names: list[str], watched: Watched) -> No
 NUMBERS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", in_turn(NUMBERS, 0.06, always=[signal.SIGTERM, signal.SIGKILL]))
 def test_a_signal_leaves_no_file_of_any_workload(number: int, probe: Path, watched: Watched) -> None:
     """Expected: the folders are empty. Broken: what the row was at stays, or went to where the probe was called."""
     end_each(number, probe, one_each(probe), watched)
@@ -131,6 +132,7 @@ def test_a_signal_leaves_no_file_of_any_row(number: int, probe: Path, watched: W
     end_each(number, probe, rows(probe), watched)
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_whole_run_writes_in_the_folder_given_and_nowhere_else(probe: Path, watched: Watched) -> None:
     """Expected: a run or a reason each, and empty folders. Broken: a name that is relative to another folder."""
     with watched.start(probe, *TINY, *one_each(probe)) as driver:

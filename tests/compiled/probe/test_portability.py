@@ -120,7 +120,7 @@ def test_a_bare_build_includes_no_header_that_an_old_system_lacks(tmp_path: Path
     assert subprocess.run(words, capture_output=True, timeout=300, check=False).returncode != 0
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang", "tcc"])
+@pytest.mark.parametrize("compiler", in_turn(["gcc", "clang", "tcc"], 0.03, always=["gcc", "tcc"]))
 def test_a_bare_build_lists_what_it_cannot_do_and_measures_the_rest(compiler: str, tmp_path: Path) -> None:
     """Expected: no warning, reasons in the list, two rows measured by gettimeofday."""
     if not shutil.which(compiler):
@@ -254,7 +254,7 @@ def test_memory_that_is_not_shared_after_all_is_noticed(built: Any, tmp_path: Pa
 # systems that are not here -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", in_turn(NOT_RUN, 0.1, always=["macos-x86-64"]))
+@pytest.mark.parametrize("name", in_turn(NOT_RUN, 0.1))
 def test_the_probe_compiles_and_links_for_a_system_that_is_not_here(name: str, tmp_path: Path) -> None:
     """Expected: no warning, every symbol found. Broken: the one file holds a header's text where only Linux reads it;
     assembly names a symbol without the underscore of macOS."""

@@ -26,6 +26,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_every_row_measures(probe: Path, tmp_path: Path) -> None:
     """Expected: a figure for each row of the full profile, and nothing left. Broken: an error, or silence."""
     text = measure(probe, tmp_path, *TINY, "--profile", "full", "sh/*", "load/*", "proc/fork-exit*")

@@ -204,7 +204,12 @@ def test_host_that_cannot_be_reached_is_said_with_the_cause(
     ("name", "script", "text"),
     [
         ("garbage", "echo this is not a shell", "ended before it answered"),
-        ("flood", "while :; do echo garbage without end; done", "printed more than"),
+        pytest.param(
+            "flood",
+            "while :; do echo garbage without end; done",
+            "printed more than",
+            marks=pytest.mark.slow(minutes=0.1),
+        ),
         ("mute", "echo 'one moment'; exec cat >/dev/null", "no sign of life"),
         ("liar", "echo '#kernometer look'; exec cat >/dev/null", "no sign of life"),
         ("dead", "echo going; kill -9 $$", "ended before it answered"),
@@ -214,7 +219,7 @@ def test_login_that_is_no_shell_is_an_error_with_its_last_words(
     server: Server, monkeypatch: pytest.MonkeyPatch, name: str, script: str, text: str
 ) -> None:
     if "no sign" in text:
-        monkeypatch.setattr(ssh_link, "CONNECT_SECONDS", 3.0)
+        monkeypatch.setattr(ssh_link, "CONNECT_SECONDS", 1.5)
     with pytest.raises(TargetError, match=text) as caught:
         whole(server.login(name, f"#!/bin/sh\n{script}\n"))
     assert "uname" in caught.value.next_step
@@ -249,7 +254,7 @@ def test_probe_that_hangs_is_given_up_and_gone(targets: list[SshTarget]) -> None
     targets.append(SshTarget("box"))
     targets[0].place("time")
     with pytest.raises(TargetError, match="time was up"):
-        lines(targets[0], LONG, seconds=3)
+        lines(targets[0], LONG, seconds=1.5)
 
 
 def test_without_ssh_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def under_way(server: Server) -> bool:
     return sum("--seconds" in command and "sh -c" not in command for command in server.processes()) >= 2
 
 
+@pytest.mark.slow(minutes=0.14)
 def test_broken_connection_ends_the_probe_there(server: Server, targets: list[SshTarget]) -> None:
     """Every ssh here is killed. Expected: an error here, no process and no folder there. Broken: a probe that spins."""
     targets.append(SshTarget("box"))
@@ -103,6 +104,7 @@ def test_front_end_that_is_stopped_leaves_nothing(
 # The command line ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_ab_of_two_hosts_alternates(tmp_path: Path) -> None:
     """One machine under one name on both sides. Expected: two runs a side, block by block, and times in between."""
     kernometer(tmp_path, "ab", "ssh:box", "ssh:box", "--blocks", "2", "--seconds", "0.005", ROW)

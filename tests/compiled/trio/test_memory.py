@@ -19,7 +19,11 @@ DIRECT_MAP = "0x100000000000UL"
 Run = Callable[..., None]
 
 
-@pytest.fixture(scope="module", params=["", "-DSHARE_PAGES=3"], ids=["", "small shares"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param("", marks=pytest.mark.slow(minutes=0.02)), "-DSHARE_PAGES=3"],
+    ids=["", "small shares"],
+)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs one of PROGRAMS with arguments; it says what does not hold and fails. With small shares nearly every call
     gives way."""

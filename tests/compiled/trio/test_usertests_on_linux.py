@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.trio.user_programs import USER, make
-from tests.support.turns import in_turn
 
 #: Beyond any machine's need: the suite takes some 5 seconds.
 SECONDS = 60.0
@@ -88,7 +87,8 @@ def test_signals_that_a_parent_ignores_do_not_count(user_programs: Path, room: P
     assert done.stdout.startswith("ok signal_defaults"), done.stdout
 
 
-@pytest.mark.parametrize("user", in_turn(USERS, 0.3, always=["root"]))
+@pytest.mark.slow(minutes=0.3)
+@pytest.mark.parametrize("user", USERS)
 def test_linux_passes(user_programs: Path, room: Path, user: str) -> None:
     """Expected: every test is ok or, for an ordinary user, for root alone; the folder is left as it was. Broken: the
     suite would hold Trio to what Linux does not do."""

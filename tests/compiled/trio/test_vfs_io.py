@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.support.trio.host_programs import HOST, NEEDS_GCC, TRIO, built
 
 PARTS = (
@@ -31,6 +33,7 @@ def test_bytes_messages_and_descriptors_arrive_whole_and_nothing_is_left(tmp_pat
         assert (done.returncode, done.stdout, done.stderr) == (0, "all holds\n", "")
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_socket_is_open_while_it_can_be_received(tmp_path: Path) -> None:
     """Expected: after each alarm what is open is what can be reached from descriptors, through packets and connections
     that wait. Broken: one that is lost stays, or one that can be received is closed, at a line of vfs_lost.c."""

@@ -8,10 +8,10 @@ import pytest
 
 from tests.campaigns.powercuts import FILES, TABLES, Found, boot_one, cut_all, options, read_one, recording, tables
 from tests.support.trio.boot import Kernel
-from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.trio.partitions import MONO_AND_IN_TURN
 from tests.support.turns import in_turn
 
-pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
+pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)]
 
 CUTS, OPERATIONS = 60, 120
 

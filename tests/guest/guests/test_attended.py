@@ -72,6 +72,7 @@ def test_a_user_at_a_terminal_looks_around_compiles_and_leaves(real: Mapping[str
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_ctrl_a_x_leaves_at_once(real: Mapping[str, str], tmp_path: Path) -> None:
     with on_terminal((*COMMAND, "linux-6.1"), {**real, "TMPDIR": str(tmp_path)}) as terminal:
         before = settings(terminal)
@@ -82,6 +83,7 @@ def test_ctrl_a_x_leaves_at_once(real: Mapping[str, str], tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow(minutes=0.13)
 def test_qemu_puts_the_terminal_right_when_the_front_end_is_killed(real: Mapping[str, str], tmp_path: Path) -> None:
     """Expected: no QEMU, and a terminal that shows what is typed. Broken: either is left to the user."""
     shell = ("sh", "-c", '"$@"; while :; do sleep 1; done', "sh")  # the terminal's session must not end with it
@@ -114,6 +116,7 @@ def entry(kernel: str) -> int:
         return int(struct.unpack_from("<Q", file.read(64), 24)[0])
 
 
+@pytest.mark.slow(minutes=0.1)
 def test_a_debugger_attaches_as_told_and_the_guest_then_boots(real: Mapping[str, str]) -> None:
     """Expected: stopped before the first instruction, then at an address of the kernel's, then it boots.
     Broken: the guest runs before the debugger is there, or the printed words do not attach."""

@@ -310,6 +310,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.07)
 def test_an_elf64_kernel_boots_on_another_machine_with_further_words(
     added: str, kernel: Path, said: Path, tmp_path: Path
 ) -> None:

@@ -362,6 +362,7 @@ def test_every_row_of_the_quick_profile_sums_to_its_figure(kind: str, linux_6_1:
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.08)
 def test_all_iterations_together_are_another_view(linux_6_1: store.Guest) -> None:
     """Expected: the sums of all regions. Broken: one iteration, or the sum where the figure is meant."""
     (one,), (run,), failed = measured(linux_6_1.name, ("syscall/getppid@",), "totals")

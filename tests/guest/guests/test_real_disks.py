@@ -64,6 +64,7 @@ def test_the_three_file_systems_cost_what_they_are_known_to(two_boots: tuple[lis
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.08)
 def test_a_kernel_without_a_driver_has_a_reason_in_the_result(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

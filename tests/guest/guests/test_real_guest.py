@@ -149,6 +149,7 @@ def test_the_event_vector_is_what_the_operation_is_known_to_do(agreement: Agreem
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.16)
 def test_a_kernel_that_finds_no_init_is_said_to_have_panicked(
     guest: QemuTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:

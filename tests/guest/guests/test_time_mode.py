@@ -104,6 +104,7 @@ def row_of(comparison: Comparison) -> RowComparison:
     return row
 
 
+@pytest.mark.slow(minutes=0.06)
 def test_boots_of_both_sides_alternate_in_random_order(guest: Callable[[str], QemuTarget], tmp_path: Path) -> None:
     """Expected: in each block one boot of each side with all rows, in either order. Broken: first all of A, or A
     always first, so that what drifts or what a first boot costs is taken for the difference."""
@@ -190,6 +191,7 @@ def test_this_processors_rate_is_found_and_remembered(guest_cache: Path, monkeyp
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.32)
 def test_a_real_guest_is_measured_by_time(target: QemuTarget, tmp_path: Path) -> None:
     """Expected: five runs or more of each row in one boot, a clock finer than ticks; rows for two CPUs unsupported."""
     plan = plan_of(target, "time", "quick", (ROW, "ctx/pipe-pair", "proc/fork-exit"), 1)

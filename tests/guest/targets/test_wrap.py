@@ -21,6 +21,7 @@ import pytest
 from kernometer.errors import TargetError
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.local import LocalTarget, from_spec
+from tests.support.turns import in_turn
 
 FOLDER = Path(__file__).parents[3] / "studies" / "uml-and-gvisor"
 WRAPPERS = ("uml", "gvisor")
@@ -172,14 +173,16 @@ def test_a_temporary_folder_below_dev_is_no_obstacle(wrapper: str) -> None:
 def test_output_that_nobody_takes_for_a_while_arrives_whole(wrapper: str, tmp_path: Path) -> None:
     """Expected: every line, though no pipe holds them. Broken: a console that drops what does not fit."""
     with started((str(FOLDER / wrapper), "seq", "100000"), environment(tmp_path)) as process:
-        time.sleep(4)
+        time.sleep(1.5)
         out, said = process.communicate(timeout=SECONDS)
     assert said == b""
     assert out.split() == [b"%d" % number for number in range(1, 100001)]
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", in_turn([signal.SIGTERM, signal.SIGINT, signal.SIGHUP], 0.04, always=[signal.SIGTERM])
+)
 def test_a_wrapper_that_is_stopped_leaves_nothing(wrapper: str, number: signal.Signals, tmp_path: Path) -> None:
     """Expected: no process, file or mount. Broken: a kernel that runs on, and takes time from what is measured next."""
     command = (str(FOLDER / wrapper), "sh", "-c", "echo started; sleep 1000")
@@ -201,7 +204,7 @@ def test_a_program_that_hangs_is_an_error_and_nothing_is_left(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     target = LocalTarget("wrap:it", path=Path("/bin/sleep"), prefix=(str(FOLDER / wrapper),))
     with nothing_left(tmp_path, {}), pytest.raises(TargetError, match="no sign of life"):
-        list(target.run(Job(("1000",)), Deadline.after(5)))
+        list(target.run(Job(("1000",)), Deadline.after(2.5)))
 
 
 @pytest.mark.guest

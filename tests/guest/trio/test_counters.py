@@ -13,7 +13,7 @@ from kernometer.stats.counters import by_emulator, by_kernel
 from tests.support.cli.real import kernometer
 from tests.support.trio.boot import Kernel, Machine, boot, devices, initramfs
 from tests.support.trio.fixtures import Program
-from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.trio.partitions import BRIEFLY_IN_TURN, MONO_AND_IN_TURN
 from tests.support.trio.variants import variant
 
 pytestmark = pytest.mark.guest
@@ -152,7 +152,7 @@ FLUSHES = {"proc/fork-exit": 10, "proc/execl": 4}
 BETWEEN_READINGS = {"proc/execl": 4}
 
 
-@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_each_row_has_the_counters_of_one_operation(
     kernel: Kernel, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

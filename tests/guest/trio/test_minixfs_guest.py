@@ -14,10 +14,11 @@ from tests.support.trio.devices import TYPES
 from tests.support.trio.fixtures import Program
 from tests.support.trio.live import MONITOR, live
 from tests.support.trio.minixfs import make, sound
-from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.trio.partitions import BRIEFLY_IN_TURN, MONO_AND_IN_TURN
 from tests.support.turns import in_turn
 
-pytestmark = [pytest.mark.guest, pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)]
+pytestmark = pytest.mark.guest
+BRIEFLY = pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
 
 HERE = Path(__file__).parent
 SECONDS = 120.0
@@ -38,6 +39,7 @@ def on_disk(
     return ended.bulk
 
 
+@BRIEFLY
 @pytest.mark.parametrize("board", TYPES)
 def test_a_tree_an_archive_and_a_program_on_a_virtio_disk_and_a_sound_disk_after(
     kernel: Kernel, tmp_path: Path, board: MachineType
@@ -60,6 +62,7 @@ def test_a_tree_an_archive_and_a_program_on_a_virtio_disk_and_a_sound_disk_after
     }
 
 
+@BRIEFLY
 def test_what_sync_answered_for_is_on_the_disk_when_the_machine_stops(kernel: Kernel, tmp_path: Path) -> None:
     """Expected: the machine ends with the disk mounted; what was synced is there, and nothing is wrong but marks."""
     image = tmp_path / "image"
@@ -77,6 +80,7 @@ TMPDIR=/mnt /mnt/usertests mapped_ protection_ mmap_file_offset mmap_beyond_end 
 umount /mnt"""
 
 
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 @pytest.mark.parametrize("block", in_turn([1024, 4096], 0.1, always=[1024]))
 def test_pages_of_files_and_programs_come_from_a_cold_disk(
     kernel: Kernel, user_programs: Path, tmp_path: Path, block: int
@@ -94,6 +98,7 @@ def test_pages_of_files_and_programs_come_from_a_cold_disk(
     sound(image)
 
 
+@BRIEFLY
 def test_a_disk_that_stalls_keeps_nobody_from_being_killed(kernel: Kernel, program: Program, tmp_path: Path) -> None:
     """Expected: as on Linux, SIGKILL ends a mincore whose answer belongs on a page that the disk has, at once; mlock
     waits for its page whatever other signal comes. Broken: EINTR, or a process that waits for the disk to be killed."""
@@ -133,6 +138,7 @@ def first_page(program: bytes) -> bytes:
     raise AssertionError("no segment has the entry")
 
 
+@BRIEFLY
 def test_a_page_that_the_disk_cannot_read_ends_the_program_that_touches_it(
     kernel: Kernel, user_programs: Path, tmp_path: Path
 ) -> None:

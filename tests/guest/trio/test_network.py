@@ -80,6 +80,7 @@ def instructions(kernel: Kernel, program: Program) -> dict[str, tuple[float, int
 
 
 @pytest.mark.guest
+@pytest.mark.slow(minutes=0.14)
 @pytest.mark.usefixtures("network", "sources")
 def test_a_second_witness_counts_as_much(program: Program) -> None:
     """Expected: net_witness.c's figures are the probe's but for the two programs' own instructions, and the same price

@@ -152,6 +152,7 @@ rs | sed 1d | while read name life starts rest; do echo $name $life $starts; don
     assert {line.split(" ", 1)[1] for line in lines[6:]} == {"runs 1"}, ended
 
 
+@pytest.mark.slow(minutes=0.06)
 def test_a_driver_that_ends_again_and_again_is_given_up(kernel: Kernel, user_programs: Path) -> None:
     """Expected: each time later, then not at all: EIO for who needs it, and the rest goes on."""
     script = """i=0; while [ $i -lt 12 ]; do rs stop clock >/dev/null 2>&1 || break; i=$((i + 1)); done

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.trio.boot import Kernel, Machine, boot, initramfs
 from tests.support.trio.fixtures import Program
-from tests.support.trio.partitions import BRIEFLY_IN_TURN
+from tests.support.trio.partitions import MONO_AND_IN_TURN
 
 pytestmark = pytest.mark.guest
 
@@ -15,7 +15,7 @@ ALONE = {"pm", "vm"}
 TICK_NS = 10_000_000  #: what times counts in
 
 
-@pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
+@pytest.mark.parametrize("kernel", MONO_AND_IN_TURN, indirect=True)
 def test_the_processor_is_shared_by_those_who_call_and_theirs_is_what_servers_do(
     kernel: Kernel, program: Program
 ) -> None:

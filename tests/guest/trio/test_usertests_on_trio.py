@@ -36,6 +36,7 @@ def test_trio_passes(kernel: Kernel, user_programs: Path, user: tuple[str, ...])
     assert {line.split()[1].rstrip(":") for line in skipped} <= SKIPPED
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_every_unit_is_measured_by_path(kernel: Kernel, user_programs: Path) -> None:
     """Expected: a record of each row but those that no program can cause alone. Broken: an explanation lacks its unit
     cost."""

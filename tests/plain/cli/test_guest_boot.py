@@ -202,7 +202,11 @@ def test_a_qemu_that_sleeps_is_woken_on_a_terminal(fake: Fake) -> None:
         assert terminal.status() == 0
 
 
-@pytest.mark.parametrize("before", ["", "line()\nline()\n"], ids=["lines to type", "all typed"])
+@pytest.mark.parametrize(
+    "before",
+    ["", pytest.param("line()\nline()\n", marks=pytest.mark.slow(minutes=0.08))],
+    ids=["lines to type", "all typed"],
+)
 def test_a_qemu_that_sleeps_is_woken_without_a_terminal(fake: Fake, before: str) -> None:
     """Expected: as on a terminal. Broken: with all lines typed, a wait for ever."""
     fake.runs(f"say('# ')\n{before}{ASLEEP}")

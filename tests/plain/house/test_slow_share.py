@@ -135,8 +135,13 @@ def test_no_two_tests_that_measure_this_machine_run_at_the_same_time() -> None:
     )
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-@pytest.mark.parametrize(("share", "passed"), [(0, 1), (1, 8), (7, 2)])
+@pytest.mark.parametrize(
+    ("share", "passed", "processes"),
+    [
+        *((0, 1, "0"), (1, 8, "0"), (7, 2, "0"), (7, 2, "2")),
+        *(pytest.param(*each, marks=pytest.mark.slow(minutes=0.05)) for each in ((0, 1, "2"), (1, 8, "2"))),
+    ],
+)
 def test_the_summary_counts_what_was_left_out(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, share: int, passed: int, processes: str
 ) -> None:

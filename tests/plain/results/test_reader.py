@@ -236,8 +236,19 @@ JSON = st.recursive(
 
 
 @given(st.integers(0, len(LINES) - 1), st.data())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_a_complete_file_with_any_value_in_any_field(line: int, data: st.DataObject) -> None:
+    with_any_value(line, data)
+
+
+@pytest.mark.slow(minutes=0.13)
+@given(st.integers(0, len(LINES) - 1), st.data())
+@settings(max_examples=1500, deadline=None)
+def test_a_complete_file_with_any_of_many_values_in_any_field(line: int, data: st.DataObject) -> None:
+    with_any_value(line, data)
+
+
+def with_any_value(line: int, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(json.loads(LINES[line]))))
     check_usable(read(changed(line, **{name: data.draw(JSON)})))
 

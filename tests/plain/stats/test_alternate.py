@@ -11,6 +11,7 @@ from kernometer.stats.alternate import ab
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 from tests.support.stats.rates import Noise, normal, rate, sides
 from tests.support.stats.simulate import ROW, exact_run, heavy, of_costs, result, run, session, upper_bound
+from tests.support.turns import in_turn
 
 ROWS = [f"w/{i}" for i in range(500)]
 
@@ -20,7 +21,7 @@ def only(comparison: Comparison) -> RowComparison:
     return row
 
 
-@pytest.mark.parametrize("blocks", [3, 10])
+@pytest.mark.parametrize("blocks", in_turn([3, 10], 0.03, always=[3]))
 @pytest.mark.parametrize("drift", [0.0, 0.01], ids=["calm", "drift and step"])
 @pytest.mark.parametrize("of", [normal, heavy], ids=["normal", "heavy"])
 def test_same_target_twice_holds_its_error_rate(blocks: int, drift: float, of: Noise) -> None:

@@ -17,6 +17,7 @@ from kernometer.stats.history import Grain, history_of
 from kernometer.stats.model import Comparison, RowComparison, Verdict
 from tests.support.stats.rates import false_alarms, misses
 from tests.support.stats.simulate import ROW, header, of_costs, path_result, run, sessions, upper_bound
+from tests.support.turns import in_turn
 
 DAY = 86_400.0
 ROWS = [f"w/{i}" for i in range(1000)]
@@ -126,6 +127,7 @@ def test_one_session_a_side_with_history_holds_its_error_rate() -> None:
     assert judged.count(Verdict.SLOWER) + judged.count(Verdict.FASTER) <= 1
 
 
+@pytest.mark.slow(minutes=0.04)
 def test_one_session_against_many_holds_its_error_rate() -> None:
     rng = np.random.default_rng(6)
     made = sessions("s", 9, rng, between=0.01, rows=ROWS[:400], runs=2)
@@ -133,7 +135,7 @@ def test_one_session_against_many_holds_its_error_rate() -> None:
     assert false_alarms(judged) <= upper_bound(0.05, 400)
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", in_turn([2, 4], 0.04, always=[2]))
 def test_sessions_against_sessions_hold_their_error_rate(count: int) -> None:
     """A/A, `count` sessions a side, 500 rows. Expected: 5 % at most; the truth in 93 of 100 intervals."""
     rng = np.random.default_rng(7)
@@ -153,6 +155,7 @@ def test_known_slowdown_is_found_with_its_size() -> None:
     assert misses(judged, 1.1) <= upper_bound(0.05, 300)
 
 
+@pytest.mark.slow(minutes=0.08)
 def test_far_noisier_row_that_has_no_history_is_judged_by_the_noisy_ones() -> None:
     """Rows whose spreads differ by a factor of four, and half of them without a history. Expected: 5 % at most."""
     rng = np.random.default_rng(9)
@@ -216,6 +219,7 @@ def test_history_of_one_afternoon_says_nothing_about_another_day() -> None:
     assert only(compare(a, b, history=history_of(afternoon))).verdict is Verdict.UNDECIDED
 
 
+@pytest.mark.slow(minutes=0.05)
 def test_several_occasions_a_side_are_units() -> None:
     """Four days each, in turn: Welch on eight days. Expected: 5 % at most, although each day had three sessions."""
     rng = np.random.default_rng(13)

@@ -181,6 +181,7 @@ def test_the_interval_of_runs_of_two_kinds_covers_their_median() -> None:
     assert missed / 300 <= upper_bound(0.06, 300)
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_frequency_is_taken_out_of_the_ratio() -> None:
     """Expected: intervals a quarter as wide as raw ones, and A/A alarms at most 5 %."""
     a, b = both_sides(np.random.default_rng(8), 20, 200)

@@ -128,6 +128,7 @@ def test_the_order_by_chance_is_known_exactly() -> None:
     assert rank_p([1, 1, 1, 1], [1, 1, 1, 1]) == 1
 
 
+@pytest.mark.slow(minutes=0.07)
 def test_layout_alone_seldom_fails_a_gate_twice() -> None:
     """Both looks at rows that differ by layout alone: a floor of five machines, then ranks on four others. Expected:
     at most 3 of 100 of those that the first look called worse."""
@@ -142,7 +143,9 @@ def test_layout_alone_seldom_fails_a_gate_twice() -> None:
     assert confirmed / alarms <= upper_bound(2 / 70, alarms)
 
 
-@pytest.mark.parametrize(("above", "least"), [(1.0, 0.93), (1.5, 0.99)])
+@pytest.mark.parametrize(
+    ("above", "least"), [(1.0, 0.93), pytest.param(1.5, 0.99, marks=pytest.mark.slow(minutes=0.07))]
+)
 def test_a_real_difference_beyond_the_floor_is_confirmed(above: float, least: float) -> None:
     """A kernel that is longer by the mean floor of five machines, or by 1.5 times as much. Broken: the second look
     hides what the first found."""

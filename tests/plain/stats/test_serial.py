@@ -138,6 +138,7 @@ def test_compare_knows_the_order_from_the_times() -> None:
     assert compare(a[::-1], b[::-1], history=None).rows[0].p == pytest.approx(judged.rows[0].p)
 
 
+@pytest.mark.slow(minutes=0.03)
 def test_compare_of_sessions_in_turn_is_welch() -> None:
     a, b = measured("ABBAABBAAB", 0.5)
     judged = compare(a, b, history=None)

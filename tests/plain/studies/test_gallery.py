@@ -8,6 +8,7 @@ from studies import gallery
 from tests.support.checkout import ROOT
 
 
+@pytest.mark.slow(minutes=0.15)
 def test_the_page_is_what_the_script_writes() -> None:
     """Expected: every figure is that of the study's own files. Broken: an example measured anew, or a hand."""
     assert gallery.PAGE.read_text() == gallery.page()

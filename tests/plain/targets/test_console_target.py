@@ -232,7 +232,7 @@ def test_a_run_that_hangs_ends_with_the_deadline_or_its_silence(
     """Expected: an error at the earlier of the two. Broken: a wait without a limit."""
     script = "Foreign.obey_well = Foreign.obey\ndef obey(self, typed):\n    if 'opt/probe' in typed and '-o' not in typed: forever()\n    self.obey_well(typed)\nForeign.obey = obey\n"  # noqa: E501 - a script in a script
     with pytest.raises(TargetError, match="run: it was not done when its time was up"):
-        run(plays(script + WELL), seconds=8)
+        run(plays(script + WELL), seconds=4)
     monkeypatch.setattr(console_module, "SILENCE_SECONDS", 0.5)
     with pytest.raises(TargetError, match="run: it was not done after 0 s without output"):
         run(plays(script + WELL), seconds=600)
