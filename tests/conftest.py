@@ -62,6 +62,9 @@ DISTRIBUTION = (
 )
 
 
+#: What a test may take of memory: a guest of 2 GiB, and what is around it.
+GUEST_BYTES = 3 << 30
+
 #: Byte code is kept, of the tests too, even where the environment forbids it: without it collection takes three times
 #: as long, and each of the many starts of the tool half as long again.
 sys.dont_write_bytecode = False
@@ -194,6 +197,13 @@ def is_named(nodeid: str, arguments: list[str]) -> bool:
 def group(nodeid: str) -> str:
     """Tests of one group run in one process, one after another."""
     return "measuring" if nodeid.startswith(MEASURING) else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than CPUs, since a fifth of the time is waiting, if there is memory for as many guests."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return min((os.cpu_count() or 1) + 1, max(1, memory // GUEST_BYTES))
 
 
 @pytest.hookimpl(optionalhook=True)

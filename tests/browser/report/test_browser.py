@@ -10,8 +10,10 @@ import pytest
 from kernometer.report.page import render
 from tests.support.report import factory
 from tests.support.report.browser import NEEDS_BROWSER, axe, no_violations, visit
+from tests.support.turns import in_turn
 
 pytestmark = NEEDS_BROWSER
+PAGES = ("two", "three", "one", "curves", "sessions", "hostile")
 PHONE, DESKTOP = {"width": 400, "height": 800}, {"width": 1280, "height": 900}
 
 
@@ -46,8 +48,8 @@ SLOW = pytest.mark.slow(minutes=0.1)
 @pytest.mark.parametrize(
     ("name", "scheme", "viewport"),
     [
-        *((name, *FIRST) for name in ("two", "curves", "hostile")),
-        *(pytest.param(name, *FIRST, marks=SLOW) for name in ("three", "sessions")),
+        *((name, *FIRST) for name in ("two", "hostile")),
+        *(pytest.param(name, *FIRST, marks=SLOW) for name in ("three", "curves", "sessions")),
         *(("one", *OTHERS[0]), pytest.param("one", *FIRST, marks=SLOW)),
         *(pytest.param("two", *look, marks=SLOW) for look in OTHERS),
         *(pytest.param(name, *OTHERS[0], marks=SLOW) for name in ("three", "curves", "sessions", "hostile")),
@@ -75,7 +77,7 @@ def test_axe_would_find_something(browser: Any, pages: dict[str, Path], tmp_path
     assert "svg-img-alt" in {one["id"] for one in found.response["violations"]}
 
 
-@pytest.mark.parametrize("name", ["two", "three", "one", "curves", "sessions", "hostile"])
+@pytest.mark.parametrize("name", in_turn(PAGES, 0.03, always=["one", "curves", "hostile"]))
 def test_nothing_is_wider_than_the_screen(browser: Any, pages: dict[str, Path], name: str) -> None:
     page = visit(browser, pages[name], viewport=DESKTOP)
     open_all(page)
@@ -86,21 +88,21 @@ def test_nothing_is_wider_than_the_screen(browser: Any, pages: dict[str, Path], 
     page.context.close()
 
 
-def test_the_page_asks_for_nothing_and_complains_of_nothing(browser: Any, pages: dict[str, Path]) -> None:
-    for path in pages.values():
-        page = browser.new_context(viewport=DESKTOP).new_page()
-        asked: list[str] = []
-        said: list[str] = []
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
-        page.on("console", lambda message, said=said: said.append(message.text))
-        page.on("pageerror", lambda error, said=said: said.append(str(error)))
-        page.on("dialog", lambda dialog, said=said: (said.append(dialog.message), dialog.dismiss()))
-        page.goto(path.as_uri())
-        open_all(page)
-        page.wait_for_load_state("networkidle")
-        page.context.close()
-        assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()]
-        assert said == []
+@pytest.mark.parametrize("name", in_turn(PAGES, 0.02, always=["curves", "hostile"]))
+def test_the_page_asks_for_nothing_and_complains_of_nothing(browser: Any, pages: dict[str, Path], name: str) -> None:
+    page = browser.new_context(viewport=DESKTOP).new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.goto(pages[name].as_uri())
+    open_all(page)
+    page.wait_for_load_state("networkidle")
+    page.context.close()
+    assert [url for url in asked if not url.startswith("data:")] == [pages[name].as_uri()]
+    assert said == []
 
 
 def test_without_javascript_every_part_is_there(browser: Any, pages: dict[str, Path]) -> None:

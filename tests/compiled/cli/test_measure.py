@@ -228,6 +228,7 @@ def test_times_and_counts_are_never_compared(tmp_path: Path) -> None:
     assert "--different-machines" not in done.stderr
 
 
+@pytest.mark.slow(minutes=0.04)
 def test_times_have_a_new_seed_each_unless_it_is_given(tmp_path: Path) -> None:
     words = ("run", "--dry-run", ROW)
     assert kernometer(tmp_path, *words).stdout != kernometer(tmp_path, *words).stdout

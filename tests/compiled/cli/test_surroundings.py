@@ -217,6 +217,7 @@ def test_folders_of_the_home_that_may_not_be_used_are_named(store: Store, tmp_pa
     home.chmod(0o755)
 
 
+@pytest.mark.slow(minutes=0.04)
 def test_names_beyond_ascii_do_without_a_language(store: Store) -> None:
     """A label and a folder in UTF-8, LC_ALL=C. Expected: the label comes back. Broken: an error of a codec."""
     there, plain = Store(store.folder / "über"), os.environ | {"LC_ALL": "C"}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.probe.running import built
 from tests.support.turns import in_turn
 
 ROOT = Path(__file__).parents[3]
@@ -65,9 +66,7 @@ def builds(tmp_path_factory: pytest.TempPathFactory) -> Any:
             (folder / "probe.c").write_text(run(["sh", str(SOURCE / "amalgamate.sh")]))
             run([*SINGLE[name], "-o", "probe", "probe.c"], folder)
         else:
-            _, flags, linking = SEPARATE[name]
-            variables = [f"CC={compiler}", f"CFLAGS={flags}", f"LDFLAGS={linking}", f"BUILD={folder}"]
-            run(["make", "-s", "-C", str(SOURCE), *variables])
+            return built(*SEPARATE[name])
         return folder / "probe"
 
     return build

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.probe.running import LIMIT_SECONDS, PROBE, TINY, Running, counted, measure, of_type, until
+from tests.support.turns import some
 
 FAMILIES = ("ctx/*", "ipc/pipe*", "proc/*")
 #: Exactly `SAMPLES` iterations in one process.
@@ -160,7 +161,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("row", MADE)
+@pytest.mark.parametrize("row", some(MADE, 0.02, every=3))
 def test_processes_made_are_those_claimed(row: str, trace: Callable[[str, str], Trace]) -> None:
     seen = trace("fork,vfork,clone,clone3,wait4", row)
     mine = seen.calls[seen.run]
@@ -175,7 +176,7 @@ def test_processes_made_are_those_claimed(row: str, trace: Callable[[str, str], 
 EXECUTED = {"proc/fork-exec": 1, "proc/vfork-exec": 1, "proc/spawn": 1, "proc/shell": 2, "proc/execl": 2}
 
 
-@pytest.mark.parametrize("row", EXECUTED)
+@pytest.mark.parametrize("row", some(EXECUTED, 0.02, every=3))
 def test_programs_executed_are_those_claimed(row: str, trace: Callable[[str, str], Trace]) -> None:
     """Expected: this program, `--internal exit` or `--internal execl`, with an empty environment."""
     seen = trace("execve", row)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.probe.running import LIMIT_SECONDS, PROBE, TINY, Running, counted, measure, of_type, until
+from tests.support.turns import some
 
 ROWS = ("ipc/*", "ctx/yield", "ctx/thread-pair")
 #: Row, and how many processes its run has: a queue of System V has a keeper beside the peer.
@@ -103,7 +104,7 @@ def test_connections_leave_no_port_waiting(probe: Path, tmp_path: Path) -> None:
 # What happens when a process dies -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", PEERS)
+@pytest.mark.parametrize("row", some(PEERS, 0.01, every=3))
 def test_a_killed_peer_ends_the_run_with_an_error_that_says_so(row: str, start: Callable[..., Running]) -> None:
     """Expected: an error that names row and signal, nobody left, no queue left. Broken: a run that waits for ever."""
     running = start(row, PEERS[row])
@@ -117,7 +118,7 @@ def test_a_killed_peer_ends_the_run_with_an_error_that_says_so(row: str, start: 
     assert queues(everybody(running)) == []
 
 
-@pytest.mark.parametrize("row", PEERS)
+@pytest.mark.parametrize("row", some(PEERS, 0.01, every=3))
 @pytest.mark.parametrize("victim", ["run", "driver"])
 def test_nobody_and_no_queue_outlives_a_killed_process(victim: str, row: str, start: Callable[..., Running]) -> None:
     """SIGKILL cannot be handled: others must find out, and the keeper of a queue remove it."""

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.probe.running import LIMIT_SECONDS, TINY, Running, children, of_type, until
+from tests.support.turns import some
 
 #: Rows whose processes live as long as the run.
 PEERS = (
@@ -72,7 +73,9 @@ def kill_one(processes: list[int]) -> bool:
     return True
 
 
-@pytest.mark.parametrize("row", [*PEERS, "ctx/ring-pid@procs=200,rounds=1000,same-cpu", "proc/execl", "proc/shell"])
+@pytest.mark.parametrize(
+    "row", some([*PEERS, "ctx/ring-pid@procs=200,rounds=1000,same-cpu", "proc/execl", "proc/shell"], 0.02, every=3)
+)
 @pytest.mark.parametrize("victim", ["run", "driver"])
 def test_nobody_outlives_a_killed_process(victim: str, row: str, start: Callable[..., Running]) -> None:
     """SIGKILL cannot be handled: pipes that close and signals from the kernel must end the others."""
@@ -85,7 +88,7 @@ def test_nobody_outlives_a_killed_process(victim: str, row: str, start: Callable
         assert error["text"] == "was killed by signal 9"
 
 
-@pytest.mark.parametrize("row", [*PEERS, "ctx/ring-pid@procs=200,rounds=1000,same-cpu"])
+@pytest.mark.parametrize("row", some([*PEERS, "ctx/ring-pid@procs=200,rounds=1000,same-cpu"], 0.03, every=3))
 def test_peers_leave_by_themselves_when_their_run_is_gone(
     row: str, plain_probe: Path, start: Callable[..., Running]
 ) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.probe.running import LIMIT_SECONDS, TINY, Running, measure, of_type, parent_of, until
+from tests.support.turns import some
 
 TOOLS = ("sort", "od", "grep", "tee", "wc")
 #: Two samples of one iteration each.
@@ -203,7 +204,7 @@ def busy(row: str, start: Callable[..., Running]) -> tuple[Running, list[int]]:
     return running, seen
 
 
-@pytest.mark.parametrize("row", LONG)
+@pytest.mark.parametrize("row", some(LONG, 0.02, every=2))
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_process_and_no_file(
     number: signal.Signals, row: str, start: Callable[..., Running], tmp_path: Path
@@ -218,7 +219,7 @@ def test_a_signal_leaves_no_process_and_no_file(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("row", LONG)
+@pytest.mark.parametrize("row", some(LONG, 0.02, every=2))
 def test_a_killed_run_leaves_no_process_and_no_file(row: str, start: Callable[..., Running], tmp_path: Path) -> None:
     running, seen = busy(row, start)
     os.kill(running.run, signal.SIGKILL)

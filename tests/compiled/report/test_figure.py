@@ -25,6 +25,7 @@ from kernometer.stats.figures import figures as row_figures
 from kernometer.targets import build
 from tests.support.results import make
 from tests.support.stats.simulate import path_result
+from tests.support.turns import some
 
 NAMES = (
     *("chawla-1", "chawla-3", "chawla-4", "chawla-5", "chawla-6", "corbet-1", "corbet-2"),
@@ -60,7 +61,7 @@ def test_every_figure_of_the_sources_is_defined() -> None:
     assert sorted(paper_figures()) == sorted(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(NAMES, 0.01, every=3))
 def test_a_figure_is_drawn_in_every_form(name: str) -> None:
     """Expected: SVG that parses and holds its title and series, PNG and PDF by their signatures, CSV of all points."""
     made = drawing(name)

@@ -15,7 +15,6 @@ import pytest
 from kernometer.guests import store
 from kernometer.targets.base import Deadline
 from tests.support.cli.terminals import COMMAND, alive, on_terminal, settings, wait_for
-from tests.support.turns import in_turn
 
 pytestmark = pytest.mark.guest
 
@@ -98,7 +97,8 @@ def test_qemu_puts_the_terminal_right_when_the_front_end_is_killed(real: Mapping
         assert settings(terminal) == before
 
 
-@pytest.mark.parametrize("by", in_turn(["time", "path"], 0.2, always=["time"]))
+@pytest.mark.slow(minutes=0.2)
+@pytest.mark.parametrize("by", ["time", "path"])
 def test_a_script_is_typed_and_the_guest_powers_off_at_its_end(real: Mapping[str, str], by: str) -> None:
     """Expected: each line's output, of more lines than a serial line holds. Broken: the first are lost, or the last."""
     script = "uname -s\n" + "".join(f"echo answer $(({number} * 7))\n" for number in range(150))

@@ -23,6 +23,7 @@ from tests.campaigns.probe import BY_PATH, BY_TIME, on_this_machine, on_trio
 from tests.support.probe.faulty import Call, Process, Reference, Verdict, build, calls_in, complete, judge, shape
 from tests.support.probe.running import LIMIT_SECONDS, of_type
 from tests.support.trio.boot import Kernel
+from tests.support.turns import in_turn
 
 LOST = 1004
 
@@ -151,7 +152,7 @@ def held(calls: list[Call], clean: list[Call]) -> Verdict:
     return verdict
 
 
-@pytest.mark.parametrize("who", ["runs", "all"])
+@pytest.mark.parametrize("who", in_turn(["runs", "all"], 0.1, always=["all"]))
 def test_no_fault_makes_a_wrong_figure(who: str, programs: tuple[Path, Path], commits_seed: int) -> None:
     measure = on_this_machine(programs, BY_PATH)
     held(measure(commits_seed * 1000, 2, who), measure(0, 3, "nobody"))

@@ -15,7 +15,7 @@ from tests.support.trio.fixtures import Program
 from tests.support.trio.live import MONITOR, live
 from tests.support.trio.minixfs import make, sound
 from tests.support.trio.partitions import BRIEFLY_IN_TURN, MONO_AND_IN_TURN
-from tests.support.turns import in_turn
+from tests.support.turns import in_turn, some
 
 pytestmark = pytest.mark.guest
 BRIEFLY = pytest.mark.parametrize("kernel", BRIEFLY_IN_TURN, indirect=True)
@@ -40,7 +40,7 @@ def on_disk(
 
 
 @BRIEFLY
-@pytest.mark.parametrize("board", TYPES)
+@pytest.mark.parametrize("board", some(TYPES, 0.03, every=3))
 def test_a_tree_an_archive_and_a_program_on_a_virtio_disk_and_a_sound_disk_after(
     kernel: Kernel, tmp_path: Path, board: MachineType
 ) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernometer.faults.minixfs import Image
+from tests.support.checkout import KEPT, alone, made
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs, virtio_disk
 from tests.support.trio.fixtures import Program
 from tests.support.trio.minixfs import make, sound
-from tests.support.trio.variants import variant
+from tests.support.trio.variants import continued
 
 pytestmark = pytest.mark.guest
 
@@ -25,20 +26,22 @@ ENDS_MOST = 8
 
 @pytest.fixture(scope="module")
 def programs(sources: Path) -> dict[str, bytes]:
-    """Two builds of each driver for disks, one of which checks itself, by the name of a file."""
-    found = {}
-    for build, words in (("plain", ()), ("checked", ("SWITCHES=-DTRIO_CHECKED",))):
-        folder = variant(sources, "micro", *words)
-        for driver in ("ram_block", "virtio_blk"):
-            found[f"{driver}.{build}"] = (folder / "micro/domains" / f"{driver}.program").read_bytes()
-        found[f"kernel.{build}"] = (folder / "trio-micro.elf").read_bytes()
-    return found
+    """A kernel, and two builds of each driver for disks, one of which checks itself, by the name of a file."""
+    files = [f"micro/domains/{driver}.program" for driver in ("ram_block", "virtio_blk")]
+    with alone("hostile"):
+        folder = continued(sources, "micro")
+        found = {f"{Path(each).stem}.plain": (folder / each).read_bytes() for each in files}
+        found["kernel"] = (folder / "trio-micro.elf").read_bytes()
+    folder = KEPT / "checked-drivers"
+    words = ("STRUCTURE=micro", "SWITCHES=-DTRIO_CHECKED", *(str(folder / each) for each in files))
+    made(sources, folder, *words)
+    return found | {f"{Path(each).stem}.checked": (folder / each).read_bytes() for each in files}
 
 
 @pytest.fixture(scope="module")
 def kernel(programs: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Kernel:
     file = tmp_path_factory.mktemp("micro") / "trio-micro.elf"
-    file.write_bytes(programs["kernel.plain"])
+    file.write_bytes(programs["kernel"])
     return Kernel.trio(file)
 
 

@@ -18,6 +18,7 @@ from kernometer.cache import sha256
 from kernometer.guests import store
 from kernometer.guests.inside import tools
 from tests.support.cli.terminals import COMMAND, SECONDS, alive, on_terminal, settings, wait_for
+from tests.support.probe.fixtures import give_probe
 
 #: What every fake QEMU begins with: it says how it was started, and can set the terminal as QEMU does. It knows no KVM,
 #: so that by time it is not started twice.
@@ -44,12 +45,13 @@ def line():
 
 
 @pytest.fixture(scope="module")
-def cache(request: pytest.FixtureRequest) -> Iterator[Path]:
+def cache(request: pytest.FixtureRequest, frontends_probe: Path) -> Iterator[Path]:
     """With a guest linux-9.9 that no QEMU would boot, and a compiler that compiles nothing: what a real one takes to
-    be made is longer than all tests. Probe and init are compiled into it once a checkout."""
+    be made is longer than all tests. init is compiled into it once a checkout."""
     kept = request.config.cache
     assert kept is not None
     folder = Path(kept.mkdir("guest-boot")).resolve()
+    give_probe(folder, frontends_probe)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.setattr(tools, "build", no_compiler)

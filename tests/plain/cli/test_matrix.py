@@ -25,6 +25,7 @@ from kernometer.stats.floors import REACH
 from kernometer.targets import booting
 from tests.support.cli.matrices import ONLY, ROW, call
 from tests.support.cli.real import kernometer as called
+from tests.support.probe.fixtures import give_probe
 from tests.support.results import make
 from tests.support.stats.simulate import of_costs
 
@@ -49,9 +50,10 @@ open("bulk", "a").write("\\n".join(["#kernometer begin 1", *lines, f"#kernometer
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two guests; and the probe of this host, which tells what can be measured, is compiled into it once."""
+def cache(tmp_path_factory: pytest.TempPathFactory, frontends_probe: Path) -> Path:
+    """Two guests; and the probe of this host, which tells what can be measured."""
     folder = tmp_path_factory.mktemp("cache")
+    give_probe(folder, frontends_probe)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         for version in ("9.8", "9.9"):

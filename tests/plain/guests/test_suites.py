@@ -70,6 +70,7 @@ def test_an_older_series_is_of_an_earlier_release(mirror: Repository, tmp_path: 
     assert not any("sid" in path or "forky" in path for path in mirror.asked)
 
 
+@pytest.mark.slow(minutes=0.03)
 def test_a_source_that_is_only_listed_is_of_another_release(mirror: Repository, tmp_path: Path) -> None:
     """Expected: Debian 12's, where the mirror does not have the file of Debian 13's. Broken: no compiler for guests."""
     there = source_package(mirror.folder / "debian" / "pool")
@@ -258,6 +259,7 @@ def test_a_part_that_the_suite_has_no_longer_is_said(mirror: Repository, tmp_pat
     assert found.remarks[0] in said
 
 
+@pytest.mark.slow(minutes=0.03)
 def test_an_unsigned_kernel_is_the_last_resort_and_said(mirror: Repository, tmp_path: Path) -> None:
     names = ("linux-image-7.2.1+deb14-amd64-unsigned", "linux-image-7.1.9+deb14-amd64-unsigned")
     signed = mirror.package("linux-image-7.1.1+deb14-amd64", "7.1.1-1")

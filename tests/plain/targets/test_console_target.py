@@ -22,6 +22,7 @@ from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
 from kernometer.targets.consoles import serial
 from kernometer.targets.parse import target_of
+from tests.support.probe.fixtures import give_probe
 from tests.support.targets.console_fixtures import DESCRIPTION, SOURCE, Plays
 from tests.support.targets.foreign import RECORDS
 
@@ -288,8 +289,11 @@ def test_closing_early_ends_qemu(plays: Plays, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_front_end_and_qemu_at_any_step(plays: Plays, tmp_path: Path, number: int) -> None:
+def test_a_signal_ends_the_front_end_and_qemu_at_any_step(
+    frontends_probe: Path, plays: Plays, tmp_path: Path, number: int
+) -> None:
     """Expected: within a silent boot too, nothing is left. Broken: an emulator runs on and disturbs what comes next."""
+    give_probe(tmp_path / "cache", frontends_probe)
     plays("system = Foreign(); system.say('Loading'); forever()")
     words = ["run", "--on", f"console:{tmp_path / 'disk.img'}", "syscall/getppid"]
     front = subprocess.Popen(

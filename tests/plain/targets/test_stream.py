@@ -108,7 +108,8 @@ def test_process_that_prints_without_end_is_stopped() -> None:
         list(said_by("while True: print('x' * 1000)", max_bytes=100_000))
 
 
-def test_line_without_end_is_stopped() -> None:
+def test_line_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kernometer.targets.stream.LINE_BYTES", 1 << 20)
     with pytest.raises(TargetError, match=r"printed more than|without end"):
         list(said_by("import sys\nwhile True: sys.stdout.write('x' * 65536)", max_bytes=1 << 30))
 

@@ -11,6 +11,13 @@ from kernometer.targets.qemu import QemuTarget
 
 #: Beyond any machine: a boot takes six seconds on an idle one.
 BOOT_SECONDS = 500
+#: All rows, in parts of a few minutes each.
+PARTS = {
+    "system": ("clock/*", "cpu/*", "ctx/*", "sig/*", "syscall/*", "limit/*", "load/*"),
+    "files": ("fs/*",),
+    "memory": ("fb/*", "ipc/*", "mem/*"),
+    "processes": ("proc/*", "sh/*"),
+}
 Record = dict[str, Any]
 
 

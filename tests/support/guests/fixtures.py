@@ -14,16 +14,18 @@ from kernometer.guests.emulator.qemu import COMMAND_LINE
 from kernometer.guests.kernels import linux
 from tests.support.checkout import alone
 from tests.support.guests.repository import Repository, served
+from tests.support.probe.fixtures import give_probe
 
 Compile = Callable[..., bytes]
 
 
 @pytest.fixture(scope="session")
-def guest_cache(request: pytest.FixtureRequest) -> Iterator[Path]:
+def guest_cache(request: pytest.FixtureRequest, frontends_probe: Path) -> Iterator[Path]:
     """XDG_CACHE_HOME inside pytest's own cache: the kernel is downloaded once a checkout."""
     cache = request.config.cache
     assert cache is not None
     folder = Path(cache.mkdir("guests")).resolve()
+    give_probe(folder, frontends_probe)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder

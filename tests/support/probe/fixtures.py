@@ -8,20 +8,38 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checkout import KEPT, made
-from tests.support.probe.running import BATCHED, LONG, PROBE, WAITED, Running, children, switches, until
+from kernometer.targets import build
+from tests.support.checkout import alone
+from tests.support.probe.running import BATCHED, LONG, WAITED, Running, built, children, quickly_built, switches, until
 
 
 @pytest.fixture(scope="session")
 def probe() -> Path:
     """Linked dynamically: some tests stand between it and libc."""
-    return made(PROBE, PROBE / "build") / "probe"
+    return built("gcc", "-O2 -Werror")
 
 
 @pytest.fixture(scope="session")
-def plain_probe() -> Path:
+def frontends_probe() -> Path:
+    """The folder of the front end's probe of this host, compiled once for all caches that `give_probe` gives it."""
+    with alone("probe"):
+        return build.probe().parent
+
+
+def give_probe(cache: Path, frontends_probe: Path) -> None:
+    """Puts it into the cache of this XDG_CACHE_HOME, where whoever would compile these sources finds it."""
+    there = cache / "kernometer" / frontends_probe.parent.name / frontends_probe.name
+    with alone("probe"):
+        if not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.unlink(missing_ok=True)  # that of a cache that is gone
+            there.symlink_to(frontends_probe)
+
+
+@pytest.fixture(scope="session")
+def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The probe for a kernel that does not end a child with its parent."""
-    return made(PROBE, KEPT / "plain-probe", "CFLAGS=-O0 -DHAVE_PDEATHSIG=0") / "probe"
+    return quickly_built(tmp_path_factory.mktemp("plain-probe"), "-DHAVE_PDEATHSIG=0")
 
 
 @pytest.fixture

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from kernometer.targets import build
+from tests.support.checkout import KEPT, made
 
 PROBE = Path(__file__).parents[3] / "probe"
 #: The least that a run needs.
@@ -21,6 +26,23 @@ BATCHED = ("--batch", "2000")
 WAITED = 20
 #: A wait's limit, far beyond what a busy machine takes.
 LIMIT_SECONDS = 300.0
+
+
+def built(compiler: str, flags: str, linking: str = "") -> Path:
+    """The probe as a developer builds it, from the separate files; kept for the next time."""
+    name = re.sub(r"\W+", "-", f"probe {compiler} {flags} {linking}".strip())
+    words = (f"CC={compiler}", f"CFLAGS={flags}", f"LDFLAGS={linking}")
+    return made(PROBE, KEPT / name, *words) / "probe"
+
+
+def quickly_built(folder: Path, *flags: str) -> Path:
+    """The probe from its one file, by a compiler that does not optimise: tcc, in a tenth of the time, or cc."""
+    source = folder / "probe.c"
+    source.write_text(build.amalgam())
+    compiler = ("tcc",) if shutil.which("tcc") else ("cc", "-O0")
+    words = (*compiler, *flags, "-o", str(folder / "probe"), str(source), "-lpthread")
+    subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)
+    return folder / "probe"
 
 
 def records(text: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from kernometer.guests.kernels.trio import file_name
 from tests.support.checkout import alone
 from tests.support.trio import minixfs
 from tests.support.trio.boot import DEBUG_EXIT, Inside, Kernel, Machine, Outcome, boot, initramfs
-from tests.support.trio.variants import variant
+from tests.support.trio.variants import continued
 
 HERE = Path(__file__).parent
 FOLDER = HERE / "hostile_service"
@@ -100,8 +100,8 @@ def mask(by_service: Mapping[str, int], domain: str) -> int:
 def built(sources: Path, to: Path, structure: str, domain: str) -> Path:
     """A kernel in `to` whose `domain` is hostile; what is the same for all of them is compiled once."""
     hostile, made = (f"HOSTILE={domain}", f"HOSTILE_FOLDER={FOLDER}"), to / f"{domain}-{file_name(structure)}"
-    with alone("hostile"):
-        shutil.copy(variant(sources, structure, *hostile, name="hostile") / file_name(structure), made)
+    with alone("hostile"):  # the next to build there
+        shutil.copy(continued(sources, structure, *hostile) / file_name(structure), made)
     return made
 
 

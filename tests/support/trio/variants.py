@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from kernometer.guests.kernels import trio
-from tests.support.checkout import KEPT, made
+from tests.support.checkout import KEPT, alone, made
 
 #: What is built in the sources' own folder, which is not to be copied.
 BUILT = {"build", "__pycache__"}
@@ -24,6 +24,36 @@ def mirrored(source: Path, to: Path) -> None:
         if not (to / each).exists() or not filecmp.cmp(source / each, to / each):
             (to / each).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source / each, to / each)
+
+
+def built(structure: str) -> Path:
+    """The kernel as the front end builds and keeps it; one process at a time, since they would all build the same."""
+    with alone("trio"):
+        return trio.built(structure)
+
+
+def objects() -> dict[str, Path]:
+    """The services' objects that the front end keeps, as above."""
+    with alone("trio"):
+        return trio.objects()
+
+
+def continued(sources: Path, structure: str, *words: str) -> Path:
+    """As `variant`, but begun with the front end's objects of these very sources, so that services are not compiled
+    once more. All share one folder."""
+    service = next(iter(objects().values()))
+    begun = next(each.parent for each in service.parents if each.name == "any")
+    folder = KEPT / f"continued-{begun.name}"
+    with alone("continued"):
+        if not folder.exists():
+            for old in KEPT.glob("continued-*"):
+                shutil.rmtree(old)
+            half = folder.with_name("half-continued")
+            shutil.rmtree(half, ignore_errors=True)
+            shutil.copytree(begun, half)
+            half.rename(folder)
+    given = trio.make_words(trio.lwip_sources(print))
+    return made(sources, folder, f"STRUCTURE={structure}", "WERROR=", *words, *given)
 
 
 def variant(sources: Path, structure: str, *words: str, name: str = "") -> Path:
