@@ -32,7 +32,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    return build(tmp_path_factory.mktemp("faulty"))
+    return build(tmp_path_factory.mktemp("faulty"), "-O0")  # in half the time
 
 
 @pytest.fixture

@@ -220,8 +220,19 @@ def test_arbitrary_bytes(data: bytes) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=4)), min_size=1, max_size=5))
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_a_complete_file_with_bytes_replaced(changes: list[tuple[int, bytes]]) -> None:
+    with_bytes_replaced(changes)
+
+
+@pytest.mark.slow(minutes=0.06)
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=4)), min_size=1, max_size=5))
+@settings(max_examples=1500, deadline=None)
+def test_a_complete_file_with_bytes_replaced_many_times(changes: list[tuple[int, bytes]]) -> None:
+    with_bytes_replaced(changes)
+
+
+def with_bytes_replaced(changes: list[tuple[int, bytes]]) -> None:
     data = bytearray(WHOLE)
     for place, piece in changes:
         data[place : place + len(piece) + 1] = piece

@@ -117,6 +117,7 @@ def test_session_wilder_than_its_history_is_judged_by_its_own_runs() -> None:
     assert only(compare([a], [wild], history=known)).verdict is Verdict.UNDECIDED
 
 
+@pytest.mark.slow(minutes=0.06)
 def test_one_session_a_side_with_history_holds_its_error_rate() -> None:
     """A/A by single sessions, the spread from four earlier ones; 1,000 rows. Expected: 5 % at most differ."""
     rng = np.random.default_rng(5)

@@ -29,9 +29,9 @@ _CALL = re.compile(r"^(?:CALL\([^,]+, |CODE\(|OWN\()(\w+)", re.MULTILINE)
 _END = re.compile(r"^#kernometer end (\d+)$", re.MULTILINE)
 
 
-def build(folder: Path) -> tuple[Path, Path]:
+def build(folder: Path, flags: str = "-O2") -> tuple[Path, Path]:
     """The program that repeats, and the probe with faults; both static, by musl."""
-    words = [f"BUILD={folder}", "CC=musl-gcc"]
+    words = [f"BUILD={folder}", "CC=musl-gcc", f"CFLAGS={flags}"]
     calls = _CALL.findall((HERE / "calls.h").read_text())
     wraps = [f"-Wl,--wrap={name}" for name in (*calls, *MORE)]
     made = folder / "faults.o"
