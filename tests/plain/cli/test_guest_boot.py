@@ -18,7 +18,7 @@ from kernometer.cache import sha256
 from kernometer.guests import store
 from kernometer.guests.inside import tools
 from tests.support.cli.terminals import COMMAND, SECONDS, alive, on_terminal, settings, wait_for
-from tests.support.probe.fixtures import give_probe
+from tests.support.probe.running import give_probe
 
 #: What every fake QEMU begins with: it says how it was started, and can set the terminal as QEMU does. It knows no KVM,
 #: so that by time it is not started twice.

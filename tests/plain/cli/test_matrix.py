@@ -25,7 +25,7 @@ from kernometer.stats.floors import REACH
 from kernometer.targets import booting
 from tests.support.cli.matrices import ONLY, ROW, call
 from tests.support.cli.real import kernometer as called
-from tests.support.probe.fixtures import give_probe
+from tests.support.probe.running import give_probe
 from tests.support.results import make
 from tests.support.stats.simulate import of_costs
 

@@ -22,7 +22,7 @@ from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
 from kernometer.targets.consoles import serial
 from kernometer.targets.parse import target_of
-from tests.support.probe.fixtures import give_probe
+from tests.support.probe.running import give_probe
 from tests.support.targets.console_fixtures import DESCRIPTION, SOURCE, Plays
 from tests.support.targets.foreign import RECORDS
 

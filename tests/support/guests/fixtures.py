@@ -14,7 +14,7 @@ from kernometer.guests.emulator.qemu import COMMAND_LINE
 from kernometer.guests.kernels import linux
 from tests.support.checkout import alone
 from tests.support.guests.repository import Repository, served
-from tests.support.probe.fixtures import give_probe
+from tests.support.probe.running import give_probe
 
 Compile = Callable[..., bytes]
 

@@ -26,16 +26,6 @@ def frontends_probe() -> Path:
         return build.probe().parent
 
 
-def give_probe(cache: Path, frontends_probe: Path) -> None:
-    """Puts it into the cache of this XDG_CACHE_HOME, where whoever would compile these sources finds it."""
-    there = cache / "kernometer" / frontends_probe.parent.name / frontends_probe.name
-    with alone("probe"):
-        if not there.exists():
-            there.parent.mkdir(parents=True, exist_ok=True)
-            there.unlink(missing_ok=True)  # that of a cache that is gone
-            there.symlink_to(frontends_probe)
-
-
 @pytest.fixture(scope="session")
 def plain_probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The probe for a kernel that does not end a child with its parent."""

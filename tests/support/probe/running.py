@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kernometer.targets import build
-from tests.support.checkout import KEPT, made
+from tests.support.checkout import KEPT, alone, made
 
 PROBE = Path(__file__).parents[3] / "probe"
 #: The least that a run needs.
@@ -33,6 +33,16 @@ def built(compiler: str, flags: str, linking: str = "") -> Path:
     name = re.sub(r"\W+", "-", f"probe {compiler} {flags} {linking}".strip())
     words = (f"CC={compiler}", f"CFLAGS={flags}", f"LDFLAGS={linking}")
     return made(PROBE, KEPT / name, *words) / "probe"
+
+
+def give_probe(cache: Path, frontends_probe: Path) -> None:
+    """Puts the front end's probe into the cache of this XDG_CACHE_HOME, where whoever would compile it finds it."""
+    there = cache / "kernometer" / frontends_probe.parent.name / frontends_probe.name
+    with alone("probe"):
+        if not there.exists():
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.unlink(missing_ok=True)  # that of a cache that is gone
+            there.symlink_to(frontends_probe)
 
 
 def quickly_built(folder: Path, *flags: str) -> Path:
