@@ -93,10 +93,15 @@ def test_the_page_asks_for_nothing_and_complains_of_nothing(browser: Any, pages:
     page = browser.new_context(viewport=DESKTOP).new_page()
     asked: list[str] = []
     said: list[str] = []
+
+    def answered(dialog: Any) -> None:
+        said.append(dialog.message)
+        dialog.dismiss()
+
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", answered)
     page.goto(pages[name].as_uri())
     open_all(page)
     page.wait_for_load_state("networkidle")

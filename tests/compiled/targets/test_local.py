@@ -220,7 +220,7 @@ def test_a_machine_without_musl_is_told_before_it_measures(monkeypatch: pytest.M
 
 def test_dynamic_build_is_one_option_away() -> None:
     """Expected: it is dynamic, as asked for, so nothing is said about it. Broken: the word reaches the compiler."""
-    recipe = Recipe.of("tcc -dynamic" if shutil.which("tcc") else "-dynamic")  # in a tenth of the time
+    recipe = Recipe.parsed("tcc -dynamic" if shutil.which("tcc") else "-dynamic")  # in a tenth of the time
     found = told(build.probe(recipe))
     assert found["linkage"] == "dynamic"
     assert "dynamic" not in found["flags"]
