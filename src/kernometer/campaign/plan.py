@@ -11,6 +11,7 @@ import msgspec
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.results.model import By, Workload
+from kernometer.results.processor import Processor
 from kernometer.results.rows import Row
 from kernometer.targets.base import SILENCE_SECONDS, Call, Deadline, Job, Profiled, Program, Target
 from kernometer.targets.local import lister
@@ -58,6 +59,7 @@ class Plan:
     program: Program = "probe"  #: the program of the rows
     unsupported: tuple[str, ...] = ()  #: further rows, which were not supported where the list was made
     profiled: Profiled = ""  #: by path: whether each row gets a profile, and which
+    processor: Processor | None = None  #: by path: whose memory system is counted
 
     def arguments(self, *extra: str, runs: int | None = None) -> tuple[str, ...]:
         """The probe's arguments, with `extra` before the rows."""
@@ -90,6 +92,7 @@ class Plan:
             rows=timed,
             allowed=allowed,
             profiled=self.profiled,
+            geometry=self.processor.geometry.word if self.processor else "",
         )
 
     @property

@@ -59,6 +59,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         kernometer=__version__,
         command=tuple(sys.argv),
         launch=target.describe(plan.job()),
+        processor=msgspec.to_builtins(plan.processor) if plan.processor and target.counts_memory else {},
         **{name: getattr(place, name) for name in _OF_PLACE},
         experiment=experiment,
         side=arm,

@@ -23,6 +23,7 @@ from kernometer.cli.planning import (
     print_commands,
     program_for,
     tell_notes,
+    with_processor,
     with_profiles,
 )
 from kernometer.cli.progress import progress
@@ -61,6 +62,7 @@ def command(
     functions: bool,
     boundaries: bool,
     factorial: bool,
+    processor: str,
     different_machines: bool,
     dry_run: bool,
     **gating: Any,
@@ -87,6 +89,7 @@ def command(
         how = many.Rounds(
             label or many.fresh_label("ab"),
             profiled=profiled,
+            processor=processor,
             different_machines=different_machines,
             dry_run=dry_run,
         )
@@ -112,6 +115,7 @@ def command(
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
+        plan = with_processor(plan, processor)
         plan = replace(plan, effort=replace(plan.effort, runs=1, budget=0.0))
         if dry_run:
             print_commands(env, plan, targets)

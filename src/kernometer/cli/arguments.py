@@ -80,6 +80,7 @@ def repeated(context: click.Context, _parameter: click.Parameter, name: str) -> 
     session, rows = result.session, [row.row for workload in result.workloads.values() for row in workload.rows]
     efforts = {key: session.effort[key] for key in (field.name for field in fields(Effort)) if session.effort.get(key)}
     given = {"spec": session.target, "by": session.by, "profile": session.profile, "seed": session.seed, **efforts}
+    given["processor"] = str(session.processor.get("name", "none"))
     given["unit_costs"] = any(Row(row).is_unit_cost for row in rows)
     context.default_map = {**(context.default_map or {}), **given}
     repeat(context, tuple(Row(row).argument for row in rows if not Row(row).command), session.command)

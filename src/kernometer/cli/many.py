@@ -17,7 +17,16 @@ from kernometer.campaign.scheduler import workers_of
 from kernometer.cli.columns import measured
 from kernometer.cli.compare import history_of_hosts
 from kernometer.cli.env import Env
-from kernometer.cli.planning import check_by, check_targets, print_commands, program_for, tell_notes, with_profiles
+from kernometer.cli.planning import (
+    NO_PROCESSOR,
+    check_by,
+    check_targets,
+    print_commands,
+    program_for,
+    tell_notes,
+    with_processor,
+    with_profiles,
+)
 from kernometer.cli.progress import progress, tell_errors
 from kernometer.cli.show_comparisons import known_layouts
 from kernometer.cli.trio_kernels import tell_lacking
@@ -48,6 +57,7 @@ class Rounds:
     boots: int = 1  #: sessions of each target, by time
     jobs: int | None = None  #: guests in parallel, by path; None: one per CPU
     profiled: Profiled = ""  #: which profile each row gets, by path
+    processor: str = NO_PROCESSOR  #: whose memory system is counted, by path
     different_machines: bool = False
     dry_run: bool = False
     scheduler: str = ""  #: whose workers measure, instead of this host
@@ -104,7 +114,7 @@ def measure(
 ) -> list[Column] | None:
     """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
     if rounds.scheduler:
-        plan = plan_of(None, program="probe-trio" if unit_costs else "probe")
+        plan = with_processor(plan_of(None, program="probe-trio" if unit_costs else "probe"), rounds.processor)
         return _by_scheduler(env, specs, beside, replace(plan, profiled=rounds.profiled), rounds)
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
@@ -112,6 +122,7 @@ def measure(
             check_targets({target.name: target for target in targets}, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
+        plan = with_processor(plan, rounds.processor)
         if rounds.dry_run:
             print_commands(env, plan, targets)
             return None

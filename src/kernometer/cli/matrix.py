@@ -42,6 +42,7 @@ def command(
     functions: bool,
     boundaries: bool,
     factorial: bool,
+    processor: str,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
@@ -63,7 +64,7 @@ def command(
         label = label or many.fresh_label("matrix")
         profiled: Profiled = "median" if functions else ""
         rounds = many.Rounds(
-            *(label, boots, jobs, profiled),
+            *(label, boots, jobs, profiled, processor),
             different_machines=different_machines,
             dry_run=dry_run,
             scheduler=scheduler,

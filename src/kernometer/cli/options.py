@@ -73,6 +73,13 @@ profile = click.option(
     show_default=True,
     help="Which rows: quick is at most a minute on two cores.",
 )
+processor = click.option(
+    "--processor",
+    metavar="NAME",
+    default="skylake",
+    show_default=True,
+    help="By path: the processor whose caches and TLBs are counted; none: no one's.",
+)
 by = click.option(
     "--by",
     type=click.Choice(["time", "path"]),

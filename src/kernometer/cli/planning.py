@@ -14,9 +14,12 @@ from kernometer.cli.arguments import command_of
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.results.model import By
+from kernometer.results.processor import find
 from kernometer.stats.differences import machine_differences
 from kernometer.targets.base import Profiled, Program, Target
 
+#: The name of no processor.
+NO_PROCESSOR = "none"
 #: Default seconds of one run of a user's command. A run has at least five executions, however long they take.
 COMMAND_SECONDS = 1.0
 
@@ -62,6 +65,12 @@ def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
         if profiled and not target.profiles:
             raise UsageError(f"{target.name} has no profile.", "Only the emulator of a guest tells: qemu:GUEST.")
     return replace(plan, profiled=profiled)
+
+
+def with_processor(plan: Plan, name: str) -> Plan:
+    """The same plan with counts of that processor's memory system, by path. Raises UsageError for an unknown one."""
+    processor = None if name == NO_PROCESSOR else find(name)
+    return replace(plan, processor=processor if plan.by == "path" else None)
 
 
 def program_for(*targets: Target, unit_costs: bool) -> Program:

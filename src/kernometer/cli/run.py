@@ -11,7 +11,7 @@ import click
 
 from kernometer.cli.arguments import rows_of
 from kernometer.cli.env import Env
-from kernometer.cli.planning import check_by, plan_for, print_commands, program_for
+from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, with_processor
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import alone, compared_with_last, figures_of, show_comparisons, write_report
 from kernometer.errors import Status
@@ -40,6 +40,7 @@ def command(
     whole: bool,
     points: bool,
     beside_last: bool,
+    processor: str,
     dry_run: bool,
     **effort: float | str | None,
 ) -> None:
@@ -48,6 +49,7 @@ def command(
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)
         plan = plan_for(None if dry_run else target, by, profile, words, seed, program, **effort)
+        plan = with_processor(plan, processor)
         if dry_run:
             print_commands(env, plan, (target,))
             return

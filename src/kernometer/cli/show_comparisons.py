@@ -10,6 +10,7 @@ import msgspec
 
 from kernometer.cli.env import Env
 from kernometer.explain.functions import decided, differences
+from kernometer.report.comparison import cycles
 from kernometer.report.comparison.gate import document
 from kernometer.report.comparison.terminal import print_comparison
 from kernometer.report.comparison.view import named_view
@@ -92,6 +93,7 @@ def show_comparisons(
             msgspec.to_builtins(comparison)
             | {"curves": comparison_document(comparison, workloads)}
             | {"counters": {row.row: told for row in comparison.rows if (told := counted(row.row, systems))}}
+            | {"cycles": cycles.document(systems[comparison.a], systems[comparison.b])}
             | {"functions": {row: difference_document(change) for row, change in by_function[comparison.b].items()}}
             | ({"gate": gate_of[id(comparison)]} if gates else {})
             for comparison in comparisons
@@ -102,6 +104,7 @@ def show_comparisons(
             view = named_view(comparison, {} if points else workloads)
             print_comparison(env.console(), view, whole=whole or points)
             env.show(difference_blocks(comparison.b, by_function[comparison.b]))
+            env.show(cycles.blocks(systems[comparison.a], systems[comparison.b], whole=whole))
         if counters:
             env.show(session_counters.blocks(systems))
     write_report(env, systems, comparisons, history, report_file)

@@ -11,9 +11,10 @@ import click
 
 from kernometer.cli import many
 from kernometer.cli.env import Env
-from kernometer.cli.planning import plan_for
+from kernometer.cli.planning import NO_PROCESSOR, plan_for
 from kernometer.cli.show_comparisons import compared_with_last, write_report
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
+from kernometer.explain.structure_cycles import in_cycles
 from kernometer.explain.structure_factors import LINUX, ROWS, SYSTEMS, answer
 from kernometer.guests import store
 from kernometer.guests.inside import programs
@@ -22,22 +23,23 @@ from kernometer.report.explanation.structures import StructuresView, blocks, doc
 from kernometer.results.model import Result
 
 
-def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Path | None) -> None:
+def command(env: Env, words: tuple[str, ...], also: str | None, processor: str, report_file: Path | None) -> None:
     store = env.store()
     beside = store.load(also) if also else None
     left_out: dict[str, KernometerError] = {}
     try:
-        systems = _measured(env, words, left_out)
+        systems = _measured(env, words, processor, left_out)
     except StoppedError:
         raise
     except KernometerError as error:
         if beside is not None:
-            _report(env, report_file, beside, {}, view(None, {"Linux and Trio": error}))
+            _report(env, report_file, beside, {}, view(None, None, {"Linux and Trio": error}))
         raise
     answered = answer(systems)
-    shown = view(answered, left_out)
+    priced = in_cycles(systems, [operation.row for operation in answered.operations])
+    shown = view(answered, priced, left_out)
     if env.json:
-        click.echo(json.dumps(document(answered, left_out), indent=1), file=env.out)
+        click.echo(json.dumps(document(answered, priced, left_out), indent=1), file=env.out)
     else:
         env.show(blocks(shown))
     _report(env, report_file, beside, systems, shown)
@@ -45,17 +47,20 @@ def command(env: Env, words: tuple[str, ...], also: str | None, report_file: Pat
     raise click.exceptions.Exit(Status.ROWS_FAILED if failed or left_out else Status.DONE)
 
 
-def _measured(env: Env, words: Sequence[str], left_out: dict[str, KernometerError]) -> dict[str, list[Result]]:
+def _measured(
+    env: Env, words: Sequence[str], processor: str, left_out: dict[str, KernometerError]
+) -> dict[str, list[Result]]:
     """The sessions of each system, Trio's with its unit costs; what fails goes into `left_out`. Raises what Trio's
     guests fail with, MissingError without QEMU, UsageError for an unknown row, all before measuring."""
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)
-    how = many.Rounds(many.fresh_label("structures"))
+    label = many.fresh_label("structures")
     sessions: dict[str, list[Result]] = {name: [] for name in added}
     for units, rows in ((True, ()), (False, words or ROWS)):
         specs = {f"qemu:{guest}": name for name, guest in added.items() if not (units and name == LINUX)}
         plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        how = many.Rounds(label, processor=NO_PROCESSOR if units else processor)
         for column in many.measure(env, [*specs], [], "path", plan_of, how, unit_costs=units) or ():
             sessions[specs[column.name]] += column.results
             if column.failure:

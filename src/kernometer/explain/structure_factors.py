@@ -84,10 +84,10 @@ def of_operations(operations: tuple[Operation, ...], costs: Explained | None) ->
     both = [(row, written, structure) for row, written, structure in compared if written and structure]
     return Answer(
         operations,
-        _factor(operations, LINUX, MONO),
-        _factor(operations, MICRO, MONO),
-        _factor(operations, HYBRID, MONO),
-        _factor(operations, MICRO, HYBRID),
+        factor(operations, LINUX, MONO),
+        factor(operations, MICRO, MONO),
+        factor(operations, HYBRID, MONO),
+        factor(operations, MICRO, HYBRID),
         tuple(row for row, written, structure in both if written > structure),
         tuple(row for row, written, structure in both if structure > written),
         costs,
@@ -102,7 +102,8 @@ def _counts(results: Iterable[Result]) -> dict[str, float]:
     return counts
 
 
-def _factor(operations: Iterable[Operation], above: str, below: str) -> Factor | None:
+def factor(operations: Iterable[Operation], above: str, below: str) -> Factor | None:
+    """How many times `below` `above` takes; None if no operation has both."""
     ratios = [ratio for operation in operations if (ratio := operation.ratio(above, below)) is not None]
     return Factor(geometric_mean(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
 

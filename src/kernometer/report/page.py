@@ -18,7 +18,7 @@ from kernometer.report.explanation.boundaries import view as boundaries_view
 from kernometer.report.explanation.diagnosis import causes
 from kernometer.report.explanation.structures import StructuresView
 from kernometer.report.profile.functions import Functions, changed_view, common, profile_view
-from kernometer.report.session import absolute, evidence
+from kernometer.report.session import absolute, evidence, memory
 from kernometer.report.session.counters import Tallies, counters
 from kernometer.report.session.evidence import Counts, Finding
 from kernometer.report.session.samples import QUANTILES, Distribution, distributions
@@ -49,6 +49,9 @@ class Page:
     truth: Counts
     counters: Counts
     events: Counts  #: by path: the plugin's counts of a timed region
+    memory_title: str
+    memory: Counts  #: by path: counts and cycles of the modelled processor
+    footprint: Counts  #: by path: distinct lines and pages
     tallies: Tallies  #: by path: what the kernels count that tell
     boundaries: BoundariesView | None  #: by path: of Trio's partitions
     structures: StructuresView | None  #: by path, of other systems than those of the figures
@@ -129,6 +132,9 @@ def build(
         truth=evidence.truth(subjects),
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
+        memory_title=memory.title(results),
+        memory=memory.counts(subjects),
+        footprint=memory.footprint(subjects),
         tallies=counters({subject.letter: subject.results for subject in subjects}),
         boundaries=boundaries_view(priced) if priced else None,
         structures=structures,

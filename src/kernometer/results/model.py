@@ -80,6 +80,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     command: tuple[Text, ...] = ()  #: as the user typed it
     launch: tuple[Text, ...] = ()  #: the exact command that the target was started with
     machine: Text = ""  #: what it ran on if not this host: QEMU's version, machine, CPU model; another host
+    processor: dict[str, Any] = {}  #: whose memory system was counted, as results/processor.Processor; {} if none
     board: Text = ""  #: the virtual machine without its memory's size and its seed, which layout floors rotate
     image: Text = ""  #: the kernel image, if we booted it: with equal machine and probe its counts are equal
     layout: Name = ""  #: where the kernel's data lie: two builds with equal layouts differ only in code
@@ -238,6 +239,19 @@ class Events(Record, kw_only=True, frozen=True, tag="events"):
     empty_regions: Count = 0
 
 
+class Memory(Record, kw_only=True, frozen=True, tag="memory"):
+    """What one row's iterations did, and asked of the modelled processor's memory system (by path only). Counted are
+    the iterations whose instructions are in the middle half of all: neither ticks nor rare paths are among them."""
+
+    row: Name
+    iterations: Positive
+    counts: dict[Name, Count]  #: sums over them: instructions (retired), syscalls, l1i_misses, tagged_walks, …
+    empty: dict[Name, Count] = {}  #: of the empty bracket, one execution: the medians
+    baseline: dict[Name, Count] = {}  #: as `counts`, of the baseline that the row's figure is less
+    baseline_iterations: Count = 0  #: 0: it has none
+    footprint: dict[Name, Count] = {}  #: distinct lines and pages that the median iteration touches, and its bracket
+
+
 class Tally(Record, kw_only=True, frozen=True, tag="tally"):
     """What the kernel itself counted in single iterations of a row, if it does (by path, on Trio)."""
 
@@ -389,6 +403,7 @@ AnyRecord = (
     | Failure
     | Unsupported
     | Events
+    | Memory
     | Tally
     | Profile
     | End
@@ -410,6 +425,7 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
     failures: tuple[Failure, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     events: tuple[Events, ...] = ()
+    memories: tuple[Memory, ...] = ()
     tallies: tuple[Tally, ...] = ()
     profiles: tuple[Profile, ...] = ()
     end: End | None = None

@@ -22,6 +22,7 @@ from kernometer.results.model import (
     Events,
     Failure,
     Header,
+    Memory,
     Paper,
     Profile,
     Published,
@@ -134,6 +135,7 @@ _MANY: dict[type[AnyRecord], str] = {
     Failure: "failures",
     Unsupported: "unsupported",
     Events: "events",
+    Memory: "memories",
     Tally: "tallies",
     Profile: "profiles",
 }

@@ -67,6 +67,7 @@ class Job:
     calls: tuple[Call, ...] = ()  #: by path, one call for each row; empty: `arguments` contain no rows by path
     rows: frozenset[str] = frozenset()  #: each must have a run, a failure, or a reason why it is unsupported
     allowed: frozenset[str] = frozenset()  #: other rows whose records are allowed
+    geometry: str = ""  #: by path: of the processor whose memory system is counted, as Geometry.word; "": none is
     profiled: Profiled = ""  #: by path, on a guest of ours: each row is measured once more, for this profile
 
 
@@ -113,6 +114,11 @@ class Target(Protocol):
     @property
     def profiles(self) -> bool:
         """Whether it can tell which functions a row's instructions go to."""
+        return False
+
+    @property
+    def counts_memory(self) -> bool:
+        """Whether it can count what a processor's caches, TLBs and predictors would do."""
         return False
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # kinds that run elsewhere answer by it

@@ -119,7 +119,7 @@ class ConsoleTarget(Target):
                 yield line
             self._leave(booted)
             if job.by == "path" and self.plugin is not None:
-                yield from map(msgspec.json.encode, rows.events(counts_of(booted.folder)))
+                yield from map(msgspec.json.encode, rows.records(counts_of(booted.folder)))
 
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:

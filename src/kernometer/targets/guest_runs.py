@@ -191,7 +191,7 @@ class Guests:
                 line = next(guest)
             except StopIteration as end:
                 yield from recounted(held, rows, end.value)
-                yield from map(msgspec.json.encode, rows.events(end.value))
+                yield from map(msgspec.json.encode, rows.records(end.value))
                 return
             if line is not None:
                 rows.see(line)

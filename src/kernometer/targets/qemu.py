@@ -103,6 +103,11 @@ class QemuTarget(Target):
         """The plugin that records instructions knows only x86-64's calls and returns."""
         return self.guest.architecture is X86_64
 
+    @property
+    def counts_memory(self) -> bool:
+        """Of x86-64 alone, where the plugin can read registers and page tables."""
+        return self.guest.architecture is X86_64 and self.plugin is not None and plugins.reads_pages()
+
     def machine(self, by: By) -> str:
         """By time it has no accelerator, which a trial boot finds."""
         machine = self.variant.machine(self.guest.manifest.machine)
@@ -133,10 +138,10 @@ class QemuTarget(Target):
         """QEMU's argument vector; its relative names are files in a temporary directory, where it is started. By path
         it is that of the first row, whose guest continues from a saved one."""
         phase: Phase = "restored" if job.by == "path" and not self._why_not_saved() else ""
-        return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase))
+        return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase, job.geometry))
 
-    def boot(self, by: By, arguments: tuple[str, ...] = (), phase: Phase = "") -> Boot:
-        """The boot that `describe` prints."""
+    def boot(self, by: By, arguments: tuple[str, ...] = (), phase: Phase = "", geometry: str = "") -> Boot:
+        """The boot that `describe` prints; `geometry`: see Job."""
         counted = by == "path" and self.plugin is not None and phase != "saved"
         accelerator, _ = self._accelerator(by)
         machine = self.variant.machine(self.guest.manifest.machine)
@@ -154,6 +159,7 @@ class QemuTarget(Target):
             bulk=Path(BULK),
             plugin=self.plugin if counted else None,
             events=Path(EVENTS) if counted else None,
+            recorded=f"memory={geometry}" if counted and geometry and self.counts_memory else "",
             told=told,
             phase=phase,
         )
@@ -173,7 +179,7 @@ class QemuTarget(Target):
             name=self.name,
             guest=self.guest,
             identity=f"{self.qemu.text}\0{self.guest.image}",
-            boot=lambda arguments, phase: self.boot(job.by, arguments, phase),
+            boot=lambda arguments, phase: self.boot(job.by, arguments, phase, job.geometry),
             given=self._given,
             job=job,
             until=until,

@@ -31,6 +31,7 @@ class Pretended:
     programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = True
     profiles: bool = False
+    counts_memory: bool = False
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature

@@ -166,7 +166,7 @@ def known(row: str) -> events.Rows:
 
 
 def region(*each: int) -> events.Region:
-    return events.Region(len(each), 0, {}, each)
+    return events.Region(len(each), 0, {}, each, (0,) * len(each))
 
 
 def test_samples_of_a_coarse_clock_become_the_emulators_counts() -> None:

@@ -105,7 +105,7 @@ def test_trio_is_built_with_the_lwip_of_each_debian(release: str, sources: Path,
         pytest.skip(f"the mirror has no {release}")
     folder = apt.source("lwip", tmp_path, there[0])
     trio.build(sources, tmp_path / "build", "mono", folder)
-    assert (tmp_path / "build/mono/lwip/tcp.o").is_file()
+    assert (tmp_path / "build/any/lwip/tcp.o").is_file()
     assert (tmp_path / "build" / trio.file_name("mono")).is_file()
 
 

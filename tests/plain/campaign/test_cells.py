@@ -45,6 +45,7 @@ class Fake:
     programs: tuple[Program, ...] = ("probe",)
     quick_start: bool = False
     profiles: bool = False
+    counts_memory: bool = False
     host: str = ""
 
     def machine(self, by: By) -> str:  # noqa: ARG002  # the protocol's signature

@@ -28,6 +28,7 @@ class Says:
     programs: tuple[Program, ...] = ("probe",)
     quick_start = True
     profiles = False
+    counts_memory = False
 
     def __init__(self, *lines: bytes) -> None:
         self.lines = lines

@@ -53,6 +53,8 @@ def test_revisions_beside_dates_are_commits() -> None:
             "ctx/pipe-pair@same-cpu 10,395 instr\n  10,901 instr\n  12,817 in 23 %\n  10,891 mean\n  9,668 kernel part",
             [10_901],
         ),
+        ("Cycles of one operation on a Skylake\nsyscall/getppid 271 167 372 1,396 814\n\nsyscall/getppid 367", []),
+        ("Cycles of one operation on a Skylake\nsyscall/getppid 271 138 1,397", [138, 1_397]),
         ("proc/fork-exec   21,191", []),
         ("proc/fork-exit   21,191 ns ±1.2 %", []),
         ("one `proc/fork-exit` takes +21,191, 21,191 %, 21,191.5", []),

@@ -42,9 +42,9 @@ WORKLOAD = {
 }
 RUN = {"type": "run", "row": "syscall/getppid", "workload": "syscall/getppid", "run": 0, "batch": 1, "samples": [384]}
 REGIONS = {
-    "0": {"complete": 10, "cut_off": 0, "counts": {"instructions": 360}, "each": [36] * 10},
-    "2": {"complete": 1, "cut_off": 0, "counts": {"instructions": 403, "syscalls": 1}, "each": [403]},
-    "4": {"complete": 0, "cut_off": 1, "counts": {"instructions": 0}, "each": []},
+    "0": {"complete": 10, "cut_off": 0, "counts": {"instructions": 360}, "each": [36] * 10, "repeated": [0] * 10},
+    "2": {"complete": 1, "cut_off": 0, "counts": {"instructions": 403, "syscalls": 1}, "each": [403], "repeated": [0]},
+    "4": {"complete": 0, "cut_off": 1, "counts": {"instructions": 0}, "each": [], "repeated": []},
 }
 
 

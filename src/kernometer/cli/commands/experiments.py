@@ -29,6 +29,7 @@ failed; 6 QEMU or a compiler is missing. Others: see 'kernometer man'."""
     shell_complete=completion.results,
     help="The report also has this stored session, beside the last one of the same kind.",
 )
+@options.processor
 @options.report
 @json_option
 @done_by("structures")

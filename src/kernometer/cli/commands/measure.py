@@ -60,6 +60,7 @@ Others: see 'kernometer man'.
     is_flag=True,
     help="Compare with the last session of the same kind, and show how far this host's sessions lie apart.",
 )
+@options.processor
 @options.dry_run
 @json_option
 @done_by("run")
@@ -105,6 +106,7 @@ Examples:
 @options.points
 @options.counters
 @options.functions
+@options.processor
 @options.boundaries
 @options.factorial
 @options.gated
@@ -181,6 +183,7 @@ system, in the order in which they were measured."""
 @options.points
 @options.counters
 @options.functions
+@options.processor
 @options.boundaries
 @options.factorial
 @options.different_machines

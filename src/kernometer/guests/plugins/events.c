@@ -5,11 +5,15 @@
  * compiles additions into the translated code, one per instruction: counts per block would be wrong at the ends of a
  * region. Nothing here affects the guest: its own counts are the same with and without the plugin.
  *
- * Arguments: out=PATH, where it writes a JSON object when QEMU ends. */
+ * Arguments: out=PATH, where it writes a JSON object when QEMU ends; memory=GEOMETRY, to count what a processor's
+ * caches, TLBs and predictors would do too (memory.h). */
+#include "memory.h"
 #include "processors.h"
 #include "qemu_api.h"
+#include "strings.h"
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +25,15 @@ struct region {
 	uint64_t complete, cut_off;
 	int open;
 	uint64_t at_begin[MAX_COUNTERS], sum[MAX_COUNTERS];
-	uint64_t *each; /* instructions of every complete region, in order, up to MAX_EACH */
+	struct strings strings_at_begin, strings;
+	uint64_t memory_at_begin[MEMORY_COUNTS];
+	struct execution *each; /* every complete region, in order, up to MAX_EACH */
+};
+
+struct execution {
+	uint64_t instructions, repeated;
+	uint64_t events[MAX_COUNTERS], strings, string_bytes;
+	uint64_t memory[MEMORY_COUNTS], lines[TOUCHED], pages[TOUCHED];
 };
 
 static struct region *regions[REGIONS];
@@ -32,7 +44,7 @@ static struct region *region_of(unsigned int id)
 {
 	if (regions[id] == NULL) {
 		regions[id] = calloc(1, sizeof *regions[id]);
-		if (regions[id] == NULL || (regions[id]->each = calloc(MAX_EACH, sizeof(uint64_t))) == NULL)
+		if (regions[id] == NULL || (regions[id]->each = calloc(MAX_EACH, sizeof(struct execution))) == NULL)
 			abort();
 	}
 	return regions[id];
@@ -44,7 +56,35 @@ static void at_begin(unsigned int vcpu, void *userdata)
 
 	region->cut_off += (uint64_t)region->open;
 	region->open = 1;
+	if (memory_on) {
+		footprint_open();
+		memory_counts(region->memory_at_begin);
+	}
+	region->strings_at_begin = strings;
 	memcpy(region->at_begin, counters(vcpu), sizeof region->at_begin);
+}
+
+static void keep_execution(struct region *region, const uint64_t *now)
+{
+	struct execution *execution = &region->each[region->complete];
+	uint64_t memory[MEMORY_COUNTS];
+	size_t i;
+
+	execution->instructions = (now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL]);
+	execution->repeated = strings.repeated - region->strings_at_begin.repeated;
+	execution->strings = strings.started - region->strings_at_begin.started;
+	execution->string_bytes = strings.bytes - region->strings_at_begin.bytes;
+	for (i = 0; processor->names[i] != NULL; i++)
+		execution->events[i] = now[i] - region->at_begin[i];
+	if (!memory_on)
+		return;
+	memory_counts(memory);
+	for (i = 0; i < MEMORY_COUNTS; i++)
+		execution->memory[i] = memory[i] - region->memory_at_begin[i];
+	for (i = 0; i < TOUCHED; i++) {
+		execution->lines[i] = footprint.lines[i];
+		execution->pages[i] = footprint.pages[i];
+	}
 }
 
 static void at_end(unsigned int vcpu, void *userdata)
@@ -57,14 +97,17 @@ static void at_end(unsigned int vcpu, void *userdata)
 		return;
 	region->open = 0;
 	if (region->complete < MAX_EACH)
-		region->each[region->complete] =
-			now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
+		keep_execution(region, now);
+	footprint_close();
 	region->complete++;
 	for (i = 0; processor->names[i] != NULL; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
+	region->strings.started += strings.started - region->strings_at_begin.started;
+	region->strings.bytes += strings.bytes - region->strings_at_begin.bytes;
 }
 
-static void instrument(struct qemu_plugin_insn *insn, int ring)
+/* `first` of its block. */
+static void instrument(struct qemu_plugin_insn *insn, int ring, int first)
 {
 	unsigned char bytes[MAX_INSN + 3] = { 0 };
 	size_t n = copy_bytes(insn, bytes, MAX_INSN);
@@ -74,13 +117,18 @@ static void instrument(struct qemu_plugin_insn *insn, int ring)
 	unsigned int classes = processor->classify(bytes, kernel);
 	unsigned int i;
 
-	if (marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
-						       QEMU_PLUGIN_CB_NO_REGS, region_of(marker & 0xffff));
 	count_at(insn, kernel ? KERNEL : USER);
 	for (i = 0; classes >> i != 0; i++)
 		if (classes >> i & 1)
 			count_at(insn, i);
+	if (processor->names == x86_names)
+		strings_instrument(insn, bytes, kernel);
+	if (memory_on)
+		memory_instrument(insn, bytes, kernel, first);
+	/* last, so that a branch that led to the end of a region is of it */
+	if (marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
+						       QEMU_PLUGIN_CB_NO_REGS, region_of(marker & 0xffff));
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -90,12 +138,49 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 	(void)id;
 	for (i = 0; i < n; i++)
-		instrument(qemu_plugin_tb_get_insn(tb, i), ring);
+		instrument(qemu_plugin_tb_get_insn(tb, i), ring, i == 0);
+}
+
+/* One number of every execution, by its place within `struct execution`. */
+static void write_each(FILE *to, const struct region *region, const char *before, const char *name, size_t offset)
+{
+	uint64_t n;
+
+	fprintf(to, "%s\"%s\": [", before, name);
+	for (n = 0; n < region->complete && n < MAX_EACH; n++) {
+		uint64_t value;
+
+		memcpy(&value, (const char *)&region->each[n] + offset, sizeof value);
+		fprintf(to, "%s%" PRIu64, n ? ", " : "", value);
+	}
+	fputs("]", to);
+}
+
+static void write_memory(FILE *to, const struct region *region)
+{
+	char name[40];
+	size_t i;
+
+	fputs(", \"memory\": {", to);
+	write_each(to, region, "", "reps", offsetof(struct execution, strings));
+	write_each(to, region, ", ", "rep_bytes", offsetof(struct execution, string_bytes));
+	for (i = 0; processor->names[i] != NULL; i++)
+		write_each(to, region, ", ", processor->names[i],
+			   offsetof(struct execution, events) + i * sizeof(uint64_t));
+	for (i = 0; i < MEMORY_COUNTS; i++)
+		write_each(to, region, ", ", memory_names[i],
+			   offsetof(struct execution, memory) + i * sizeof(uint64_t));
+	for (i = 0; i < TOUCHED; i++) {
+		snprintf(name, sizeof name, "%s_lines", touched_names[i]);
+		write_each(to, region, ", ", name, offsetof(struct execution, lines) + i * sizeof(uint64_t));
+		snprintf(name, sizeof name, "%s_pages", touched_names[i]);
+		write_each(to, region, ", ", name, offsetof(struct execution, pages) + i * sizeof(uint64_t));
+	}
+	fputs("}", to);
 }
 
 static void write_region(FILE *to, unsigned int id, const struct region *region, const char *separator)
 {
-	uint64_t n;
 	int i;
 
 	fprintf(to,
@@ -105,10 +190,15 @@ static void write_region(FILE *to, unsigned int id, const struct region *region,
 		(region->sum[USER] + region->sum[KERNEL]));
 	for (i = 0; processor->names[i] != NULL; i++)
 		fprintf(to, ", \"%s\": %" PRIu64, processor->names[i], region->sum[i]);
-	fputs("}, \"each\": [", to);
-	for (n = 0; n < region->complete && n < MAX_EACH; n++)
-		fprintf(to, "%s%" PRIu64, n ? ", " : "", region->each[n]);
-	fputs("]}", to);
+	if (processor->names == x86_names)
+		fprintf(to, ", \"reps\": %" PRIu64 ", \"rep_bytes\": %" PRIu64, region->strings.started,
+			region->strings.bytes);
+	fputs("}", to);
+	write_each(to, region, ", ", "each", offsetof(struct execution, instructions));
+	write_each(to, region, ", ", "repeated", offsetof(struct execution, repeated));
+	if (memory_on)
+		write_memory(to, region);
+	fputs("}", to);
 }
 
 static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
@@ -132,6 +222,11 @@ static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
 		fprintf(stderr, "events plugin: %s: %s\n", file_name, strerror(errno));
 }
 
+static int can_walk(const struct processor *of)
+{
+	return of->names == x86_names && has_registers() && cpu_physical_memory_rw != NULL;
+}
+
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	int i;
@@ -141,9 +236,14 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fprintf(stderr, "events plugin: not made for %s\n", info->target_name);
 		return -1;
 	}
-	for (i = 0; i < argc; i++)
+	for (i = 0; i < argc; i++) {
 		if (strncmp(argv[i], "out=", 4) == 0)
 			file_name = strdup(argv[i] + 4);
+		if (strncmp(argv[i], "memory=", 7) == 0 && !(can_walk(processor) && memory_open(argv[i] + 7))) {
+			fprintf(stderr, "events plugin: no memory system %s here\n", argv[i]);
+			return -1;
+		}
+	}
 	if (file_name == NULL) {
 		fputs("events plugin: out=PATH is missing\n", stderr);
 		return -1;

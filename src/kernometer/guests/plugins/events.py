@@ -4,16 +4,19 @@ clock does not count instructions. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from statistics import median_low
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from kernometer.errors import TargetError
-from kernometer.results.model import Events, Workload
+from kernometer.results.model import Events, Memory, Workload
 
 #: 2,048 regions with 4,096 counts each, in decimal, need less.
 MAX_FILE = 128 << 20
+#: Ends of the names of what is a set of each execution: its distinct lines and pages.
+FOOTPRINT = ("_lines", "_pages")
 EMPTY = "0"  #: the region of the empty bracket
 
 _RUN = b'{"type":"run"'
@@ -28,6 +31,28 @@ class Region(msgspec.Struct, frozen=True):
     cut_off: Count  #: begun but never ended: the process was killed inside
     counts: dict[str, Count]
     each: tuple[Count, ...]  #: instructions from begin marker to end marker, of every execution
+    repeated: tuple[Count, ...]  #: of them, those by which QEMU counts a string instruction more than once
+    memory: dict[str, tuple[Count, ...]] = {}  #: what was counted of the memory system, of every execution
+
+    @property
+    def retired(self) -> list[int]:
+        """Instructions of every execution, a string instruction counted once."""
+        return [each - repeated for each, repeated in zip(self.each, self.repeated, strict=True)]
+
+    def typical(self) -> dict[str, list[int]]:
+        """The counts of the executions whose instructions are in the middle half of all."""
+        retired = self.retired
+        ranked = sorted(retired)
+        low, high = ranked[len(ranked) // 4], ranked[-1 - len(ranked) // 4]
+        kept = [at for at, count in enumerate(retired) if low <= count <= high]
+        counts = {name: each for name, each in self.memory.items() if not name.endswith(FOOTPRINT)}
+        return {name: [each[at] for at in kept] for name, each in {"instructions": retired, **counts}.items()}
+
+    def footprint(self) -> dict[str, int]:
+        """Distinct lines and pages of the first execution with the (lower) median of instructions."""
+        retired = self.retired
+        at = retired.index(median_low(retired))
+        return {name: each[at] for name, each in self.memory.items() if name.endswith(FOOTPRINT)}
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -73,24 +98,37 @@ class Rows:
         """Whether the row's figure is less its baseline."""
         return row in self._net
 
-    def events(self, regions: dict[str, Region]) -> tuple[Events, ...]:
-        """A record for every row that was run and has complete regions, in the order of the runs."""
+    def records(self, regions: dict[str, Region]) -> Iterator[Events | Memory]:
+        """The records of every row that was run and has complete regions, in the order of the runs."""
         empty = regions.get(EMPTY)
-        found = []
         for row in self._run:
             region = regions.get(str(self._ids.get(row)))
             if region is None or region.complete == 0:
                 continue
-            found.append(
-                Events(
-                    row=row,
-                    regions=region.complete,
-                    counts=region.counts,
-                    empty=empty.counts if empty else {},
-                    empty_regions=empty.complete if empty else 0,
-                )
+            yield Events(
+                row=row,
+                regions=region.complete,
+                counts=region.counts,
+                empty=empty.counts if empty else {},
+                empty_regions=empty.complete if empty else 0,
             )
-        return tuple(found)
+            if region.memory:
+                yield self._memory(row, region, empty, regions)
+
+    def _memory(self, row: str, region: Region, empty: Region | None, regions: Mapping[str, Region]) -> Memory:
+        typical = region.typical()
+        before = regions.get(str(self._ids[row] + 1)) if row in self._net else None
+        baseline = before.typical() if before and before.each else {}
+        bracket = empty.typical() if empty and empty.each else {}
+        return Memory(
+            row=row,
+            iterations=len(typical["instructions"]),
+            counts={name: sum(each) for name, each in typical.items()},
+            empty={name: median_low(each) for name, each in bracket.items()},
+            baseline={name: sum(each) for name, each in baseline.items()},
+            baseline_iterations=len(baseline.get("instructions", ())),
+            footprint=region.footprint(),
+        )
 
 
 class _RunsRow(msgspec.Struct, frozen=True, tag_field="type", tag="run"):

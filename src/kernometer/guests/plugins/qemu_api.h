@@ -21,6 +21,8 @@
 typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
+typedef uint32_t qemu_plugin_meminfo_t;
 
 /* Only the beginning of QEMU's struct: it is read here, never made. */
 typedef struct {
@@ -32,28 +34,38 @@ typedef struct {
 } qemu_info_t;
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64 };
 
 typedef void (*tb_trans_cb)(qemu_plugin_id_t, struct qemu_plugin_tb *);
 typedef void (*insn_exec_cb)(unsigned int vcpu, void *userdata);
+typedef void (*mem_cb)(unsigned int vcpu, qemu_plugin_meminfo_t, uint64_t address, void *userdata);
 typedef void (*atexit_cb)(qemu_plugin_id_t, void *userdata);
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, tb_trans_cb);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, insn_exec_cb, enum qemu_plugin_cb_flags,
 					    void *userdata);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, mem_cb, enum qemu_plugin_cb_flags,
+				      enum qemu_plugin_mem_rw, void *userdata);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, atexit_cb, void *userdata);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *);
+unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t);
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *);
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *, int argc, char **argv);
 EXPORT extern int qemu_plugin_version;
 int qemu_plugin_version = KM_PLUGIN_API;
 
-/* QEMU's own functions, since no interface reads a register during translation: programs that load modules, as Debian's
- * and Ubuntu's do, export them. NULL elsewhere. Registers have gdb's numbers (QEMU, target/i386/gdbstub.c). */
+/* QEMU's own functions, since no interface reads a register or page tables during translation: programs that load
+ * modules, as Debian's and Ubuntu's do, export them. NULL elsewhere. Registers have gdb's numbers (QEMU,
+ * target/i386/gdbstub.c). */
 typedef struct {
 	uint8_t *data;
 	unsigned int len;
@@ -62,10 +74,12 @@ __attribute__((weak)) void *qemu_get_cpu(int index);
 __attribute__((weak)) int x86_cpu_gdb_read_register(void *cpu, GByteArray *to, int number);
 __attribute__((weak)) GByteArray *g_byte_array_new(void);
 __attribute__((weak)) GByteArray *g_byte_array_set_size(GByteArray *, unsigned int);
+__attribute__((weak)) void cpu_physical_memory_rw(uint64_t address, void *, uint64_t bytes, bool is_write);
 
 #define REGISTER_RSP 7
 #define REGISTER_CS 18
 #define REGISTER_CR3 29
+#define REGISTER_CR4 30
 #define REGISTER_EFER 32
 #define EFER_LMA 0x400u
 

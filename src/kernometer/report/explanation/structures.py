@@ -8,24 +8,34 @@ from typing import Any
 
 from kernometer.errors import KernometerError
 from kernometer.explain.partitions import MICRO, MONO
-from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor
+from kernometer.explain.structure_cycles import InCycles, Priced
+from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor, Operation
 from kernometer.report.explanation import costs
 from kernometer.report.explanation.costs import Waterfall
 from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, count_text, counted, format_percent
 from kernometer.report.write.document import pick, plain
-from kernometer.report.write.terminal import BLANK, Block, Grid, Line
+from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.text import printable
 
 TITLE = "What a microkernel's structure costs, and what the way it is written"
 CAPTION = "Instructions of one operation, and ratios"
 #: The last two columns: what is divided by what.
 _RATIOS = ((LINUX, MONO), (MICRO, MONO))
-_LIMIT = (
+_NO_CYCLES = (
     "Instructions are no time: what a processor loses at a switch of address spaces, in its caches and its TLB, is "
-    "not in them. What Linux does and Trio does not (several processors, accounting, security modules) belongs to the "
-    "way of writing."
+    "not in them."
 )
+_LIMIT = (
+    "What Linux does and Trio does not (several processors, accounting, security modules) belongs to the way of "
+    "writing."
+)
+#: The column of micro with a tagged TLB.
+_TAGGED = f"{MICRO}, tags"
+#: The most characters of a row's name beside cycles.
+_NAME = 22
+#: A part of a difference is named from this share on.
+_TOLD_PART = 0.02
 #: Rows that a sentence names.
 _NAMED = 4
 
@@ -38,18 +48,21 @@ class StructuresView:
     caption: str
     heads: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]  #: an operation, its cells
+    cycles_caption: str
+    cycles_heads: tuple[str, ...]
+    cycles: tuple[tuple[str, tuple[str, ...]], ...]  #: the same in cycles; () if they were not counted
     answer: tuple[str, ...]  #: sentences
     left_out: tuple[tuple[str, str, str], ...]  #: what, why, what to do
     prices: tuple[tuple[str, str, str], ...]  #: kind, instructions, what it is
     waterfalls: tuple[Waterfall, ...]
 
 
-def view(answer: Answer | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
+def view(answer: Answer | None, priced: InCycles | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
     """`answer`: None if nothing could be measured. `left_out`: system to the reason."""
     heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
     lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
     if answer is None:
-        return StructuresView(TITLE, CAPTION, heads, (), (), lacking, (), ())
+        return StructuresView(TITLE, CAPTION, heads, (), "", (), (), (), lacking, (), ())
     rows = tuple(
         (
             printable(name(each.row)),
@@ -66,7 +79,10 @@ def view(answer: Answer | None, left_out: Mapping[str, KernometerError]) -> Stru
         CAPTION,
         heads,
         rows,
-        tuple(_sentences(answer)),
+        f"Cycles of one operation on a {printable(priced.processor.name)}, modelled, and ratios" if priced else "",
+        ("operation", *SYSTEMS, _TAGGED, *(f"{a} / {b}" for a, b in _RATIOS)) if priced else (),
+        tuple((printable(name(each.row)), tuple(_cycles(each))) for each in priced.operations) if priced else (),
+        tuple(_sentences(answer, priced)),
         lacking,
         tuple(costs.prices(answer.costs)) if answer.costs else (),
         tuple(costs.waterfall(each, MONO, MICRO) for each in falls),
@@ -81,6 +97,13 @@ def blocks(shown: StructuresView) -> Iterator[Block]:
         heads = [head.replace(" / ", "\n/") for head in shown.heads]
         yield Grid(heads, ((row, *cells) for row, cells in shown.rows), style="dim", whole=range(1, len(heads)))
         yield BLANK
+    if shown.cycles:
+        yield Line(shown.cycles_caption, "bold")
+        heads = [head.replace(" / ", "\n/").replace(", ", ",\n") for head in shown.cycles_heads]
+        rows = (("\n".join(broken(row, _NAME)), *cells) for row, cells in shown.cycles)
+        yield Grid(heads, rows, style="dim", whole=range(1, len(heads)))
+        yield BLANK
+    if shown.rows:
         yield Line(shown.title, "bold")
     yield from map(Line, shown.answer)
     for what, why, to_do in shown.left_out:
@@ -89,29 +112,73 @@ def blocks(shown: StructuresView) -> Iterator[Block]:
             yield Line(to_do, indent=2)
 
 
-def document(answer: Answer, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
+def document(answer: Answer, priced: InCycles | None, left_out: Mapping[str, KernometerError]) -> dict[str, Any]:
     """For --json: docs/trio.md, "Structure or writing"."""
     return {
         "rows": [{"row": each.row, "instructions": plain(each.counts)} for each in answer.operations],
         "factors": pick(answer, "written", "structure", "domains", "spaces"),
         **pick(answer, "written_more", "structure_more", "events"),
         "costs": costs.document(answer.costs) if answer.costs else None,
+        "cycles": _cycles_document(priced) if priced else None,
         "left_out": {what: why.text for what, why in left_out.items()},
     }
 
 
-def _sentences(answer: Answer) -> Iterator[str]:
+def _cycles_document(priced: InCycles) -> dict[str, Any]:
+    factors = ("structure", "domains", "spaces", "structure_tagged", "structure_ends", "written", "structure_parts")
+    return {
+        "processor": priced.processor.name,
+        "rows": [pick(each, "row", "untagged", "tagged") for each in priced.operations],
+        **pick(priced, *factors, "written_parts"),
+    }
+
+
+def _cycles(each: Priced) -> Iterator[str]:
+    """The cells of an operation's line."""
+    values = {system: cycles.value for system, cycles in each.untagged.items()}
+    for system in SYSTEMS:
+        yield count_text(values[system]) if system in values else NOTHING
+    yield count_text(each.tagged[MICRO].value) if MICRO in each.tagged else NOTHING
+    for a, b in _RATIOS:
+        yield _times(Operation(each.row, values).ratio(a, b))
+
+
+def _in_cycles(priced: InCycles) -> Iterator[str]:
+    """What the structure costs, of what; what tags would save; what the way of writing costs."""
+    if priced.structure:
+        text = f"Structure: {MICRO} takes {_factor(priced.structure)} the cycles of {MONO}, from the same source"
+        if priced.structure_ends:
+            least, most = map(_times, priced.structure_ends)
+            text += f"; {least} to {most} with all costs at the ends of what is published"
+        yield f"{text}. Of what it takes more, {_shares(priced.structure_parts)}."
+        if priced.domains and priced.spaces:
+            yield _split(priced.domains, priced.spaces)
+        if priced.structure_tagged:
+            yield f"With tags in the TLB it would take {_times(priced.structure_tagged.mean)} times."
+    if priced.written:
+        yield (
+            f"Way of writing: Linux takes {_factor(priced.written)} the cycles of {MONO}, with the same structure. "
+            f"Of what it takes more, {_shares(priced.written_parts)}."
+        )
+
+
+def _shares(parts: Mapping[str, float]) -> str:
+    told = [f"{part} {format_percent(share)}" for part, share in parts.items() if abs(share) >= _TOLD_PART]
+    return ", ".join(told)
+
+
+def _sentences(answer: Answer, priced: InCycles | None) -> Iterator[str]:
     """The answer, each sentence from the figures."""
+    if priced:
+        yield from _in_cycles(priced)
     if answer.structure:
-        yield f"Structure: {MICRO} takes {_factor(answer.structure)} the instructions of {MONO}, from the same source."
+        lead = "In instructions" if priced else "Structure"
+        yield f"{lead}: {MICRO} takes {_factor(answer.structure)} the instructions of {MONO}, from the same source."
         if answer.domains and answer.spaces:
-            yield (
-                f"Of this, protection domains and messages are {_times(answer.domains.mean)} times (hybrid beside "
-                f"{MONO}), address spaces {_times(answer.spaces.mean)} times ({MICRO} beside hybrid)."
-            )
+            yield _split(answer.domains, answer.spaces)
     if answer.written:
         times = _factor(answer.written)
-        yield f"Way of writing: Linux takes {times} the instructions of {MONO}, with the same structure."
+        yield f"{'And' if priced else 'Way of writing:'} Linux takes {times} the instructions of {MONO}."
     if answer.written and answer.structure:
         yield _larger(answer)
     if answer.costs and answer.events:
@@ -119,7 +186,14 @@ def _sentences(answer: Answer) -> Iterator[str]:
         shares = ", ".join(f"{kind} {format_percent(share)}" for kind, share in answer.events.items())
         yield f"What {MICRO} takes more, by what each event costs alone, mean of {told}: {shares}."
     if answer.structure or answer.written:
-        yield _LIMIT
+        yield _LIMIT if priced else f"{_NO_CYCLES} {_LIMIT}"
+
+
+def _split(domains: Factor, spaces: Factor) -> str:
+    return (
+        f"Of this, protection domains and messages are {_times(domains.mean)} times (hybrid beside {MONO}), address "
+        f"spaces {_times(spaces.mean)} times ({MICRO} beside hybrid)."
+    )
 
 
 def _larger(answer: Answer) -> str:

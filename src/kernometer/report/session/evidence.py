@@ -122,26 +122,26 @@ def slower(subjects: Sequence[Subject]) -> dict[str, float]:
 
 def truth(subjects: Sequence[Subject]) -> Counts:
     """What each row's iterations claim to do and what was counted: "claimed / counted", per iteration."""
-    claims = _each(subjects, lambda subject, row: _claims(subject.counted.get(row, ())))
+    claims = each_row(subjects, lambda subject, row: _claims(subject.counted.get(row, ())))
     wrong = {
         (row, subject.letter)
         for row, subject, _cells in claims
         if any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
     }
     rows = [row for row, subject, _cells in claims if (row, subject.letter) in wrong]
-    return replace(_table(claims, wrong), summary=_truth_summary(rows, len(claims)))
+    return replace(table(claims, wrong), summary=_truth_summary(rows, len(claims)))
 
 
 _Cells = tuple[str, Subject, Mapping[str, str]]  #: a row on a system: by kind of event the cell
 
 
-def _each(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
+def each_row(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
     """The counters of each row on each system that has any."""
     rows = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
     return [cells_of for cells_of in rows if cells_of[2]]
 
 
-def _table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> Counts:
+def table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> Counts:
     kinds = tuple(dict.fromkeys(kind for _row, _subject, cells in rows for kind in cells))
     return Counts(
         columns=tuple(map(name, kinds)),
@@ -157,7 +157,7 @@ def _table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> C
     )
 
 
-def _in_words(counts: Counts) -> Counts:
+def in_words(counts: Counts) -> Counts:
     return replace(counts, columns=tuple(kind.replace("_", " ") for kind in counts.columns))
 
 
@@ -175,7 +175,7 @@ def counters(subjects: Sequence[Subject]) -> Counts:
         reasons = [result.header.counters for result in subject.results if result.header and result.header.counters]
         if reasons:
             missing.append((subject.letter, sentence(reasons[0])))
-    return replace(_in_words(_table(_each(subjects, _hardware))), missing=tuple(missing))
+    return replace(in_words(table(each_row(subjects, _hardware))), missing=tuple(missing))
 
 
 def events(subjects: Sequence[Subject]) -> Counts:
@@ -186,13 +186,13 @@ def events(subjects: Sequence[Subject]) -> Counts:
             for vector in result.events:
                 if vector.regions > 0:
                     told.setdefault((vector.row, subject.letter), _vector(vector))
-    return _in_words(_table(_each(subjects, lambda subject, row: told.get((row, subject.letter), {}))))
+    return in_words(table(each_row(subjects, lambda subject, row: told.get((row, subject.letter), {}))))
 
 
 def _vector(vector: Events) -> dict[str, str]:
     empty = max(1, vector.empty_regions)
     return {
-        kind: _count(count / vector.regions - vector.empty.get(kind, 0) / empty)
+        kind: count_text(count / vector.regions - vector.empty.get(kind, 0) / empty)
         for kind, count in vector.counts.items()
     }
 
@@ -244,10 +244,10 @@ def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
         told = [record for record in counted if kind in record.happened and record.iterations > 0]
         happened = "not counted"
         if told:
-            happened = _count(
+            happened = count_text(
                 math.fsum(record.happened[kind] for record in told) / math.fsum(record.iterations for record in told)
             )
-        cells[kind] = f"{_count(claimed[0])} / {happened}"
+        cells[kind] = f"{count_text(claimed[0])} / {happened}"
     return cells
 
 
@@ -256,12 +256,12 @@ def _hardware(subject: Subject, row: str) -> dict[str, str]:
     counted = subject.counted.get(row, ())
     kinds = dict.fromkeys(kind for record in counted for kind in record.hardware)
     means = {kind: [record.hardware[kind] for record in counted if kind in record.hardware] for kind in kinds}
-    cells = {kind: _count(math.fsum(values) / len(values)) for kind, values in means.items()}
+    cells = {kind: count_text(math.fsum(values) / len(values)) for kind, values in means.items()}
     slower = [figure.counting for figure in subject.figures_of(row) if figure.counting is not None]
     return cells | {"times_as_long": f"{max(slower):.3g}"} if cells and slower else cells
 
 
-def _count(number: float) -> str:
+def count_text(number: float) -> str:
     """A count per iteration: whole, or with three significant digits; thousands are separated."""
     if not math.isfinite(number):
         return "?"

@@ -13,13 +13,13 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from kernometer.report.session import absolute
+from kernometer.report.session import absolute, memory
 from kernometer.report.session.first import FEW
 from kernometer.report.session.systems import subject
 from kernometer.report.session.view import AbsoluteRow, AbsoluteView, CurveView, FigureText, WorkloadView
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
-from kernometer.report.write.terminal import broken
+from kernometer.report.write.terminal import broken, show
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.model import RowFigure
@@ -60,7 +60,8 @@ def print_result(
     `whole`: all rows. `details`: all rows, with the details of every flag. `points`: every point of a curve as a row.
     `named`: rows given by name, all of which are shown as rows.
     """
-    view = absolute.view([subject("A", result.session.label, [result], [figures], every_flag=details)])
+    subjects = [subject("A", result.session.label, [result], [figures], every_flag=details)]
+    view = absolute.view(subjects)
     lines = [line for workload in view.workloads for line in _lines(workload, points=points, named=named)]
     few = not (whole or details or points or named) and len(lines) > FEW and bool(view.first)
     _print_facts(console, view, few=few)
@@ -72,6 +73,8 @@ def print_result(
         console.print()
     for text in _below(view, lines, few=few, details=details):
         console.print(Text(text))
+    if details:
+        show(console, memory.blocks(result, subjects))
 
 
 def _print_facts(console: Console, view: AbsoluteView, *, few: bool) -> None:
@@ -255,14 +258,16 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
     """For programs (`show --json`): plain values, not rounded, every row."""
     plain = msgspec.to_builtins
     ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
+    modelled = memory.document(result)
     return {
         "session": plain(result.session),
         "header": plain(result.header),
-        "rows": [plain(figures[row]) for row in ordered],
+        "rows": [plain(figures[row]) | modelled.get(row, {}) for row in ordered],
         "curves": figures_document(ordered, result.workloads),
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
         "events": plain(result.events),
+        "memories": plain(result.memories),
         "tallies": plain(result.tallies),
         "end": plain(result.end),
         "damage": list(result.damage),

@@ -15,7 +15,8 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_
 	(void)insn;
 	(void)flags;
 	(void)userdata;
-	marked = cb;
+	if (cb == at_begin || cb == at_end)
+		marked = cb;
 }
 
 /* Counters other than USER, which every instruction here has, joined by '+'. */
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
 		found = "nothing";
 		found_all[0] = '\0';
 		marked = NULL;
-		instrument(NULL, LONG_MODE);
+		instrument(NULL, LONG_MODE, 1);
 		if (marked != NULL)
 			found = marked == at_begin ? "begin" : "end";
 		if (strcmp(found, name) != 0)

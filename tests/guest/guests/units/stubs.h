@@ -55,4 +55,45 @@ void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn)
 	return NULL;
 }
 
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb cb, enum qemu_plugin_cb_flags flags,
+				      enum qemu_plugin_mem_rw rw, void *userdata)
+{
+	(void)insn;
+	(void)cb;
+	(void)flags;
+	(void)rw;
+	(void)userdata;
+}
+
+unsigned int qemu_plugin_mem_size_shift(qemu_plugin_meminfo_t info)
+{
+	(void)info;
+	return 0;
+}
+
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info)
+{
+	(void)info;
+	return false;
+}
+
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(qemu_plugin_meminfo_t info, uint64_t address)
+{
+	(void)info;
+	(void)address;
+	return NULL;
+}
+
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *place)
+{
+	(void)place;
+	return false;
+}
+
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place)
+{
+	(void)place;
+	return 0;
+}
+
 #endif

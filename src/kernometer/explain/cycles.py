@@ -1,0 +1,104 @@
+"""From counts of the memory system to cycles of a processor: each by its published cost, and nothing fitted. Pure.
+
+docs/path-to-time.md has the model, and how near it comes where times are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from kernometer.results.model import Memory, Result
+from kernometer.results.processor import Processor
+
+#: A cost of the processor's file, its part, and the counts that it is for. `{tag}` is _TAG with tags, else "".
+_TAG = "tagged_"
+_PRICED: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "instruction": ("instructions", ("instructions",)),
+    "l2_code": ("instruction cache", ("l1i_misses",)),
+    "l3_code": ("instruction cache", ("l2_code_misses",)),
+    "memory_code": ("instruction cache", ("l3_code_misses",)),
+    "l2_load": ("data cache", ("l1d_load_misses",)),
+    "l3_load": ("data cache", ("l2_load_misses",)),
+    "memory_load": ("data cache", ("l3_load_misses",)),
+    "l2_store": ("data cache", ("l1d_store_misses",)),
+    "l3_store": ("data cache", ("l2_store_misses",)),
+    "memory_store": ("data cache", ("l3_store_misses",)),
+    "string": ("strings", ("reps",)),
+    "string_byte": ("strings", ("rep_bytes",)),
+    "string_line": ("strings", ("l2_string_misses", "l3_string_misses")),
+    "stlb": ("TLB", ("{tag}itlb_misses", "{tag}dtlb_misses")),
+    "walk": ("TLB", ("{tag}walks",)),
+    "large_walk": ("TLB", ("{tag}large_walks",)),
+    "misprediction": ("branches", ("mispredicted_conditional", "mispredicted_indirect", "mispredicted_returns")),
+    "system_call": ("system calls", ("syscalls",)),
+    "exception": ("exceptions", ("irets",)),
+    "{tag}cr3_write": ("CR3 writes", ("cr3_writes",)),
+    "invlpg": ("CR3 writes", ("invlpg",)),
+}
+#: What a processor's file must have the cost of.
+KINDS = tuple(dict.fromkeys(kind.format(tag=tag) for kind in _PRICED for tag in ("", _TAG)))
+#: What tables show of the counts, by its head.
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "L1I misses": ("l1i_misses",),
+    "L1D misses": ("l1d_load_misses", "l1d_store_misses", "l1d_string_misses"),
+    "L2 misses": ("l2_code_misses", "l2_load_misses", "l2_store_misses", "l2_string_misses"),
+    "L3 misses": ("l3_code_misses", "l3_load_misses", "l3_store_misses", "l3_string_misses"),
+    "page walks": ("walks", "large_walks"),
+    "page walks, tagged": ("tagged_walks", "tagged_large_walks"),
+    "mispredicted branches": ("mispredicted_conditional", "mispredicted_indirect", "mispredicted_returns"),
+}
+PARTS = tuple(dict.fromkeys(part for part, _counts in _PRICED.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Cycles:
+    """The cycles of one operation. `least` and `most`: by the ends of what is published of each cost."""
+
+    value: float
+    least: float
+    most: float
+    parts: Mapping[str, float] = field(default_factory=dict)  #: by PARTS, those that are not 0
+
+
+def cycles(counts: Mapping[str, float], processor: Processor, *, tagged: bool = False) -> Cycles:
+    """What these counts of one operation cost. A count below 0, of an operation that does less than its baseline,
+    makes its part smaller."""
+    tag = _TAG if tagged else ""
+    parts: dict[str, float] = {}
+    least = most = 0.0
+    for kind, (part, names) in _PRICED.items():
+        cost = processor.costs[kind.format(tag=tag)]
+        count = sum(counts.get(name.format(tag=tag), 0.0) for name in names)
+        if count:
+            parts[part] = parts.get(part, 0.0) + count * cost.cycles
+            least += count * cost.least
+            most += count * cost.most
+    return Cycles(sum(parts.values()), min(least, most), max(least, most), parts)
+
+
+def processor_of(result: Result) -> Processor | None:
+    """Whose memory system the session counted; None if it counted none, or of a form that is no longer known."""
+    if not result.session.processor:
+        return None
+    try:
+        processor = msgspec.convert(result.session.processor, Processor)
+    except msgspec.ValidationError:
+        return None
+    return processor if set(KINDS) <= set(processor.costs) else None
+
+
+def by_row(result: Result) -> dict[str, dict[str, float]]:
+    """What was counted of one operation of each row: less the baseline where the figure is, else less the empty
+    bracket."""
+    ops = {run.row: run.ops for run in result.runs}
+    return {memory.row: _of_operation(memory, ops.get(memory.row, 1.0)) for memory in result.memories}
+
+
+def _of_operation(memory: Memory, ops: float) -> dict[str, float]:
+    less: Mapping[str, float] = memory.empty
+    if memory.baseline_iterations:
+        less = {name: count / memory.baseline_iterations for name, count in memory.baseline.items()}
+    return {name: (count / memory.iterations - less.get(name, 0)) / ops for name, count in memory.counts.items()}

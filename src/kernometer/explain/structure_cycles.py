@@ -1,0 +1,112 @@
+"""How much of a microkernel's cost is its structure, in cycles of a modelled processor. Pure.
+
+As structure_factors.py, with what caches, TLBs, predictors, traps and switches of address spaces add: without tags in
+the TLB, as Trio has none, and as the same accesses would cost with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from kernometer.explain.cycles import Cycles, by_row, cycles, processor_of
+from kernometer.explain.partitions import HYBRID, MICRO, MONO
+from kernometer.explain.structure_factors import LINUX, Factor, Operation, factor
+from kernometer.results.model import Result
+from kernometer.results.processor import Processor
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """Cycles of one operation, by system; a system without counts is not there."""
+
+    row: str
+    untagged: Mapping[str, Cycles]
+    tagged: Mapping[str, Cycles]
+
+
+@dataclass(frozen=True, slots=True)
+class InCycles:
+    """Factors that too few systems were measured for are None."""
+
+    processor: Processor
+    operations: tuple[Priced, ...]
+    structure: Factor | None  #: micro beside mono
+    domains: Factor | None  #: hybrid beside mono
+    spaces: Factor | None  #: micro beside hybrid
+    structure_tagged: Factor | None  #: micro beside mono, with tags
+    structure_ends: tuple[float, float] | None  #: around its mean: with all costs at the least or most published
+    written: Factor | None  #: Linux beside mono
+    structure_parts: Mapping[str, float]  #: of what micro takes more than mono: the mean share of each part
+    written_parts: Mapping[str, float]  #: of what Linux takes more than mono
+
+
+def in_cycles(systems: Mapping[str, Sequence[Result]], rows: Iterable[str]) -> InCycles | None:
+    """The cycles of these rows; None if no session has counts, or not all are of one processor."""
+    sessions = [(name, result) for name, results in systems.items() for result in results if result.memories]
+    processors = [processor_of(result) for _name, result in sessions]
+    processor = processors[0] if processors else None
+    if processor is None or any(each != processor for each in processors):
+        return None
+    counts: dict[str, dict[str, dict[str, float]]] = {}
+    for name, result in sessions:
+        for row, of_row in by_row(result).items():
+            counts.setdefault(row, {})[name] = of_row
+    operations = tuple(
+        Priced(
+            row,
+            {name: cycles(of_row, processor) for name, of_row in counts[row].items()},
+            {name: cycles(of_row, processor, tagged=True) for name, of_row in counts[row].items()},
+        )
+        for row in rows
+        if row in counts
+    )
+    return InCycles(
+        processor,
+        operations,
+        _factor(operations, MICRO),
+        _factor(operations, HYBRID),
+        _factor(operations, MICRO, HYBRID),
+        factor([Operation(each.row, _values(each.tagged)) for each in operations], MICRO, MONO),
+        _ends(operations),
+        _factor(operations, LINUX),
+        _parts(operations, MICRO),
+        _parts(operations, LINUX),
+    )
+
+
+def _value(cycles: Cycles) -> float:
+    return cycles.value
+
+
+def _values(of_systems: Mapping[str, Cycles], end: Callable[[Cycles], float] = _value) -> dict[str, float]:
+    return {name: end(each) for name, each in of_systems.items()}
+
+
+def _factor(
+    operations: Iterable[Priced], above: str, below: str = MONO, end: Callable[[Cycles], float] = _value
+) -> Factor | None:
+    return factor([Operation(each.row, _values(each.untagged, end)) for each in operations], above, below)
+
+
+def _ends(operations: Sequence[Priced]) -> tuple[float, float] | None:
+    ends = [_factor(operations, MICRO, end=end) for end in (_value, lambda each: each.least, lambda each: each.most)]
+    means = sorted(end.mean for end in ends if end is not None)
+    return (means[0], means[-1]) if means else None
+
+
+def _parts(operations: Iterable[Priced], above: str) -> dict[str, float]:
+    """Every operation that takes more counts alike; the shares sum to 1, the largest first."""
+    shares = []
+    for each in operations:
+        if above in each.untagged and MONO in each.untagged:
+            more, less = each.untagged[above], each.untagged[MONO]
+            if more.value > less.value:
+                parts = dict.fromkeys((*more.parts, *less.parts))
+                difference = more.value - less.value
+                shares.append(
+                    {part: (more.parts.get(part, 0) - less.parts.get(part, 0)) / difference for part in parts}
+                )
+    means = {part: fmean(share.get(part, 0) for share in shares) for share in shares for part in share}
+    return dict(sorted(means.items(), key=lambda pair: -abs(pair[1])))

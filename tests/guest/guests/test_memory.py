@@ -1,0 +1,130 @@
+"""The memory system that the plugin counts: exact, and right where the answer is arithmetic (spaces.s)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernometer.guests import plugins
+from kernometer.guests.emulator.qemu import Boot, Machine, argv, detect
+from kernometer.guests.plugins import events
+from kernometer.guests.plugins.events import Region
+from kernometer.results import processor
+
+HERE = Path(__file__).parent
+PAGES = 40
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.fixture(scope="module")
+def regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Region]:
+    return booted(tmp_path_factory.mktemp("spaces"))
+
+
+def booted(folder: Path, name: str = "skylake") -> dict[str, Region]:
+    kernel = folder / "spaces"
+    flags = ("-m32", "-nostdlib", "-static", "-no-pie", f"-Wl,-T,{HERE}/tiny.ld,--build-id=none")
+    subprocess.run(["gcc", *flags, "-o", kernel, HERE / "spaces.s"], check=True, timeout=60)
+    (folder / "console").touch()
+    boot = Boot(
+        machine=Machine(type="pc", memory_mib=64),
+        accelerator="icount",
+        kernel=kernel,
+        initrd="",
+        command_line="",
+        console=folder / "console",
+        bulk=folder / "bulk",
+        plugin=plugins.build(detect(), "events"),
+        events=folder / "events.json",
+        recorded=f"memory={processor.find(name).geometry.word}",
+    )
+    subprocess.run(argv(boot), check=True, timeout=120, stdin=subprocess.DEVNULL)
+    return events.parse((folder / "events.json").read_bytes())
+
+
+def settled(region: Region, *names: str) -> dict[str, int]:
+    """The counts of the last execution, in which all that happens once has happened."""
+    return {name: region.memory[name][-1] for name in names}
+
+
+UNTAGGED, TAGGED = ("walks", "large_walks"), ("tagged_walks", "tagged_large_walks")
+
+
+@pytest.mark.parametrize(
+    ("number", "untagged", "tagged"),
+    [
+        ("2", (2 * PAGES, 2), (0, 0)),  # the code is in a large page, which each switch removes
+        ("4", (PAGES, 1), (PAGES, 1)),  # a write of what CR3 has removes, with tags too
+        ("6", (0, 0), (0, 0)),
+        ("8", (0, 2), (0, 0)),  # global pages stay
+        ("10", (3, 0), (3, 0)),  # invlpg: by register, displacement, and index
+        ("12", (2 * PAGES, 2), (PAGES, 1)),  # a new space in an old root
+    ],
+)
+def test_walks_are_those_of_arithmetic(
+    regions: dict[str, Region], number: str, untagged: tuple[int, int], tagged: tuple[int, int]
+) -> None:
+    """Expected: PAGES for each visit of a space whose entries are gone. Broken: entries survive a switch, global ones
+    do not, invlpg takes the wrong page, or a space inherits the entries of the one whose root it got."""
+    assert tuple(settled(regions[number], *UNTAGGED).values()) == untagged
+    assert tuple(settled(regions[number], *TAGGED).values()) == tagged
+
+
+def test_a_string_instruction_counts_once_and_its_bytes_are_known(regions: dict[str, Region]) -> None:
+    """Expected: ten instructions, 1 + 5 + 3 + 2 + 4 × 7 + 6 × 8 bytes. Broken: neighbours, loops or an iteration count
+    of 0 or 1 are told wrongly."""
+    region = regions["14"]
+    assert set(region.memory["reps"]) == {10}
+    assert set(region.memory["rep_bytes"]) == {87}
+    assert {sum_ - more for sum_, more in zip(region.each, region.repeated, strict=True)} == {region.retired[0]}
+    assert region.retired[0] == 37  # with the end marker
+
+
+def test_faults_within_a_string_instruction_do_not_start_it_again(regions: dict[str, Region]) -> None:
+    """Expected: one instruction, three pages of bytes. Broken: each return from a fault begins a new one."""
+    region = regions["16"]
+    assert (region.memory["reps"], region.memory["rep_bytes"]) == ((1,), (3 * 4096,))
+    assert region.memory["irets"] == (3,)
+
+
+def test_lines_and_pages_are_counted_once_an_execution(regions: dict[str, Region]) -> None:
+    """Expected: PAGES lines in as many pages, of each space. Broken: a line counts at each access, or once for ever."""
+    assert settled(regions["6"], "user_data_lines", "user_data_pages") == {
+        "user_data_lines": PAGES,
+        "user_data_pages": PAGES,
+    }
+    assert settled(regions["2"], "user_data_lines") == {"user_data_lines": 2 * PAGES}
+    assert set(regions["6"].memory["loads"]) == {PAGES}
+
+
+def test_lines_that_share_a_set_drive_each_other_out(regions: dict[str, Region]) -> None:
+    """Expected: 40 lines of one set of eight ways miss L1 each time, and hit L2, where they have sixteen sets of four.
+    Broken: another index, or a set that forgets the wrong line."""
+    assert settled(regions["6"], "l1d_load_misses", "l2_load_misses") == {"l1d_load_misses": PAGES, "l2_load_misses": 0}
+
+
+def test_a_regular_branch_is_learnt(regions: dict[str, Region]) -> None:
+    """Expected: nothing is mispredicted any more, as the history tells the last of ten. Broken: each loop's end is."""
+    assert settled(regions["18"], "mispredicted_conditional") == {"mispredicted_conditional": 0}
+
+
+def test_returns_beyond_the_stack_are_mispredicted(regions: dict[str, Region]) -> None:
+    """Expected: twenty calls, sixteen places: the four outermost returns miss. Broken: the stack has no end."""
+    assert settled(regions["20"], "mispredicted_returns") == {"mispredicted_returns": 4}
+
+
+def test_two_boots_count_the_same(regions: dict[str, Region], tmp_path: Path) -> None:
+    """Expected: equal in every count. Broken: something of the host's, an address or a time, is in them."""
+    assert booted(tmp_path) == regions
+
+
+def test_what_is_counted_follows_the_geometry(regions: dict[str, Region], tmp_path: Path) -> None:
+    """Expected: on Zen 3 large pages are in the same buffer, so other hits; the guest's instructions are the same."""
+    other = booted(tmp_path, "zen3")
+    assert {number: region.each for number, region in other.items()} == {
+        number: region.each for number, region in regions.items()
+    }
+    assert settled(other["20"], "mispredicted_returns") == {"mispredicted_returns": 0}  # 32 places
