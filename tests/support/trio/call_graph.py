@@ -38,13 +38,13 @@ KERNEL, RUNTIME = "kernel", "runtime of a server"
 NETWORK = "services/net"
 _OF_LWIP = {
     "TCP_EVENT_ERR(": ("failed",),
-    "TCP_EVENT_RECV(": ("came", "tcp_recv_null"),
-    "TCP_EVENT_CLOSED(": ("came", "tcp_recv_null"),
-    "TCP_EVENT_SENT(": ("went",),
+    "TCP_EVENT_RECV(": ("received", "tcp_recv_null"),
+    "TCP_EVENT_CLOSED(": ("received", "tcp_recv_null"),
+    "TCP_EVENT_SENT(": ("sent",),
     "TCP_EVENT_CONNECTED(": ("connected",),
     "TCP_EVENT_ACCEPT(": ("accepted", "tcp_accept_null"),
     "TCP_EVENT_POLL(": (),  # nobody has asked for it
-    "pcb->recv(": ("came",),
+    "pcb->recv(": ("received",),
     "netif->output(": ("netif_loop_output_ipv4",),
     "init(netif)": ("netif_loopif_init",),
 }
