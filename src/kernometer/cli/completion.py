@@ -30,7 +30,6 @@ complete -o nosort -o default -F %(complete_func)s %(prog_name)s
 """
 
 
-@add_completion_class
 class Bash(BashComplete):
     """bash breaks words at : and @, which targets, rows and names of results contain. So the script passes the whole
     line, and only the part after the last break is completed."""
@@ -48,6 +47,7 @@ class Bash(BashComplete):
         return str(item.value)[kept:] if item.type == "plain" else ""
 
 
+add_completion_class(Bash)  # the first click of 8.1 gives nothing back to a decorated class
 SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 

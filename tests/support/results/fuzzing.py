@@ -23,7 +23,7 @@ import msgspec
 from kernometer.errors import KernometerError, ResultError
 from kernometer.results import papers
 from kernometer.results.imported import publications
-from kernometer.results.model import Calibration, Counting, Profile, ProfileLine, ProfileStack, Result, Tally
+from kernometer.results.model import Calibration, Counting, Memory, Profile, ProfileLine, ProfileStack, Result, Tally
 from kernometer.results.reader import Limits, parse
 from kernometer.targets.stream import Splitter, between_markers
 from tests.support.results import OUTPUTS, make
@@ -57,6 +57,7 @@ MORE_KINDS = (
         iterations=2000,
         happened={"reads": 0.0},
     ),
+    Memory(row="syscall/getppid", iterations=2, counts={"instructions": 8, "walks": 38}, empty={"instructions": 3}),
     Tally(row="syscall/getppid", counts={"messages": (1, 1)}),
     Profile(
         row="syscall/getppid",
