@@ -1,6 +1,6 @@
 """From counts of the memory system to cycles of a processor: each by its published cost, and nothing fitted. Pure.
 
-docs/path-to-time.md has the model, and how near it comes where times are known.
+docs/cycles.md has the model and its costs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "page walks, tagged": ("tagged_walks", "tagged_large_walks"),
     "mispredicted branches": ("mispredicted_conditional", "mispredicted_indirect", "mispredicted_returns"),
 }
-PARTS = tuple(dict.fromkeys(part for part, _counts in _PRICED.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,11 @@ class Cycles:
     value: float
     least: float
     most: float
-    parts: Mapping[str, float] = field(default_factory=dict)  #: by PARTS, those that are not 0
+    parts: Mapping[str, float] = field(default_factory=dict)  #: by part of _PRICED, those that are not 0
+
+    def more_than(self, other: Cycles) -> dict[str, float]:
+        """What each part of either takes more here."""
+        return {part: self.parts.get(part, 0) - other.parts.get(part, 0) for part in {**self.parts, **other.parts}}
 
 
 def cycles(counts: Mapping[str, float], processor: Processor, *, tagged: bool = False) -> Cycles:

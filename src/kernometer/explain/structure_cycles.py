@@ -103,10 +103,7 @@ def _parts(operations: Iterable[Priced], above: str) -> dict[str, float]:
         if above in each.untagged and MONO in each.untagged:
             more, less = each.untagged[above], each.untagged[MONO]
             if more.value > less.value:
-                parts = dict.fromkeys((*more.parts, *less.parts))
                 difference = more.value - less.value
-                shares.append(
-                    {part: (more.parts.get(part, 0) - less.parts.get(part, 0)) / difference for part in parts}
-                )
+                shares.append({part: cost / difference for part, cost in more.more_than(less).items()})
     means = {part: fmean(share.get(part, 0) for share in shares) for share in shares for part in share}
     return dict(sorted(means.items(), key=lambda pair: -abs(pair[1])))

@@ -70,14 +70,14 @@ static void keep_execution(struct region *region, const uint64_t *now)
 	uint64_t memory[MEMORY_COUNTS];
 	size_t i;
 
-	execution->instructions = (now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL]);
+	execution->instructions = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
 	execution->repeated = strings.repeated - region->strings_at_begin.repeated;
+	if (!memory_on)
+		return;
 	execution->strings = strings.started - region->strings_at_begin.started;
 	execution->string_bytes = strings.bytes - region->strings_at_begin.bytes;
 	for (i = 0; processor->names[i] != NULL; i++)
 		execution->events[i] = now[i] - region->at_begin[i];
-	if (!memory_on)
-		return;
 	memory_counts(memory);
 	for (i = 0; i < MEMORY_COUNTS; i++)
 		execution->memory[i] = memory[i] - region->memory_at_begin[i];

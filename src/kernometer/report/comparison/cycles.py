@@ -35,19 +35,21 @@ class Pair:
     @property
     def ratio(self) -> float:
         """B's cycles over A's; nan if they cannot be divided."""
-        return self.b.value / self.a.value if self.a.value > 0 and self.b.value > 0 else math.nan
+        return _ratio(self.a, self.b)
 
     @property
     def tagged_ratio(self) -> float:
-        a, b = self.tagged
-        return b.value / a.value if a.value > 0 and b.value > 0 else math.nan
+        """The same with tags."""
+        return _ratio(*self.tagged)
 
     @property
     def parts(self) -> dict[str, float]:
         """What B takes more, by part, the largest first."""
-        parts = {**self.a.parts, **self.b.parts}
-        more = {part: self.b.parts.get(part, 0) - self.a.parts.get(part, 0) for part in parts}
-        return dict(sorted(more.items(), key=lambda pair: -abs(pair[1])))
+        return dict(sorted(self.b.more_than(self.a).items(), key=lambda pair: -abs(pair[1])))
+
+
+def _ratio(a: Cycles, b: Cycles) -> float:
+    return b.value / a.value if a.value > 0 and b.value > 0 else math.nan
 
 
 def pairs(a: Sequence[Result], b: Sequence[Result]) -> tuple[Processor | None, tuple[Pair, ...]]:
