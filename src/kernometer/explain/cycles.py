@@ -23,6 +23,8 @@ _PRICED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "l2_load": ("data cache", ("l1d_load_misses",)),
     "l3_load": ("data cache", ("l2_load_misses",)),
     "memory_load": ("data cache", ("l3_load_misses",)),
+    "l2_stream": ("data cache", ("l1d_stream_misses",)),
+    "stream_line": ("data cache", ("l2_stream_misses", "l3_stream_misses")),
     "l2_store": ("data cache", ("l1d_store_misses",)),
     "l3_store": ("data cache", ("l2_store_misses",)),
     "memory_store": ("data cache", ("l3_store_misses",)),
@@ -43,9 +45,9 @@ KINDS = tuple(dict.fromkeys(kind.format(tag=tag) for kind in _PRICED for tag in 
 #: What tables show of the counts, by its head.
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "L1I misses": ("l1i_misses",),
-    "L1D misses": ("l1d_load_misses", "l1d_store_misses", "l1d_string_misses"),
-    "L2 misses": ("l2_code_misses", "l2_load_misses", "l2_store_misses", "l2_string_misses"),
-    "L3 misses": ("l3_code_misses", "l3_load_misses", "l3_store_misses", "l3_string_misses"),
+    "L1D misses": ("l1d_load_misses", "l1d_stream_misses", "l1d_store_misses", "l1d_string_misses"),
+    "L2 misses": ("l2_code_misses", "l2_load_misses", "l2_stream_misses", "l2_store_misses", "l2_string_misses"),
+    "L3 misses": ("l3_code_misses", "l3_load_misses", "l3_stream_misses", "l3_store_misses", "l3_string_misses"),
     "page walks": ("walks", "large_walks"),
     "page walks, tagged": ("tagged_walks", "tagged_large_walks"),
     "mispredicted branches": ("mispredicted_conditional", "mispredicted_indirect", "mispredicted_returns"),

@@ -171,6 +171,22 @@ long_mode:
 	end 20
 	again
 
+	times 5                         /* 22: 16 pages line by line, twice what L1 has; then downward */
+	region 22
+	movl $OWN, %esi
+	movl $1024, %ecx
+1:	movb (%rsi), %al
+	addl $64, %esi
+	decl %ecx
+	jnz 1b
+	movl $1024, %ecx
+1:	subl $64, %esi
+	movb (%rsi), %al
+	decl %ecx
+	jnz 1b
+	end 22
+	again
+
 	movb $0xfe, %al
 	outb %al, $0x64
 2:	hlt

@@ -106,6 +106,13 @@ def test_lines_that_share_a_set_drive_each_other_out(regions: dict[str, Region])
     assert settled(regions["6"], "l1d_load_misses", "l2_load_misses") == {"l1d_load_misses": PAGES, "l2_load_misses": 0}
 
 
+def test_loads_beside_a_line_missed_lately_are_streamed(regions: dict[str, Region]) -> None:
+    """Expected: of 64 KiB upward, then downward, half is in L1 each time: 512 + 512 misses, of which the first of each
+    of 16 pages is a load's own. Broken: streams cross pages, or go one way only."""
+    names = ("l1d_load_misses", "l1d_stream_misses", "l2_load_misses", "l2_stream_misses")
+    assert tuple(settled(regions["22"], *names).values()) == (16, 1008, 0, 0)
+
+
 def test_a_regular_branch_is_learnt(regions: dict[str, Region]) -> None:
     """Expected: nothing is mispredicted any more, as the history tells the last of ten. Broken: each loop's end is."""
     assert settled(regions["18"], "mispredicted_conditional") == {"mispredicted_conditional": 0}

@@ -3,8 +3,9 @@
  *
  * Lines are told by physical addresses. Instructions are seen by line as they are executed, data by access; a string
  * instruction with `rep` accesses each line once. What memory callbacks do not show is not counted: frames that the
- * processor pushes and pops at exceptions, reads of descriptors and of page tables. There is no prefetch. x86-64 alone,
- * in long mode: other code is counted by its instructions only. docs/cycles.md has the reasons. */
+ * processor pushes and pops at exceptions, reads of descriptors and of page tables. No line is fetched before it is
+ * asked for; loads that a prefetcher would have foreseen are told apart. x86-64 alone, in long mode: other code is
+ * counted by its instructions only. docs/cycles.md has the reasons. */
 #ifndef KM_MEMORY_H
 #define KM_MEMORY_H
 
@@ -17,8 +18,9 @@
 #include "tlb.h"
 #include <stdio.h>
 
-/* Who asks for a line. A string instruction's misses overlap, as no other's do. */
-enum asker { CODE, LOAD, STORE, STRING, ASKERS };
+/* Who asks for a line. STREAM is a load that misses beside a line that was missed lately: prefetchers foresee it. A
+ * string instruction's misses overlap, as no other's do. */
+enum asker { CODE, LOAD, STREAM, STORE, STRING, ASKERS };
 
 static struct {
 	uint64_t loads, stores; /* of data, lines touched by string instructions among them */
@@ -30,14 +32,17 @@ static const char *const memory_names[] = {
 	"stores",
 	"l1i_misses",
 	"l1d_load_misses",
+	"l1d_stream_misses",
 	"l1d_store_misses",
 	"l1d_string_misses",
 	"l2_code_misses",
 	"l2_load_misses",
+	"l2_stream_misses",
 	"l2_store_misses",
 	"l2_string_misses",
 	"l3_code_misses",
 	"l3_load_misses",
+	"l3_stream_misses",
 	"l3_store_misses",
 	"l3_string_misses",
 	"itlb_misses",
@@ -75,12 +80,32 @@ struct fetch {
 	int first, kernel;     /* first: of its block */
 };
 
+#define STREAMS 32 /* Intel's second level follows as many, each within 4 KiB, upward or downward */
+
+/* Whether a missed line lies beside one that was missed lately, in its page. */
+static int is_streamed(uint64_t line)
+{
+	static uint64_t heads[STREAMS]; /* the last line of each stream, the stream used last first */
+	unsigned int i, next;
+
+	for (i = 0; i < STREAMS - 1; i++)
+		if (heads[i] == line - 1 || heads[i] == line + 1)
+			break;
+	next = (heads[i] == line - 1 || heads[i] == line + 1) &&
+	       heads[i] >> (PAGE_SHIFT - LINE_SHIFT) == line >> (PAGE_SHIFT - LINE_SHIFT);
+	memmove(heads + 1, heads, i * sizeof *heads);
+	heads[0] = line;
+	return (int)next;
+}
+
 static void touch(uint64_t line, enum asker asker)
 {
 	struct cache *l1 = asker == CODE ? &l1i : &l1d;
 
 	if (cache_find(l1, line, line))
 		return;
+	if (asker == LOAD && is_streamed(line))
+		asker = STREAM;
 	cache_counts.l1[asker]++;
 	cache_add(l1, line, line);
 	if (cache_find(&l2, line, line))
