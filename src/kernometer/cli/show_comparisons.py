@@ -93,7 +93,7 @@ def show_comparisons(
             msgspec.to_builtins(comparison)
             | {"curves": comparison_document(comparison, workloads)}
             | {"counters": {row.row: told for row in comparison.rows if (told := counted(row.row, systems))}}
-            | {"cycles": cycles.document(systems[comparison.a], systems[comparison.b])}
+            | {"modelled": cycles.document(systems[comparison.a], systems[comparison.b])}
             | {"functions": {row: difference_document(change) for row, change in by_function[comparison.b].items()}}
             | ({"gate": gate_of[id(comparison)]} if gates else {})
             for comparison in comparisons

@@ -5,7 +5,8 @@ docs/cycles.md has the model and its costs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -95,11 +96,41 @@ def processor_of(result: Result) -> Processor | None:
     return processor if set(KINDS) <= set(processor.costs) else None
 
 
-def by_row(result: Result) -> dict[str, dict[str, float]]:
-    """What was counted of one operation of each row: less the baseline where the figure is, else less the empty
-    bracket."""
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """One operation of a row: what it does and asks of the memory system, and the cycles that this costs."""
+
+    counts: Mapping[str, float]  #: less the baseline where the figure is, else less the empty bracket
+    footprint: Mapping[str, int]  #: of one iteration, with its bracket
+    cycles: Cycles
+    tagged: Cycles  #: the same with tags in the TLB
+
+    def shown(self) -> dict[str, float]:
+        """The counts of SHOWN. A count below 0, of an operation that does less than its baseline, is none."""
+        return {head: max(0.0, sum(self.counts.get(name, 0.0) for name in names)) for head, names in SHOWN.items()}
+
+
+def modelled(results: Iterable[Result]) -> tuple[Processor | None, dict[str, Modelled]]:
+    """By row, of the sessions that counted for the newest one's processor; of two with one row the newer one's. None
+    and {} if none counted."""
+    processor = None
+    rows: dict[str, Modelled] = {}
+    for result in sorted(results, key=lambda result: -result.session.started):
+        of_result = processor_of(result) if result.memories else None
+        processor = processor or of_result
+        if processor is not None and of_result == processor:
+            rows = _by_row(result, processor) | rows
+    return processor, rows
+
+
+def _by_row(result: Result, processor: Processor) -> dict[str, Modelled]:
     ops = {run.row: run.ops for run in result.runs}
-    return {memory.row: _of_operation(memory, ops.get(memory.row, 1.0)) for memory in result.memories}
+    rows = {}
+    for memory in result.memories:
+        counts = _of_operation(memory, ops.get(memory.row, 1.0))
+        untagged, tagged = (cycles(counts, processor, tagged=tags) for tags in (False, True))
+        rows[memory.row] = Modelled(counts, memory.footprint, untagged, tagged)
+    return rows
 
 
 def _of_operation(memory: Memory, ops: float) -> dict[str, float]:
@@ -107,3 +138,39 @@ def _of_operation(memory: Memory, ops: float) -> dict[str, float]:
     if memory.baseline_iterations:
         less = {name: count / memory.baseline_iterations for name, count in memory.baseline.items()}
     return {name: (count / memory.iterations - less.get(name, 0)) / ops for name, count in memory.counts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One row of two systems."""
+
+    row: str
+    a: Modelled
+    b: Modelled
+
+    @property
+    def ratio(self) -> float:
+        """B's cycles over A's; nan if they cannot be divided."""
+        return _ratio(self.a.cycles, self.b.cycles)
+
+    @property
+    def tagged_ratio(self) -> float:
+        """The same with tags."""
+        return _ratio(self.a.tagged, self.b.tagged)
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What B takes more, by part, the largest first."""
+        return dict(sorted(self.b.cycles.more_than(self.a.cycles).items(), key=lambda pair: -abs(pair[1])))
+
+
+def _ratio(a: Cycles, b: Cycles) -> float:
+    return b.value / a.value if a.value > 0 and b.value > 0 else math.nan
+
+
+def pairs(a: Iterable[Result], b: Iterable[Result]) -> tuple[Processor | None, tuple[Pair, ...]]:
+    """The rows that both sides counted for one processor; None and () if there are none."""
+    (of_a, rows_a), (of_b, rows_b) = modelled(a), modelled(b)
+    if of_a is None or of_a != of_b:
+        return None, ()
+    return of_a, tuple(Pair(row, rows_a[row], rows_b[row]) for row in rows_a if row in rows_b)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from kernometer.explain.cycles import Cycles, by_row, cycles, processor_of
+from kernometer.explain.cycles import Cycles, modelled
 from kernometer.explain.partitions import HYBRID, MICRO, MONO
 from kernometer.explain.structure_factors import LINUX, Factor, Operation, factor
 from kernometer.results.model import Result
@@ -44,26 +44,22 @@ class InCycles:
 
 def in_cycles(systems: Mapping[str, Sequence[Result]], rows: Iterable[str]) -> InCycles | None:
     """The cycles of these rows; None if no session has counts, or not all are of one processor."""
-    sessions = [(name, result) for name, results in systems.items() for result in results if result.memories]
-    processors = [processor_of(result) for _name, result in sessions]
-    processor = processors[0] if processors else None
-    if processor is None or any(each != processor for each in processors):
+    each = {name: modelled(results) for name, results in systems.items()}
+    processors = [processor for processor, _of_rows in each.values() if processor is not None]
+    if not processors or any(other != processors[0] for other in processors):
         return None
-    counts: dict[str, dict[str, dict[str, float]]] = {}
-    for name, result in sessions:
-        for row, of_row in by_row(result).items():
-            counts.setdefault(row, {})[name] = of_row
+    by_row = {row: {name: of_rows[row] for name, (_, of_rows) in each.items() if row in of_rows} for row in rows}
     operations = tuple(
         Priced(
             row,
-            {name: cycles(of_row, processor) for name, of_row in counts[row].items()},
-            {name: cycles(of_row, processor, tagged=True) for name, of_row in counts[row].items()},
+            {name: of_row.cycles for name, of_row in of_systems.items()},
+            {name: of_row.tagged for name, of_row in of_systems.items()},
         )
-        for row in rows
-        if row in counts
+        for row, of_systems in by_row.items()
+        if of_systems
     )
     return InCycles(
-        processor,
+        processors[0],
         operations,
         _factor(operations, MICRO),
         _factor(operations, HYBRID),

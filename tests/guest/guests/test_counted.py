@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.explain.cycles import by_row, cycles, processor_of
+from kernometer.explain.cycles import modelled
 from kernometer.explain.structure_factors import ROWS
 from kernometer.guests import store
 from kernometer.guests.kernels import trio
@@ -33,13 +33,11 @@ def test_the_counts_on_the_pages_are_those_of_today(guest: str, linux_6_1: store
     found = figures(result)
     at = counted.GUESTS.index(guest)
     moved = {row: (round(found[row].value or 0), counts[at]) for row, counts in counted.COUNTED.items()}
-    priced = by_row(result)
-    processor = processor_of(result)
-    assert processor is not None
+    _processor, priced = modelled([result])
     for row, known in counted.CYCLES.items():
-        moved[f"{row}, cycles"] = (round(cycles(priced[row], processor).value), known[at])
+        moved[f"{row}, cycles"] = (round(priced[row].cycles.value), known[at])
         if guest == "trio-micro":
-            moved[f"{row}, tagged"] = (round(cycles(priced[row], processor, tagged=True).value), known[-1])
+            moved[f"{row}, tagged"] = (round(priced[row].tagged.value), known[-1])
     moved = {row: (now, then) for row, (now, then) in moved.items() if now != then}
     release = result.header.uname["release"] if is_linux else counted.LINUX
     here = (tools_of(result), counted.busybox(), release)

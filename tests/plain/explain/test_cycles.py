@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kernometer.explain.cycles import KINDS, SHOWN, by_row, cycles, processor_of
+from kernometer.explain.cycles import KINDS, SHOWN, cycles, modelled, pairs, processor_of
 from kernometer.results.model import Memory
-from tests.support.explain.memory import SKYLAKE, modelled
+from tests.support.explain.memory import SKYLAKE
+from tests.support.explain.memory import modelled as counted
 
 COSTS = SKYLAKE.costs
 
@@ -53,8 +54,8 @@ def test_every_count_that_is_shown_is_one_that_costs() -> None:
 
 def test_counts_are_of_one_operation_less_the_bracket_or_the_baseline() -> None:
     """Expected: the mean less one bracket; where there is a baseline less its mean. Broken: sums, or both."""
-    result = modelled("one", {"syscall/getppid": {"instructions": 138, "syscalls": 1}})
-    assert by_row(result)["syscall/getppid"] == {"instructions": 138.0, "syscalls": 1.0}
+    result = counted("one", {"syscall/getppid": {"instructions": 138, "syscalls": 1}})
+    assert modelled([result])[1]["syscall/getppid"].counts == {"instructions": 138.0, "syscalls": 1.0}
     based = msgspec.structs.replace(
         result,
         memories=(
@@ -68,15 +69,28 @@ def test_counts_are_of_one_operation_less_the_bracket_or_the_baseline() -> None:
             ),
         ),
     )
-    assert by_row(based)["sig/catch"] == {"instructions": 110.0}
+    assert modelled([based])[1]["sig/catch"].counts == {"instructions": 110.0}
 
 
 def test_a_processor_of_another_form_is_not_priced() -> None:
     """Expected: none, for a session that counted none, lacks a cost, or was damaged. Broken: a KeyError in a table."""
-    result = modelled("one", {"syscall/getppid": {"instructions": 138}})
+    result = counted("one", {"syscall/getppid": {"instructions": 138}})
     assert processor_of(result) == SKYLAKE
     known = msgspec.to_builtins(SKYLAKE)
     fewer = known | {"costs": {kind: known["costs"][kind] for kind in KINDS[1:]}}
     for other in ({}, {"name": 1}, known | {"more": 1}, fewer):
         session = msgspec.structs.replace(result.session, processor=other)
         assert processor_of(msgspec.structs.replace(result, session=session)) is None
+
+
+def test_of_several_sessions_the_newest_processor_and_the_newer_row_count() -> None:
+    """Expected: rows of both sessions of one processor, none of the other's. Broken: the first session alone, or counts
+    of two processors beside each other."""
+    old = counted("old", {"syscall/getppid": {"instructions": 1}, "sig/raise": {"instructions": 2}}, started=1.0)
+    other = counted("other", {"sig/catch": {"instructions": 3}}, started=2.0, of="zen3")
+    new = counted("new", {"syscall/getppid": {"instructions": 4}}, started=3.0)
+    processor, rows = modelled([new, other, old])
+    assert processor == SKYLAKE
+    assert {row: each.counts["instructions"] for row, each in rows.items()} == {"syscall/getppid": 4, "sig/raise": 2}
+    assert pairs([new], [other]) == (None, ())
+    assert [pair.row for pair in pairs([new, old], [new])[1]] == ["syscall/getppid"]

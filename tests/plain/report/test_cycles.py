@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from kernometer.report.comparison import cycles as compared
 from kernometer.report.session import memory
 from kernometer.report.session.systems import subject
@@ -55,8 +57,22 @@ def test_a_document_has_both_sides_with_their_ends_and_parts() -> None:
     assert told is not None
     row = told["rows"]["syscall/getppid"]
     assert told["processor"] == "Skylake"
-    assert set(row["b"]) == set(row["b"]["tagged"]) | {"tagged"} == {"value", "least", "most", "parts", "tagged"}
-    assert row["b"]["parts"]["TLB"] > row["b"]["tagged"]["parts"].get("TLB", 0)
+    b = row["b"]["cycles"]
+    assert set(b) == set(b["tagged"]) | {"tagged"} == {"value", "least", "most", "parts", "tagged"}
+    assert b["parts"]["TLB"] > b["tagged"]["parts"].get("TLB", 0)
+    assert row["a"]["memory"] == {"instructions": 138.0, "syscalls": 1.0}
+    assert row["a"]["footprint"] == {"user_code_lines": 8, "kernel_data_pages": 3}
+
+
+def test_the_footprint_is_shown_where_it_differs() -> None:
+    """Expected: A's counts above B's, of the rows that differ in any. Broken: equal rows, or a side without its own."""
+    assert memory.FOOTPRINT not in text(list(compared.blocks([A], [B])))
+    first, *others = B.memories
+    wider = msgspec.structs.replace(first, footprint={"user_code_lines": 1_200, "user_data_pages": 2})
+    said = text(list(compared.blocks([A], [msgspec.structs.replace(B, memories=(wider, *others))])))
+    assert "where it differs" in said
+    assert "syscall/getppid | A\nB | 8\n1,200 | 3\n– | –\n2" in said
+    assert "proc/fork-exit | A" not in said
 
 
 def test_a_sessions_tables_have_cycles_counts_and_footprint() -> None:
@@ -67,11 +83,9 @@ def test_a_sessions_tables_have_cycles_counts_and_footprint() -> None:
     assert memory.FOOTPRINT in said
     assert said.count("sig/raise | ") == 2
     assert memory.counts(subjects).columns[:3] == ("cycles", "cycles, tagged", "L1I misses")
-    assert memory.document(B)["sig/raise"]["memory"] == {"instructions": 2_000.0}
 
 
 def test_a_session_that_counted_none_has_none() -> None:
     """Expected: no table, no entry. Broken: an empty table in every session by time."""
     without = modelled("d", {})
     assert list(memory.blocks(without, [subject("A", "", [without], [{}])])) == []
-    assert memory.document(without) == {}

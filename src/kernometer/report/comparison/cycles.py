@@ -1,82 +1,23 @@
-"""Two systems in cycles of the modelled processor: which rows differ, and in which part."""
+"""Two systems in cycles of the modelled processor: which rows differ, in which part, and in what they touch."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
-from kernometer.explain.cycles import Cycles, by_row, cycles, processor_of
+from kernometer.explain.cycles import Pair, pairs
+from kernometer.report.session import memory
 from kernometer.report.words.names import name
-from kernometer.report.words.units import count_text
+from kernometer.report.words.units import NOTHING, count_text
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.results.model import Result
-from kernometer.results.processor import Processor
 from kernometer.text import printable
 
 #: Rows that are shown, those that differ most; parts that are named, from this share of the difference on.
 ROWS, PARTS, LEAST = 12, 2, 0.1
 #: Characters of a row's name.
 NAME = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One row of both systems, without and with tags in the TLB."""
-
-    row: str
-    a: Cycles
-    b: Cycles
-    tagged: tuple[Cycles, Cycles]
-
-    @property
-    def ratio(self) -> float:
-        """B's cycles over A's; nan if they cannot be divided."""
-        return _ratio(self.a, self.b)
-
-    @property
-    def tagged_ratio(self) -> float:
-        """The same with tags."""
-        return _ratio(*self.tagged)
-
-    @property
-    def parts(self) -> dict[str, float]:
-        """What B takes more, by part, the largest first."""
-        return dict(sorted(self.b.more_than(self.a).items(), key=lambda pair: -abs(pair[1])))
-
-
-def _ratio(a: Cycles, b: Cycles) -> float:
-    return b.value / a.value if a.value > 0 and b.value > 0 else math.nan
-
-
-def pairs(a: Sequence[Result], b: Sequence[Result]) -> tuple[Processor | None, tuple[Pair, ...]]:
-    """The rows that both sides counted for one processor; None and () if there are none."""
-    (of_a, rows_a), (of_b, rows_b) = _counts(a), _counts(b)
-    if of_a is None or of_a != of_b:
-        return None, ()
-    made = [
-        Pair(
-            row,
-            cycles(rows_a[row], of_a),
-            cycles(rows_b[row], of_a),
-            (cycles(rows_a[row], of_a, tagged=True), cycles(rows_b[row], of_a, tagged=True)),
-        )
-        for row in rows_a
-        if row in rows_b
-    ]
-    return of_a, tuple(made)
-
-
-def _counts(results: Sequence[Result]) -> tuple[Processor | None, dict[str, dict[str, float]]]:
-    """Of the newest session that has any."""
-    for result in sorted(results, key=lambda result: -result.session.started):
-        processor = processor_of(result)
-        if processor is not None and result.memories:
-            return processor, by_row(result)
-    return None, {}
 
 
 def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> Iterator[Block]:
@@ -91,9 +32,9 @@ def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> 
     heads = ("row", "A", "B", "B/A", "with\ntags", "B takes more (less)")
     rows = (
         (
-            "\n".join(broken(printable(name(pair.row)), NAME)),
-            count_text(round(pair.a.value)),
-            count_text(round(pair.b.value)),
+            _name(pair),
+            count_text(round(pair.a.cycles.value)),
+            count_text(round(pair.b.cycles.value)),
             f"{pair.ratio:.2f}",
             f"{pair.tagged_ratio:.2f}",
             _told(pair),
@@ -103,24 +44,42 @@ def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> 
     yield Grid(heads, rows, left=(0, 5), style="dim", whole=(1, 2, 3, 4))
     if len(shown) < len(known):
         yield Line(f"These {len(shown)} of {len(known)} rows differ most; --all shows all of them.", "dim")
+    yield from _footprints([pair for pair in shown if pair.a.footprint != pair.b.footprint])
+
+
+def _footprints(differ: Sequence[Pair]) -> Iterator[Block]:
+    """A's counts above B's."""
+    if differ:
+        yield BLANK
+        yield Line(f"{memory.FOOTPRINT}, where it differs", "bold")
+        kinds = list(dict.fromkeys(kind for pair in differ for kind in (*pair.a.footprint, *pair.b.footprint)))
+        heads = ("row", "", *(kind.replace("_", "\n") for kind in kinds))
+        sides = ((pair, (pair.a.footprint, pair.b.footprint)) for pair in differ)
+        rows = (
+            (
+                _name(pair),
+                "A\nB",
+                *("\n".join(count_text(side[kind]) if kind in side else NOTHING for side in both) for kind in kinds),
+            )
+            for pair, both in sides
+        )
+        yield Grid(heads, rows, left=(0, 1), style="dim", gap=1, whole=range(1, len(heads)))
+
+
+def _name(pair: Pair) -> str:
+    return "\n".join(broken(printable(name(pair.row)), NAME))
 
 
 def _told(pair: Pair) -> str:
-    difference = abs(pair.b.value - pair.a.value)
+    difference = abs(pair.b.cycles.value - pair.a.cycles.value)
     large = [(part, more) for part, more in pair.parts.items() if difference and abs(more) >= LEAST * difference]
     return ", ".join(f"{'+' if more > 0 else '−'}{count_text(round(abs(more)))} {part}" for part, more in large[:PARTS])
 
 
 def document(a: Sequence[Result], b: Sequence[Result]) -> dict[str, Any] | None:
-    """For other programs: by row A's and B's cycles, without and with tags."""
+    """For other programs: by row what A and B count, touch and take."""
     processor, made = pairs(a, b)
     if processor is None:
         return None
-    rows: Mapping[str, Any] = {
-        pair.row: {
-            "a": msgspec.to_builtins(pair.a) | {"tagged": msgspec.to_builtins(pair.tagged[0])},
-            "b": msgspec.to_builtins(pair.b) | {"tagged": msgspec.to_builtins(pair.tagged[1])},
-        }
-        for pair in made
-    }
+    rows = {pair.row: {"a": memory.document(pair.a), "b": memory.document(pair.b)} for pair in made}
     return {"processor": processor.name, "rows": rows}

@@ -13,6 +13,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
+from kernometer.explain.cycles import modelled
 from kernometer.report.session import absolute, memory
 from kernometer.report.session.first import FEW
 from kernometer.report.session.systems import subject
@@ -258,11 +259,11 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
     """For programs (`show --json`): plain values, not rounded, every row."""
     plain = msgspec.to_builtins
     ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
-    modelled = memory.document(result)
+    _processor, counted = modelled([result])
     return {
         "session": plain(result.session),
         "header": plain(result.header),
-        "rows": [plain(figures[row]) | modelled.get(row, {}) for row in ordered],
+        "rows": [plain(figures[row]) | (memory.document(counted[row]) if row in counted else {}) for row in ordered],
         "curves": figures_document(ordered, result.workloads),
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
