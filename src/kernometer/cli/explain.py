@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 import click
-import msgspec
 
 from kernometer.cli import many
 from kernometer.cli.arguments import is_target
@@ -21,6 +20,7 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain import costs as event_costs
 from kernometer.explain import timing
 from kernometer.explain.costs import Explained
+from kernometer.explain.cycles import by_row, cycles, processor_of
 from kernometer.explain.diagnosis import diagnose
 from kernometer.explain.partitions import MONO, structure_of, switches_of
 from kernometer.explain.systems import System, of_session, printed
@@ -37,7 +37,6 @@ from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison
 from kernometer.stats.path import conditions
 from kernometer.stats.sides import side
-from kernometer.tables import packaged
 
 #: Differences that are named in one line.
 NAMED = 6
@@ -148,32 +147,35 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
 
 
 def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]) -> None:
-    """Judges the model on two sets of sessions of one kernel, and predicts the others as far as the model is good."""
+    """Judges the cycles of the modelled processor on a kernel's sessions by time and by path, and tells those of each
+    other result."""
     store = env.store()
     if by_path is None:
         raise UsageError("--time needs A by time and B by path.", "For example: explain --time label:host label:linux")
     timed, counted = store.load_set(by_time), store.load(by_path)
-    if {result.session.by for result in timed} != {"time"} or counted.session.by != "path" or not counted.events:
+    processor = processor_of(counted)
+    if {result.session.by for result in timed} != {"time"} or processor is None:
         raise UsageError(
-            "--time needs A by time, and B by path with counts of events.", "'kernometer list' shows both."
+            "--time needs A by time, and B by path with counts of a processor.", "'kernometer list' shows both."
         )
-    judged_model = timing.judge(timing.operations(counted, timed))
-    if judged_model is None:
+    judgement = timing.judge(counted, timed, processor)
+    if judgement is None or not judgement.rows:
         raise UsageError(
-            "A and B have operations of fewer than three families in common, which cannot judge each other.",
+            "A and B have too few rows in common: those in user mode tell how long a cycle is.",
             "Measure the quick profile both ways: kernometer run; kernometer run --by path --on qemu:linux-6.18",
         )
-    results = {name: store.load(name) for name in others}
-    for name, result in results.items():
-        if result.session.by != "path" or not result.events:
-            raise UsageError(f"{name} has no counts of events.", "Measure it by path.")
-    hardware = msgspec.convert(packaged("kernometer.explain", "hardware.toml"), timing.Hardware)
-    rows = {
-        name: tuple(row for row in timing.operations(result) if row.family in timing.FAMILIES)
-        for name, result in results.items()
-    }
+    results = {}
+    for name in others:
+        result = store.load(name)
+        if processor_of(result) != processor:
+            raise UsageError(f"{name} has no counts of that processor.", f"B's is {processor.name}: --processor.")
+        results[name] = {
+            row: cycles(counts, processor)
+            for row, counts in by_row(result).items()
+            if Row(row).family in timing.FAMILIES
+        }
     sides = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
-    view = timing_report.View(*sides, judged_model, hardware, rows)
+    view = timing_report.View(*sides, processor.name, judgement, results)
     if env.json:
         click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
     else:

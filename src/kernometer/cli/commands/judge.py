@@ -63,7 +63,7 @@ refute it is there and does not). docs/explain.md lists the rules."""
 @click.argument("name_b", metavar="[B]", required=False, shell_complete=completion.results)
 @click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=completion.rows)
 @options.delta
-@click.option("--time", "timing", is_flag=True, help="A by time and B by path judge a model; ROWs are results by path.")
+@click.option("--time", "timing", is_flag=True, help="A by time and B by path judge cycles; ROWs are results by path.")
 @options.different_machines
 @options.report
 @raw_option
@@ -78,9 +78,9 @@ def explain() -> None:
     modules, scheduling, page tables …) make the difference. It says the same of stored sessions that have profiles, or
     unit costs of the same kernels.
 
-    With --time a model from counts of events to time is fitted to one kernel measured by time (A) and by path (B), and
-    judged on families that it has not seen. Results by path in place of ROW then show what the hardware would add, as
-    a range, and times where the model is good enough.
+    With --time the cycles of a modelled processor are judged on one kernel measured by time (A) and by path (B): rows
+    in user mode tell how long a cycle is, and nothing is fitted. Of results by path in place of ROW it shows the
+    cycles, and the times that follow.
 
     Rules (a file of the package) hold the rows' ratios against what each cause does to them. What no rule can tell is
     listed as undecided, with the rows that could.

@@ -1,15 +1,19 @@
-"""From counts to time: how near the model comes, and beside counts what the hardware adds. For people and programs."""
+"""From cycles to time: how near the model comes, and what it says of other results. For people and programs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, JUDGED, KINDS, Hardware, Judgement, Operation
+import msgspec
+
+from kernometer.explain.cycles import Cycles
+from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, LEAST, MEDIAN_ERROR, OF_A_FAMILY, Judgement, Timed
 from kernometer.report.words.names import name
-from kernometer.report.words.units import NOTHING, counted, format_percent, format_value
+from kernometer.report.words.units import counted, format_percent, format_value
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.results.model import Result
 from kernometer.text import printable
@@ -17,7 +21,7 @@ from kernometer.text import printable
 #: Rows that are named as furthest off.
 NAMED = 8
 #: Characters of a line of a row's name.
-ROOM = 28
+ROOM = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,98 +46,95 @@ class View:
 
     by_time: Side
     by_path: Side
+    processor: str
     judgement: Judgement
-    hardware: Hardware
-    results: Mapping[str, tuple[Operation, ...]]
+    results: Mapping[str, Mapping[str, Cycles]]  #: by name and row
 
 
 def blocks(view: View) -> Iterator[Block]:
-    """For the terminal: the judgement first; then of each result its counts, the range of the hardware, and times
-    where they are told."""
+    """For the terminal: the judgement; then of each result cycles, their ends, and times."""
     judgement = view.judgement
     a, b = view.by_time, view.by_path
-    yield Line("From counts to time: families predicted from the others", "bold")
+    yield Line(f"From cycles of a {printable(view.processor)}, modelled, to time", "bold")
     yield Line(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}"))
     yield Line(printable(f"by path {b.name}: {b.kernel}"))
-    shares = ((family, *judgement.share(family)) for family in FAMILIES)
-    rows = [(family, str(rows), str(near), format_percent(near / rows)) for family, near, rows in shares if rows]
-    yield Grid(("family", "rows", f"within {FACTOR}", "share"), rows)
     if a.kernel != b.kernel:
         yield Line("The two are not one build: what differs between them counts as error.")
+    told = f"{counted(len(judgement.user), 'row')} in user mode"
+    yield Line(f"A cycle takes {judgement.rate:.3f} ns, by {told}. No row below has moved anything.")
+    heads = ("family", "rows", f"within {FACTOR}", "share", "predicted /\nmeasured", "median\nerror")
+    yield Grid(heads, [*_families(judgement), _line("all", judgement.rows)])
     yield from map(Line, _verdict(judgement))
-    for title, operations in view.results.items():
+    for title, rows in view.results.items():
         yield BLANK
         yield Line(printable(title), "bold")
-        yield Grid(("row", "instr", "time", "no time", "hardware, cycles"), _rows(view, operations))
-    if view.results:
-        yield from (Line(line, "dim") for line in _legend(view))
+        yield Grid(("row", "cycles", "least", "most", "time"), _rows(rows, judgement.rate))
 
 
 def document(view: View) -> dict[str, Any]:
     """For --json: docs/path-to-time.md."""
     judgement = view.judgement
-    shares = {family: judgement.share(family) for family in FAMILIES}
+    families = {family: judgement.of(family) for family in FAMILIES}
     return {
+        "processor": view.processor,
+        "rate": judgement.rate,
         "families": {
-            family: {"near": near, "rows": rows, "passes": judgement.passes(family)}
-            for family, (near, rows) in shares.items()
+            family: {
+                "near": sum(row.near for row in rows),
+                "rows": len(rows),
+                "passes": judgement.passes(family),
+                "error": judgement.error(family),
+            }
+            for family, rows in families.items()
             if rows
         },
-        "passes": judgement.passes(*JUDGED),
-        "costs": dict(zip(KINDS, judgement.costs, strict=True)),
-        "judged": {each.row.row: each.ratio for each in judgement.rows},
+        "passes": judgement.passes(*FAMILIES),
+        **{
+            kind: {row.row: {"predicted": row.predicted, "measured": row.time, "ratio": row.ratio} for row in rows}
+            for kind, rows in (("user", judgement.user), ("judged", judgement.rows))
+        },
         "results": {
             title: [
-                {
-                    "row": row.row,
-                    "counts": dict(zip(KINDS, row.counts, strict=True)),
-                    "time": judgement.time(row),
-                    "no_time": judgement.reason(row),
-                    "cycles": view.hardware.cycles(row),
-                }
-                for row in rows
+                {"row": row, "cycles": msgspec.to_builtins(of_row), "time": of_row.value * judgement.rate}
+                for row, of_row in rows.items()
             ]
             for title, rows in view.results.items()
         },
     }
 
 
+def _families(judgement: Judgement) -> Iterator[Sequence[str]]:
+    for family in FAMILIES:
+        if rows := judgement.of(family):
+            yield _line(family, rows)
+
+
+def _line(head: str, rows: Sequence[Timed]) -> Sequence[str]:
+    near = sum(row.near for row in rows)
+    middle = median(row.ratio for row in rows)
+    error = median(row.error for row in rows)
+    return head, str(len(rows)), str(near), format_percent(near / len(rows)), f"{middle:.2f}", format_percent(error)
+
+
 def _verdict(judgement: Judgement) -> Iterator[str]:
-    near, rows = judgement.share(*JUDGED)
-    share = format_percent(near / rows) if rows else NOTHING
-    bar = f"{'at least' if judgement.passes(*JUDGED) else 'below'} {format_percent(ENOUGH)}"
-    yield f"{', '.join(JUDGED)} together: {near} of {rows}, {share}, {bar}."
-    told = [family for family in JUDGED if judgement.passes(family)]
-    never = [family for family in JUDGED if not judgement.passes(family)]
-    if told:
-        yield f"Times are told of {', '.join(told)}, where no event is denser than in the rows judged."
-    if never:
-        yield f"No times are told of {', '.join(never)}: too few are near."
-    far = sorted(
-        (each for each in judgement.rows if not each.near), key=lambda each: -abs(math.log(max(each.ratio, 1e-9)))
+    missed = [family for family in FAMILIES if len(judgement.of(family)) >= LEAST and not judgement.passes(family)]
+    error = judgement.error(*FAMILIES)
+    yield (
+        f"{'At least' if judgement.passes(*FAMILIES) else 'Below'} {format_percent(ENOUGH)} of all rows are near, "
+        f"{'and' if not missed else 'but not'} {format_percent(OF_A_FAMILY)} of "
+        f"{'each family' if not missed else ', '.join(missed)}; the median error is "
+        f"{'at most' if error <= MEDIAN_ERROR else 'above'} {format_percent(MEDIAN_ERROR)}."
     )
+    far = sorted((row for row in judgement.rows if not row.near), key=lambda row: -abs(math.log(row.ratio)))
     if far:
-        listed = ", ".join(f"{name(each.row.row)} {each.ratio:.2f}" for each in far[:NAMED])
-        yield f"Furthest off, predicted by measured: {listed}"
-    costs = zip(KINDS, judgement.costs, strict=True)
-    yield f"Costs fitted to all, ns: {', '.join(f'{kind} {cost:.3g}' for kind, cost in costs)}"
+        rows = ", ".join(f"{name(row.row)} {row.ratio:.2f}" for row in far[:NAMED])
+        yield f"Furthest off, predicted by measured: {rows}"
 
 
-def _rows(view: View, rows: Sequence[Operation]) -> Iterator[Sequence[str]]:
-    for row in rows:
-        low, high = view.hardware.cycles(row)
+def _rows(rows: Mapping[str, Cycles], rate: float) -> Iterator[Sequence[str]]:
+    for row, of_row in rows.items():
         yield (
-            "\n".join(broken(name(row.row), ROOM)),
-            f"{row.counts[0]:,.0f}",
-            format_value(view.judgement.time(row), "ns"),
-            view.judgement.reason(row),
-            f"{low:,.0f} – {high:,.0f}" if high >= 0.5 else "0",
+            "\n".join(broken(name(row), ROOM)),
+            *(f"{value:,.0f}" for value in (of_row.value, of_row.least, of_row.most)),
+            format_value(of_row.value * rate, "ns"),
         )
-
-
-def _legend(view: View) -> Iterator[str]:
-    yield "Hardware: what events cost beyond their one instruction, by published figures:"
-    for priced in view.hardware.price:
-        yield f"  {priced.event}: {priced.what}, {priced.low.cycles:,.0f} to {priced.high.cycles:,.0f} cycles"
-    yield "No time: too few rows of its family are near; its own prediction is far off; or"
-    yield "it has more of these events for each instruction than any row judged."
