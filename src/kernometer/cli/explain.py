@@ -20,7 +20,7 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain import costs as event_costs
 from kernometer.explain import timing
 from kernometer.explain.costs import Explained
-from kernometer.explain.cycles import by_row, cycles, processor_of
+from kernometer.explain.cycles import modelled
 from kernometer.explain.diagnosis import diagnose
 from kernometer.explain.partitions import MONO, structure_of, switches_of
 from kernometer.explain.systems import System, of_session, printed
@@ -153,12 +153,12 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
     if by_path is None:
         raise UsageError("--time needs A by time and B by path.", "For example: explain --time label:host label:linux")
     timed, counted = store.load_set(by_time), store.load(by_path)
-    processor = processor_of(counted)
+    processor, rows = modelled([counted])
     if {result.session.by for result in timed} != {"time"} or processor is None:
         raise UsageError(
             "--time needs A by time, and B by path with counts of a processor.", "'kernometer list' shows both."
         )
-    judgement = timing.judge(counted, timed, processor)
+    judgement = timing.judge(rows, timed)
     if judgement is None or not judgement.rows:
         raise UsageError(
             "A and B have too few rows in common: those in user mode tell how long a cycle is.",
@@ -166,14 +166,10 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         )
     results = {}
     for name in others:
-        result = store.load(name)
-        if processor_of(result) != processor:
+        its_processor, its_rows = modelled([store.load(name)])
+        if its_processor != processor:
             raise UsageError(f"{name} has no counts of that processor.", f"B's is {processor.name}: --processor.")
-        results[name] = {
-            row: cycles(counts, processor)
-            for row, counts in by_row(result).items()
-            if Row(row).family in timing.FAMILIES
-        }
+        results[name] = {row: each.cycles for row, each in its_rows.items() if Row(row).family in timing.FAMILIES}
     sides = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
     view = timing_report.View(*sides, processor.name, judgement, results)
     if env.json:

@@ -7,13 +7,12 @@ moves it, and nothing else is fitted. docs/path-to-time.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kernometer.explain.cycles import Cycles, by_row, cycles
+from kernometer.explain.cycles import Cycles, Modelled
 from kernometer.results.model import Result
-from kernometer.results.processor import Processor
 from kernometer.results.rows import Row
 from kernometer.stats.figures import figures
 
@@ -74,17 +73,16 @@ class Judgement:
         return median(row.error for row in self.of(*families))
 
 
-def judge(by_path: Result, by_time: Sequence[Result], processor: Processor) -> Judgement | None:
+def judge(by_path: Mapping[str, Modelled], by_time: Sequence[Result]) -> Judgement | None:
     """Rows that both have. None without rows in user mode."""
     timed = [figures(result) for result in by_time]
     both, in_user_mode = [], set()
-    for row, counts in by_row(by_path).items():
-        if Row(row).family in USER and counts.get("syscalls", 0) < 1:
+    for row, modelled in by_path.items():
+        if Row(row).family in USER and modelled.counts.get("syscalls", 0) < 1:
             in_user_mode.add(row)
         times = [cost for of_session in timed if row in of_session and (cost := of_session[row].cost)]
-        of_row = cycles(counts, processor)
-        if times and of_row.value > 0:
-            both.append((row, of_row, median(times)))
+        if times and modelled.cycles.value > 0:
+            both.append((row, modelled.cycles, median(times)))
     seconds = [time / of_row.value for row, of_row, time in both if row in in_user_mode]
     if not seconds:
         return None

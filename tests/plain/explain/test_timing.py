@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
-from kernometer.explain.cycles import cycles
+from kernometer.explain.cycles import Modelled, cycles, modelled
 from kernometer.explain.timing import FACTOR, Judgement, judge
 from kernometer.results.model import Result
-from tests.support.explain.memory import SKYLAKE, modelled
+from tests.support.explain import memory
+from tests.support.explain.memory import SKYLAKE
 from tests.support.stats.simulate import path_result
 
 COUNTS: dict[str, dict[str, int]] = {
@@ -35,8 +35,12 @@ def timed(**slower: float) -> Result:
     return path_result("host", times)
 
 
-def judged(by_time: Result, **options: Any) -> Judgement:
-    of = judge(modelled("path", COUNTS), [by_time], SKYLAKE, **options)
+def by_row(by_path: Result) -> dict[str, Modelled]:
+    return modelled([by_path])[1]
+
+
+def judged(by_time: Result) -> Judgement:
+    of = judge(by_row(memory.modelled("path", COUNTS)), [by_time])
     assert of is not None
     return of
 
@@ -65,4 +69,4 @@ def test_near_is_a_factor_up_or_down(slower: float, near: bool) -> None:  # a ca
 def test_without_rows_in_user_mode_nothing_is_judged() -> None:
     """Expected: None, as nothing tells how long a cycle is. Broken: a division by nothing, or a guess."""
     few = {row: counts for row, counts in COUNTS.items() if row.startswith("syscall")}
-    assert judge(modelled("path", few), [timed()], SKYLAKE) is None
+    assert judge(by_row(memory.modelled("path", few)), [timed()]) is None
