@@ -48,6 +48,7 @@ MEASURING = (
 DISTRIBUTION = (
     "tests/plain/guests/test_apt.py",
     "tests/guest/guests/test_plugin.py",
+    "tests/guest/guests/test_memory.py",
     "tests/guest/guests/test_real_guest.py::test_plugin_and_guest_agree_to_the_instruction",
     "tests/guest/guests/test_real_guest.py::test_two_boots_count_the_same",
     "tests/plain/guests/test_suites.py",

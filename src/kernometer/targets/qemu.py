@@ -105,9 +105,8 @@ class QemuTarget(Target):
 
     @property
     def counts_memory(self) -> bool:
-        """Of x86-64 alone, where the plugin can read registers and page tables; tried with QEMU before 9."""
-        tried = self.qemu.major < 9
-        return tried and self.guest.architecture is X86_64 and self.plugin is not None and plugins.reads_pages()
+        """Of x86-64 alone, where the plugin can read registers and page tables."""
+        return self.guest.architecture is X86_64 and self.plugin is not None and plugins.reads_pages()
 
     def machine(self, by: By) -> str:
         """By time it has no accelerator, which a trial boot finds."""
