@@ -35,6 +35,7 @@ from kernometer.guests import variant
 from kernometer.report.explanation import boundaries, machines, switches
 from kernometer.report.matrix import terminal
 from kernometer.report.matrix.document import document
+from kernometer.report.matrix.measures import measured_in
 from kernometer.report.matrix.view import view
 from kernometer.report.session import counters
 from kernometer.report.write.file import write
@@ -75,12 +76,15 @@ class Shown:
     counters: bool = False
     boundaries: bool = False  #: instead of ratios
     factorial: bool = False  #: likewise
+    measure: str | None = None  #: of report/matrix/measures.py, instead of the figures
 
 
-def check_shown(*, boundaries: bool, factorial: bool) -> None:
+def check_shown(*, boundaries: bool, factorial: bool, measure: str | None = None) -> None:
     """Raises UsageError if two things are to be shown instead of ratios."""
     if boundaries and factorial:
         raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+    if measure and (boundaries or factorial):
+        raise UsageError("--in is for ratios, which --boundaries and --factorial replace.", "Give one of them.")
 
 
 def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
@@ -228,8 +232,11 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
         env.show(boundaries.blocks(prices))
         tell_lacking(env, (column.name for column in judged.columns))
     else:
-        env.show(terminal.blocks(view(judged, points=shown.points)))
-        if study := machines.of_columns(judged):
+        told = measured_in(judged, shown.measure) if shown.measure else judged
+        if told is None:
+            raise UsageError(f"{judged.baseline} has no {shown.measure}.", "Measure it: --by path --processor skylake")
+        env.show(terminal.blocks(view(told, points=shown.points)))
+        if told is judged and (study := machines.of_columns(judged)):
             env.show(machines.blocks(study))
     if shown.counters:
         env.show(counters.blocks({column.name: column.results for column in judged.columns if column.results}))

@@ -42,16 +42,19 @@ def command(
     functions: bool,
     boundaries: bool,
     factorial: bool,
+    measure: str | None,
     processor: str,
     different_machines: bool,
     dry_run: bool,
 ) -> None:
-    many.check_shown(boundaries=boundaries, factorial=factorial)
+    many.check_shown(boundaries=boundaries, factorial=factorial, measure=measure)
     beside = split_targets(aside)
     if bool(names) == bool(specs):
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")
     if names and machines:
         raise UsageError("--machine is for what is measured; stored results have their machines.", "Leave it out.")
+    if specs and measure and by != "path":
+        raise UsageError("--in shows what is counted by path.", "Add --by path.")
     if resume and (names or not label):
         raise UsageError("--resume goes on with a campaign that has a label.", "Give --on and --label as at first.")
     if names:
@@ -77,7 +80,5 @@ def command(
     if names and not different_machines:
         measured_on = {column.name: {result.session.machine for result in column.results} for column in columns}
         check_machines({name: machines_of for name, machines_of in measured_on.items() if machines_of})
-    shown = many.Shown(
-        baseline, delta, report_file, points=points, counters=counters, boundaries=boundaries, factorial=factorial
-    )
+    shown = many.Shown(*(baseline, delta, report_file, points, counters, boundaries, factorial, measure))
     raise click.exceptions.Exit(many.judge(env, columns, shown))

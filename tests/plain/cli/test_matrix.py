@@ -19,6 +19,7 @@ from kernometer.guests import store as guests
 from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
+from kernometer.report.matrix.measures import MEASURES
 from kernometer.results.model import FORMAT, AnyRecord, End, Session
 from kernometer.results.store import Store
 from kernometer.stats.floors import REACH
@@ -127,6 +128,15 @@ def test_a_guest_that_fails_is_a_column_with_its_reason_and_status_1(store: Stor
     assert verdicts == ["failed", "slower"]
 
 
+def test_a_matrix_in_cycles_needs_counts_of_a_memory_system(store: Store) -> None:
+    """Expected: each choice is one of the measures; without counts a reason. Broken: a table of blanks."""
+    call(store, *MATRIX, "--on", "qemu:linux-9.8,qemu:linux-9.9", "--label", "k")
+    for measure in MEASURES:
+        with pytest.raises(UsageError, match=f"qemu:linux-9.8 has no {measure}"):
+            call(store, "matrix", "label:k", "--in", measure)
+    assert f"[{'|'.join(MEASURES)}]" in call(store, "matrix", "--help").output
+
+
 def test_one_aside_takes_no_part_in_the_series(store: Store) -> None:
     on, aside = ("--on", "qemu:linux-9.8,qemu:linux-9.8+quiet"), ("--aside", "qemu:linux-9.9")
     given = json.loads(call(store, *MATRIX, *on, *aside, "--label", "k", "--json").stdout)
@@ -206,6 +216,8 @@ def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
             UsageError,
             "not asked for their commands",
         ),
+        (("matrix", "--by", "time", "--on", "local,wrap:env", "--in", "cycles"), UsageError, "Add --by path|by path"),
+        ((*MATRIX, "--on", "local", "--in", "lines", "--factorial"), UsageError, "--in is for ratios"),
         (("matrix", "label:none"), ResultError, "No stored session"),
         (("floors", ONLY), UsageError, "guest to measure is missing"),
         (("floors", "--on", "local"), UsageError, "Only guests have"),

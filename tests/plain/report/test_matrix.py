@@ -13,15 +13,17 @@ from msgspec import structs
 from rich.console import Console
 
 from kernometer.report.matrix.document import document
+from kernometer.report.matrix.measures import MEASURES, measured_in
 from kernometer.report.matrix.page import render
 from kernometer.report.matrix.terminal import blocks
 from kernometer.report.matrix.view import SIGNS, Cell, MatrixView, view
 from kernometer.report.words.names import lines, short_names
 from kernometer.report.write.html import breakable
 from kernometer.report.write.terminal import show
-from kernometer.results.model import Unsupported
+from kernometer.results.model import Failure, Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
+from tests.support.explain.memory import SKYLAKE, modelled
 from tests.support.explain.profiles import profiled
 from tests.support.report import factory
 from tests.support.report.factory import HOSTILE
@@ -354,3 +356,61 @@ def test_conditions_of_all_comparisons_are_told_once() -> None:
     (told,) = view(series(columns)).conditions
     assert "max,-erms" in told
     assert json.loads(document(series(columns)))["conditions"] == [told]
+
+
+# In another measure --------------------------------------------------------------------------------------------------
+
+
+def in_cycles(**changes: str) -> Series:
+    """Three systems, of which the third was not counted. `changes`: another processor, by the system's number."""
+    base = {"syscall/getppid": {"instructions": 100, "walks": 1}, "proc/fork-exit": {"instructions": 1_000}}
+    rows = [
+        base | {"proc/spawn": {"instructions": 1}},
+        {"syscall/getppid": {"instructions": 100, "walks": 9}, "proc/fork-exit": {"instructions": 1_010}},
+    ]
+    sessions = [modelled(f"2026112{n}T0", of_rows, of=changes.get(str(n), "skylake"), image=f"image {n}",
+                         target=SYSTEMS[n]) for n, of_rows in enumerate(rows)]  # fmt: skip  # a line a system
+    sessions[1] = structs.replace(sessions[1], failures=(Failure(row="proc/spawn", text="it died"),))
+    sessions.append(path_result("20261122T0", dict.fromkeys(base, 100), image="image 2", target=SYSTEMS[2]))
+    return series([Column(name, (session,)) for name, session in zip(SYSTEMS[:3], sessions, strict=True)])
+
+
+def test_a_matrix_in_cycles_has_the_ratios_of_the_cycles() -> None:
+    """Expected: ratios of what is modelled, = within δ, blank where nothing was counted. Broken: the ratios of
+    instructions below the head of cycles, or a system without counts as one that takes none."""
+    matrix = in_cycles()
+    of = measured_in(matrix, "cycles")
+    assert of is not None
+    costs = SKYLAKE.costs
+    ratio = (40 + 9 * costs["walk"].cycles) / (40 + costs["walk"].cycles)
+    assert costs["instruction"].cycles == 0.4
+    shown = view(of)
+    assert cells(shown, "syscall/getppid") == [f"{ratio:.3f}", ""]
+    assert cells(shown, "proc/fork-exit") == ["=", ""]
+    assert shown.conditions == ("Cycles of one operation on a Skylake, modelled",)
+    assert cells(view(matrix), "syscall/getppid") == ["=", "="]
+    assert cells(shown, "proc/spawn") == ["×", ""]
+    assert (of.changes, shown.rows[0].figure) == ((), f"{40 + costs['walk'].cycles:.0f}")
+
+
+def test_a_matrix_in_lines_has_the_footprint_without_pages() -> None:
+    """Expected: 8 lines on both. Broken: the three pages among them."""
+    of = measured_in(in_cycles(), "lines")
+    assert of is not None
+    assert [row.figure for row in view(of).rows] == ["8", "8", "8"]
+    assert cells(view(of), "syscall/getppid") == ["=", ""]
+
+
+def test_page_and_document_have_every_measure() -> None:
+    """Expected: a heat map more for each, the counts of each system that counted. Broken: none, or a processor's
+    beside another's."""
+    page, told = render(in_cycles()), json.loads(document(in_cycles()))
+    assert page.count('<table class="heat"') == 1 + len(MEASURES)
+    assert told["processor"] == "Skylake"
+    [row] = [row for row in told["rows"] if row["row"] == "syscall/getppid"]
+    assert set(row["modelled"]) == {*SYSTEMS[:2]}
+    assert row["modelled"][SYSTEMS[1]]["memory"] == {"instructions": 100, "walks": 9}
+    other = json.loads(document(in_cycles(**{"1": "zen3"})))
+    assert set(other["rows"][0]["modelled"]) == {SYSTEMS[0]}
+    assert json.loads(document(made()))["processor"] is None
+    assert render(made()).count('<table class="heat"') == 1

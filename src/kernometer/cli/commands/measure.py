@@ -183,6 +183,12 @@ system, in the order in which they were measured."""
 @options.points
 @options.counters
 @options.functions
+@click.option(
+    "--in",
+    "measure",
+    type=click.Choice(("cycles", "lines")),
+    help="By path: show, instead of instructions, cycles of the processor or lines that are touched (docs/cycles.md).",
+)
 @options.processor
 @options.boundaries
 @options.factorial

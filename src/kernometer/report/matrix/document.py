@@ -14,7 +14,9 @@ from kernometer.report.explanation.machines import document as study_document
 from kernometer.report.explanation.machines import of_columns as study_of
 from kernometer.report.explanation.switches import document as factorial_document
 from kernometer.report.explanation.switches import of_columns as settings_of
+from kernometer.report.matrix.measures import by_system
 from kernometer.report.profile.functions import difference_document
+from kernometer.report.session import memory
 from kernometer.report.session.absolute import family
 from kernometer.report.words.curves import definitions, rows_document
 from kernometer.report.write.document import pick
@@ -31,9 +33,11 @@ def document(matrix: Series) -> str:
     of_settings, of_machines = settings_of(matrix), study_of(matrix)
     others = [column for column in matrix.columns if column.name != matrix.baseline]
     profiles = {column.name: newest(column.results) for column in matrix.columns}
+    processor, systems = by_system(matrix)
     made = {
         "by": next(result.session.by for column in matrix.columns for result in column.results),
         "baseline": matrix.baseline,
+        "processor": processor.name if processor else None,
         "delta": next(iter(matrix.comparisons.values())).delta,
         "systems": [_system(column) for column in matrix.columns],
         "rows": [
@@ -44,6 +48,7 @@ def document(matrix: Series) -> str:
                 "value": figure.value if figure else None,
                 **_parts(figure),
                 "cells": {column.name: _cell(matrix.cell(row, column.name)) for column in others},
+                "modelled": {name: memory.document(rows[row]) for name, rows in systems.items() if row in rows},
                 "counters": counted(row, {column.name: column.results for column in matrix.columns}),
             }
             for row in matrix.rows

@@ -12,7 +12,8 @@ from itertools import pairwise
 from kernometer.report.explanation.boundaries import of_series
 from kernometer.report.explanation.machines import of_columns as study_of
 from kernometer.report.explanation.machines import view as study_view
-from kernometer.report.matrix.view import STEPS, MatrixView, view
+from kernometer.report.matrix.measures import MEASURES, measured_in
+from kernometer.report.matrix.view import STEPS, MatrixView, families, view
 from kernometer.report.session.counters import counters
 from kernometer.report.write.html import fill
 from kernometer.stats.model import Verdict
@@ -34,6 +35,11 @@ def render(matrix: Series) -> str:
         "boundaries": of_series(matrix),
         "study": study_view(study) if study and study.whole else None,  # of kernels by machines
         "points": [family for family in points if family[1]],  # of curves, by family
+        "measures": [
+            (next(iter(of.comparisons.values())).conditions[0], families(of))
+            for name in MEASURES
+            if (of := measured_in(matrix, name))
+        ],
         "notes": tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
         "legend": _legend(),
     }

@@ -76,6 +76,10 @@ class MatrixRow:
         return tuple(text for text in known[0] if all(text in other for other in known)) if known else ()
 
 
+#: Rows by the title of their family.
+Families = tuple[tuple[str, tuple[MatrixRow, ...]], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class StepView:
     """A change from one system to the next."""
@@ -110,7 +114,7 @@ class MatrixView:
     names: tuple[str, ...]  #: whole names, in the same order
     first: str  #: system of the series, and its last one
     last: str
-    families: tuple[tuple[str, tuple[MatrixRow, ...]], ...]
+    families: Families
     longer: tuple[ChangeView, ...]
     shorter: tuple[ChangeView, ...]
     sentences: tuple[str, ...]  #: of each comparison
@@ -137,20 +141,8 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
     heads = dict(zip(names, short_names(names), strict=True))
     others = [column for column in matrix.columns if column.name != matrix.baseline]
     comparisons = list(matrix.comparisons.values())
-    shared = {
-        comparison.b: footnotes_of([row for row in comparison.rows if row.verdict not in TOLD])
-        for comparison in comparisons
-    }
-    families: dict[str, list[MatrixRow]] = {}
-    workloads = {} if points else definitions(result for column in matrix.columns for result in column.results)
-    judged = {row: tuple(matrix.cell(row, column.name) for column in others) for row in matrix.rows}
-    notes = [shared.get(column.name, []) for column in others]
-    for line in gathered(judged, workloads):
-        if isinstance(line, str):
-            made = _row(line, matrix.figures.get(line), judged[line], notes)
-        else:
-            made = _curve(line, matrix.figures, notes)
-        families.setdefault(family(made.row)[1], []).append(made)
+    shared = _shared(matrix)
+    workloads = {} if points else _workloads(matrix)
     profiles = {column.name: newest(column.results) for column in matrix.columns}
     longer, shorter = (
         tuple(_changed([change for change in matrix.changes if change.longer is way], workloads, heads, profiles))
@@ -168,7 +160,7 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
         names=tuple(name(column.name) for column in others),
         first=heads[steps[0].name],
         last=heads[steps[-1].name],
-        families=tuple((title, tuple(rows)) for title, rows in families.items()),
+        families=families(matrix, points=points),
         longer=longer,
         shorter=tuple(reversed(shorter)),
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
@@ -178,6 +170,34 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
         warnings=_warnings(comparisons, heads),
         remarks=(*_one_probe(whole), *_remarks(comparisons, shared)),
     )
+
+
+def families(matrix: Series, *, points: bool = False) -> Families:
+    """The rows by the title of their family. `points`: as in `view`."""
+    others = [column for column in matrix.columns if column.name != matrix.baseline]
+    shared = _shared(matrix)
+    made: dict[str, list[MatrixRow]] = {}
+    judged = {row: tuple(matrix.cell(row, column.name) for column in others) for row in matrix.rows}
+    notes = [shared.get(column.name, []) for column in others]
+    for line in gathered(judged, {} if points else _workloads(matrix)):
+        if isinstance(line, str):
+            row = _row(line, matrix.figures.get(line), judged[line], notes)
+        else:
+            row = _curve(line, matrix.figures, notes)
+        made.setdefault(family(row.row)[1], []).append(row)
+    return tuple((title, tuple(rows)) for title, rows in made.items())
+
+
+def _shared(matrix: Series) -> dict[str, list[str]]:
+    """By system the notes that many of its rows share."""
+    return {
+        comparison.b: footnotes_of([row for row in comparison.rows if row.verdict not in TOLD])
+        for comparison in matrix.comparisons.values()
+    }
+
+
+def _workloads(matrix: Series) -> Mapping[str, Workload]:
+    return definitions(result for column in matrix.columns for result in column.results)
 
 
 def _row(

@@ -1,0 +1,61 @@
+"""The same matrix in another measure than its figures': what the modelled processor takes, or what is touched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from kernometer.explain.cycles import Modelled, modelled
+from kernometer.results.processor import Processor
+from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.series import Series
+
+#: By name: what it is, and its value of one operation.
+MEASURES: Mapping[str, tuple[str, Callable[[Modelled], float]]] = {
+    "cycles": ("Cycles of one operation on a {}, modelled", lambda of_row: of_row.cycles.value),
+    "lines": (
+        "Distinct lines of 64 bytes that one iteration touches",
+        lambda of_row: sum(count for kind, count in of_row.footprint.items() if kind.endswith("_lines")),
+    ),
+}
+
+
+def by_system(matrix: Series) -> tuple[Processor | None, dict[str, dict[str, Modelled]]]:
+    """The baseline's processor, and by system and row what was counted for it."""
+    processor, _rows = modelled(next(column.results for column in matrix.columns if column.name == matrix.baseline))
+    each = ((column.name, modelled(column.results)) for column in matrix.columns)
+    return processor, {name: rows if of == processor else {} for name, (of, rows) in each}
+
+
+def measured_in(matrix: Series, measure: str) -> Series | None:
+    """The matrix in this measure, without changes, whose comparisons' condition is what it shows; None if the baseline
+    counted none. A cell without counts of the same processor is as if it was not measured."""
+    processor, systems = by_system(matrix)
+    if processor is None:
+        return None
+    what, value = MEASURES[measure]
+    values = {name: {row: value(of_row) for row, of_row in rows.items()} for name, rows in systems.items()}
+    base, told = values[matrix.baseline], (what.format(processor.name),)
+    comparisons = {
+        name: replace(of, rows=tuple(_rows(of, base, values[name])), conditions=told, remarks=())
+        for name, of in matrix.comparisons.items()
+    }
+    figures = {row: _figure(figure, base[row]) for row, figure in matrix.figures.items() if row in base}
+    return replace(matrix, figures=figures, comparisons=comparisons, changes=())
+
+
+def _rows(comparison: Comparison, a: Mapping[str, float], b: Mapping[str, float]) -> Iterator[RowComparison]:
+    for row in comparison.rows:
+        if row.a is None or row.b is None:
+            yield row  # it failed, or is not there
+        elif a.get(row.row, 0) > 0 and b.get(row.row, 0) > 0:
+            ratio = b[row.row] / a[row.row]
+            decided = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
+            verdict = Verdict.EQUIVALENT if abs(math.log(ratio)) <= math.log1p(comparison.delta) else decided
+            sides = (_figure(row.a, a[row.row]), _figure(row.b, b[row.row]))
+            yield RowComparison(row.row, row.workload, verdict, ratio, a=sides[0], b=sides[1])
+
+
+def _figure(figure: RowFigure, value: float) -> RowFigure:
+    return replace(figure, unit="count", cost=value, value=value, levels=(), mean=None, kernel_part=None)
