@@ -8,10 +8,12 @@ from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from kernometer.errors import UsageError
 
 LINE = 64  #: bytes
+CURVES = "+curves"  #: behind a name
 
 Entries = Annotated[int, Meta(ge=1, le=1 << 24)]
 Ways = Annotated[int, Meta(ge=1, le=64)]
@@ -35,7 +37,7 @@ class Buffer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ways: Ways = 1
 
 
-class Geometry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Geometry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """Of one core."""
 
     l1i: Cache
@@ -49,6 +51,7 @@ class Geometry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     itlb_large: Buffer | None = None  #: for pages of 2 MiB and more; None: they are in `itlb`
     dtlb_large: Buffer | None = None
     stlb_code: Buffer | None = None  #: the second level of code; None: `stlb` has both
+    curves: bool = False  #: fully associative caches beside these, of their sizes and others (curves.h)
 
     @property
     def word(self) -> str:
@@ -57,7 +60,8 @@ class Geometry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         buffers = (self.itlb, self.itlb_large, self.dtlb, self.dtlb_large, self.stlb, self.stlb_code)
         sizes = [(cache.kib * 1024 // LINE, cache.ways) for cache in caches]
         sizes += [(buffer.entries, buffer.ways) if buffer else (0, 0) for buffer in buffers]
-        return "/".join(str(number) for size in (*sizes, (self.returns.entries,)) for number in size)
+        numbers = [str(number) for size in (*sizes, (self.returns.entries,)) for number in size]
+        return "/".join([*numbers, "curves"] if self.curves else numbers)
 
 
 class Cost(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,9 +91,14 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Processor:
-    """The processor of this name, as it is written in its file or named by it (`zen3`, `Zen 3`). Raises UsageError."""
-    file = name.replace(" ", "").lower()
+    """The processor of this name, as it is written in its file or named by it (`zen3`, `Zen 3`); with CURVES behind it
+    fully associative caches are counted too. Raises UsageError."""
+    file = name.removesuffix(CURVES).replace(" ", "").lower()
     if file not in names():
         raise UsageError(f"{name[:40]!r}: no such processor.", f"There are {', '.join(names())}.")
     text = (resources.files(__package__) / "processors" / f"{file}.toml").read_text()
-    return msgspec.toml.decode(text, type=Processor)
+    processor = msgspec.toml.decode(text, type=Processor)
+    if not name.endswith(CURVES):
+        return processor
+    geometry = replace(processor.geometry, curves=True)
+    return replace(processor, name=f"{processor.name}{CURVES}", geometry=geometry)

@@ -1,10 +1,12 @@
 /* A kernel of 64 bits for tests/guest/guests/test_memory.py. It maps 40 pages in each of two address spaces, pages that
  * both have as global ones, and pages that are mapped at their first use, and touches them in regions; others execute
- * string instructions and branches. Every count of it is arithmetic. Then it resets the machine. */
+ * string instructions and branches, or use lines of memory that nothing else uses. Every count of it is arithmetic. Then
+ * it resets the machine. */
 	.set PAGES, 40
 	.set OWN, 0x40000000            /* of each space */
 	.set COMMON, 0x40200000         /* global, the same in both */
 	.set LATE, 0x40400000           /* mapped by the page fault */
+	.set LINES, 0x1000000           /* 4 MiB, mapped where it is */
 
 	.section .multiboot, "a"
 	.long 0x1BADB002, 3, -(0x1BADB002 + 3)
@@ -20,6 +22,14 @@
 	movl $\count, %ecx
 1:	movb (%rsi), %al
 	addl $4096, %esi
+	decl %ecx
+	jnz 1b
+	.endm
+	.macro lines from, count, step=64
+	movl $\from, %esi
+	movl $\count, %ecx
+1:	movb (%rsi), %al
+	addl $\step, %esi
 	decl %ecx
 	jnz 1b
 	.endm
@@ -113,6 +123,15 @@ long_mode:
 	end 10
 	again
 
+	times 3                         /* 30: two spaces that need 400 lines each */
+	region 30
+	enter space_a
+	lines LINES, 400
+	enter space_b
+	lines LINES + 0x10000, 400
+	end 30
+	again
+
 	times 5                         /* 12: the root of the other space becomes that of another one */
 	region 12
 	enter space_a
@@ -187,6 +206,38 @@ long_mode:
 	end 22
 	again
 
+	times 3                         /* 24: twelve lines of code of one set */
+	region 24
+	call apart_1
+	end 24
+	again
+
+	times 3                         /* 26: ten lines of data of one set of L2 */
+	region 26
+	lines LINES, 10, 0x10000
+	end 26
+	again
+
+	.macro around id count          /* as many lines as a size has, and one more */
+	times 3
+	region \id
+	lines LINES, \count
+	end \id
+	again
+	times 3
+	region (\id+1)
+	lines LINES, (\count+1)
+	end (\id+1)
+	again
+	.endm
+	.altmacro
+	.set i, 0
+	.rept 10
+	around %(100+2*i), %(64<<i)
+	.set i, i + 1
+	.endr
+	.noaltmacro
+
 	movb $0xfe, %al
 	outb %al, $0x64
 2:	hlt
@@ -204,6 +255,19 @@ deep_\from: call deep_\to
 	.endr
 	.noaltmacro
 deep_20: ret
+
+	.macro apart from, to
+	.align 4096
+apart_\from: jmp apart_\to
+	.endm
+	.altmacro
+	.set i, 1
+	.rept 12
+	apart %i, %(i + 1)
+	.set i, i + 1
+	.endr
+	.noaltmacro
+apart_13: ret
 
 page_fault:                             /* maps a page of LATE at the frame that lies 4 MiB above the first 8 */
 	pushq %rax

@@ -19,6 +19,15 @@ PAGES = 40
 pytestmark = pytest.mark.guest
 
 
+#: Lines of the caches of known sizes, and what their misses are counted as.
+SIZES = {64 << number: f"client_data_misses_{4 << number}k" for number in range(10)}
+
+
+@pytest.fixture(scope="module")
+def curves(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Region]:
+    return booted(tmp_path_factory.mktemp("curves"), "skylake+curves")
+
+
 @pytest.fixture(scope="module")
 def regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Region]:
     return booted(tmp_path_factory.mktemp("spaces"))
@@ -135,3 +144,71 @@ def test_what_is_counted_follows_the_geometry(regions: dict[str, Region], tmp_pa
         number: region.each for number, region in regions.items()
     }
     assert settled(other["20"], "mispredicted_returns") == {"mispredicted_returns": 0}  # 32 places
+
+
+@pytest.mark.parametrize(("number", "lines"), [(2 * at, 64 << at) for at in range(10)])
+def test_a_cache_of_each_size_holds_as_many_lines_as_it_has(
+    curves: dict[str, Region], number: int, lines: int
+) -> None:
+    """Expected: lines used in a circle miss the smaller sizes, each time, and with one more line this size too. Broken:
+    a size is a line too large or too small, or a line is lost or found after it fell out."""
+    for more in (0, 1):
+        used = lines + more
+        assert settled(curves[str(100 + number + more)], *SIZES.values()) == {
+            name: used if size < used else 0 for size, name in SIZES.items()
+        }
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("6", {"client_data_l1_conflict": PAGES}),  # forty lines of one set
+        ("24", {"client_code_l1_conflict": 12}),
+        ("26", {"client_data_l1_conflict": 10, "client_data_l2_conflict": 10}),
+        ("106", {"client_data_l1_capacity": 0}),  # 512 lines are L1's
+        ("107", {"client_data_l1_capacity": 9}),  # of the set that has one line more
+        ("108", {"client_data_l1_capacity": 1024}),
+        ("114", {"client_data_l1_capacity": 8192, "client_data_l2_capacity": 8192}),
+    ],
+)
+def test_a_miss_is_of_the_sets_or_of_the_size(
+    curves: dict[str, Region], number: str, expected: dict[str, int]
+) -> None:
+    """Expected: conflicts where the lines of one set are too many, capacity where all lines are. Broken: one is taken
+    for the other, or code for data."""
+    region = curves[number]
+    causes = {name: each[-1] for name, each in region.memory.items() if "_l1_" in name or "_l2_" in name}
+    assert {name: count for name, count in causes.items() if count} == {
+        name: count for name, count in expected.items() if count
+    }
+    data = ("l1d_load_misses", "l1d_store_misses", "l1d_string_misses")
+    for misses, side in ((("l1i_misses",), "code"), (data, "data")):
+        assert sum(region.memory[name][-1] for name in misses) == sum(
+            count for name, count in causes.items() if f"{side}_l1_" in name
+        )
+
+
+def test_a_line_is_cold_once(curves: dict[str, Region]) -> None:
+    """Expected: 32,768 lines, of which half were used before, then the one that is new. Broken: a line that fell out of
+    the largest size is forgotten, and cold again."""
+    assert curves["118"].memory["client_data_l1_cold"] == (16_383, 0, 0)
+    assert curves["119"].memory["client_data_l1_cold"] == (1, 0, 0)
+
+
+def test_servers_are_told_from_clients(curves: dict[str, Region]) -> None:
+    """Expected: the space in which a region begins is the client's, the other one, which was there before, a server's;
+    each would fit a cache of its own. Broken: a space is taken for another, or the caches that are apart are one."""
+    settled_counts = {
+        f"{domain}_data_{name}": 400 for domain in ("client", "server") for name in ("uses", "l1_capacity")
+    }
+    apart = {"client_data_misses_apart": 0, "server_data_misses_apart": 0}
+    instructions = {"server_instructions": 4 * 400 + 4}
+    expected = settled_counts | apart | instructions
+    assert settled(curves["30"], *expected) == expected
+
+
+def test_curves_change_no_other_count(curves: dict[str, Region], regions: dict[str, Region]) -> None:
+    """Expected: what is counted without them is the same, and without them nothing more is. Broken: they disturb it."""
+    for number, region in regions.items():
+        assert not any("client" in name for name in region.memory)
+        assert {name: curves[number].memory[name] for name in region.memory} == region.memory

@@ -26,14 +26,14 @@ struct region {
 	int open;
 	uint64_t at_begin[MAX_COUNTERS], sum[MAX_COUNTERS];
 	struct strings strings_at_begin, strings;
-	uint64_t memory_at_begin[MEMORY_COUNTS];
+	uint64_t memory_at_begin[MEMORY_COUNTS], curves_at_begin[CURVE_COUNTS];
 	struct execution *each; /* every complete region, in order, up to MAX_EACH */
 };
 
 struct execution {
 	uint64_t instructions, repeated;
 	uint64_t events[MAX_COUNTERS], strings, string_bytes;
-	uint64_t memory[MEMORY_COUNTS], lines[TOUCHED], pages[TOUCHED];
+	uint64_t memory[MEMORY_COUNTS], curves[CURVE_COUNTS], lines[TOUCHED], pages[TOUCHED];
 };
 
 static struct region *regions[REGIONS];
@@ -59,15 +59,17 @@ static void at_begin(unsigned int vcpu, void *userdata)
 	if (memory_on) {
 		footprint_open();
 		memory_counts(region->memory_at_begin);
+		curves_counts(vcpu, region->curves_at_begin);
+		spaces.home = spaces.current;
 	}
 	region->strings_at_begin = strings;
 	memcpy(region->at_begin, counters(vcpu), sizeof region->at_begin);
 }
 
-static void keep_execution(struct region *region, const uint64_t *now)
+static void keep_execution(struct region *region, unsigned int vcpu, const uint64_t *now)
 {
 	struct execution *execution = &region->each[region->complete];
-	uint64_t memory[MEMORY_COUNTS];
+	uint64_t memory[MEMORY_COUNTS], of_curves[CURVE_COUNTS];
 	size_t i;
 
 	execution->instructions = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
@@ -81,6 +83,9 @@ static void keep_execution(struct region *region, const uint64_t *now)
 	memory_counts(memory);
 	for (i = 0; i < MEMORY_COUNTS; i++)
 		execution->memory[i] = memory[i] - region->memory_at_begin[i];
+	curves_counts(vcpu, of_curves);
+	for (i = 0; i < CURVE_COUNTS; i++)
+		execution->curves[i] = of_curves[i] - region->curves_at_begin[i];
 	for (i = 0; i < TOUCHED; i++) {
 		execution->lines[i] = footprint.lines[i];
 		execution->pages[i] = footprint.pages[i];
@@ -97,7 +102,7 @@ static void at_end(unsigned int vcpu, void *userdata)
 		return;
 	region->open = 0;
 	if (region->complete < MAX_EACH)
-		keep_execution(region, now);
+		keep_execution(region, vcpu, now);
 	footprint_close();
 	region->complete++;
 	for (i = 0; processor->names[i] != NULL; i++)
@@ -170,6 +175,8 @@ static void write_memory(FILE *to, const struct region *region)
 	for (i = 0; i < MEMORY_COUNTS; i++)
 		write_each(to, region, ", ", memory_names[i],
 			   offsetof(struct execution, memory) + i * sizeof(uint64_t));
+	for (i = 0; curves.on && i < CURVE_COUNTS; i++)
+		write_each(to, region, ", ", curve_name(i), offsetof(struct execution, curves) + i * sizeof(uint64_t));
 	for (i = 0; i < TOUCHED; i++) {
 		snprintf(name, sizeof name, "%s_lines", touched_names[i]);
 		write_each(to, region, ", ", name, offsetof(struct execution, lines) + i * sizeof(uint64_t));

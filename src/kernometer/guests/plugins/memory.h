@@ -11,6 +11,7 @@
 
 #include "branches.h"
 #include "caches.h"
+#include "curves.h"
 #include "decode.h"
 #include "footprint.h"
 #include "qemu_api.h"
@@ -98,24 +99,38 @@ static int is_streamed(uint64_t line)
 	return (int)next;
 }
 
-static void touch(uint64_t line, enum asker asker)
+/* How many levels of the caches did not have the line; then they have. */
+static int look_up(uint64_t line, enum asker asker)
 {
 	struct cache *l1 = asker == CODE ? &l1i : &l1d;
 
 	if (cache_find(l1, line, line))
-		return;
+		return 0;
 	if (asker == LOAD && is_streamed(line))
 		asker = STREAM;
 	cache_counts.l1[asker]++;
 	cache_add(l1, line, line);
 	if (cache_find(&l2, line, line))
-		return;
+		return 1;
 	cache_counts.l2[asker]++;
 	cache_add(&l2, line, line);
 	if (cache_find(&l3, line, line))
-		return;
+		return 2;
 	cache_counts.l3[asker]++;
 	cache_add(&l3, line, line);
+	return 3;
+}
+
+static void touch(uint64_t line, enum asker asker, int kernel)
+{
+	int levels = look_up(line, asker);
+
+	if (curves.on)
+		curves_use(line, asker == CODE ? OF_CODE : OF_DATA, kernel, levels);
+	if (asker == CODE)
+		footprint_touch(kernel ? KERNEL_CODE : USER_CODE, line);
+	else
+		footprint_touch(kernel ? KERNEL_DATA : USER_DATA, line);
 }
 
 static void translate(uint64_t address, unsigned int is_code)
@@ -175,7 +190,7 @@ static uint64_t address_of_operand(const unsigned char *modrm, unsigned char rex
 }
 
 /* What the last block's end did to translations. Registers are those of the guest only where a block begins. */
-static void after_control(void)
+static void after_control(unsigned int vcpu)
 {
 	int forgotten;
 	uint64_t tag;
@@ -185,6 +200,8 @@ static void after_control(void)
 		tlb_remove(&tlbs[1], is_any, 0);
 	}
 	if (last.cr3) {
+		if (curves.on)
+			curves_leave(vcpu);
 		tag = space_now(&forgotten);
 		if (forgotten)
 			tlb_remove(&tlbs[1], is_any, 0);
@@ -208,21 +225,18 @@ static void on_fetch(unsigned int vcpu, void *userdata)
 	const struct fetch *fetch = userdata;
 	int i;
 
-	(void)vcpu;
 	if (fetch->first) {
 		if (last.kind != NO_BRANCH)
 			resolve(last.kind, last.at, last.after, fetch->address);
 		last.kind = NO_BRANCH;
 		if (last.cr3 || last.cr4 || last.invlpg != NULL)
-			after_control();
+			after_control(vcpu);
 	}
 	translate(fetch->address, 1);
 	if (fetch->end >> PAGE_SHIFT != fetch->address >> PAGE_SHIFT)
 		translate(fetch->end, 1);
-	for (i = 0; i < 2 && fetch->line[i] != 0; i++) {
-		touch(fetch->line[i], CODE);
-		footprint_touch(fetch->kernel ? KERNEL_CODE : USER_CODE, fetch->line[i]);
-	}
+	for (i = 0; i < 2 && fetch->line[i] != 0; i++)
+		touch(fetch->line[i], CODE, fetch->kernel);
 }
 
 #define ACCESS_BY_KERNEL 1u
@@ -234,7 +248,7 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t ad
 	unsigned int how = (unsigned int)(uintptr_t)userdata;
 	int store = qemu_plugin_mem_is_store(info);
 	enum asker asker = how & ACCESS_BY_STRING ? STRING : store ? STORE : LOAD;
-	enum touched what = how & ACCESS_BY_KERNEL ? KERNEL_DATA : USER_DATA;
+	int kernel = (how & ACCESS_BY_KERNEL) != 0;
 	uint64_t bytes = 1ull << qemu_plugin_mem_size_shift(info), physical, line;
 	const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
 
@@ -248,14 +262,11 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t ad
 	last_line[store] = how & ACCESS_BY_STRING ? line : 0;
 	*(store ? &cache_counts.stores : &cache_counts.loads) += 1;
 	translate(address, 0);
-	touch(line, asker);
-	footprint_touch(what, line);
+	touch(line, asker, kernel);
 	if (store)
 		space_stored(physical);
-	if ((address & 63) + bytes > 64 && (address & 4095) + bytes <= 4096) {
-		touch(line + 1, asker);
-		footprint_touch(what, line + 1);
-	}
+	if ((address & 63) + bytes > 64 && (address & 4095) + bytes <= 4096)
+		touch(line + 1, asker, kernel);
 }
 
 struct ending {
@@ -372,7 +383,7 @@ static void tlb_open(struct tlb *tlb, const unsigned long n[SIZES])
 
 /* The entries and ways of l1i, l1d, l2, l3, itlb, itlb of large pages, dtlb, dtlb of large pages, second level, second
  * level of code, and the entries of the return stack: `512/8/512/8/…`. 0/0, where large pages or code have none of
- * their own. Returns 0 if it is not of this form. */
+ * their own; with `/curves` at the end curves.h counts too. Returns 0 if it is not of this form. */
 static int memory_open(const char *geometry)
 {
 	struct cache *caches[] = { &l1i, &l1d, &l2, &l3 };
@@ -384,7 +395,7 @@ static int memory_open(const char *geometry)
 		int may_lack = i == 10 || i == 14 || i == 18;
 
 		n[i] = strtoul(geometry, &end, 10);
-		if (*end != (i + 1 < SIZES ? '/' : '\0') || n[i] > 1u << 24)
+		if (n[i] > 1u << 24 || (i + 1 < SIZES ? *end != '/' : *end != '\0' && strcmp(end, "/curves") != 0))
 			return 0;
 		if (i % 2 == 1 ? n[i - 1] != 0 && (n[i] == 0 || n[i] > 64 || n[i - 1] % n[i] != 0)
 			       : n[i] == 0 && !may_lack)
@@ -399,7 +410,7 @@ static int memory_open(const char *geometry)
 	predictor.depth = (unsigned int)n[SIZES - 1];
 	spaces_open();
 	memory_on = 1;
-	return 1;
+	return geometry[-1] == '\0' || curves_open(n[0], n[2], n[4]);
 }
 
 #endif

@@ -17,13 +17,24 @@ static struct {
 	} known[MAX_SPACES]; /* a hash table */
 	size_t used;
 	uint8_t *watched;         /* a bit for each physical page: it is the root of a known space */
+	uint8_t *stored;          /* likewise: there was a store to it; NULL: nobody asks */
 	uint64_t current, newest; /* root and last given tag */
+	uint64_t home;            /* root of the space in which the open region began; before it the first one */
+	int is_old;               /* the current space was there when counting began: its root was never stored to */
 } spaces;
 
 static void spaces_open(void)
 {
 	spaces.watched = calloc(ROOT_PAGES / 8, 1);
 	if (spaces.watched == NULL)
+		abort();
+}
+
+/* From now on `is_old` is right. */
+static void spaces_note_stores(void)
+{
+	spaces.stored = calloc(ROOT_PAGES / 8, 1);
+	if (spaces.stored == NULL)
 		abort();
 }
 
@@ -51,6 +62,8 @@ static uint64_t space_now(int *forgotten)
 	int is_new = spaces.known[at].root == 0;
 
 	spaces.current = root;
+	spaces.home += spaces.home == 0 ? root : 0;
+	spaces.is_old = spaces.stored != NULL && root < ROOT_PAGES && !(spaces.stored[root / 8] >> root % 8 & 1);
 	*forgotten = 0;
 	if (!is_new && (root >= ROOT_PAGES || spaces.watched[root / 8] >> root % 8 & 1))
 		return spaces.known[at].tag;
@@ -73,6 +86,8 @@ static inline void space_stored(uint64_t physical)
 {
 	uint64_t page = physical >> 12;
 
+	if (spaces.stored != NULL && page < ROOT_PAGES && (physical & 0xfff) < 0x800)
+		spaces.stored[page / 8] |= (uint8_t)(1u << page % 8);
 	if (page < ROOT_PAGES && spaces.watched[page / 8] >> page % 8 & 1 && page != spaces.current &&
 	    (physical & 0xfff) < 0x800)
 		watch(page, 0); /* its next use is another space */
