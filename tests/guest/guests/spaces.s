@@ -144,6 +144,19 @@ long_mode:
 	end 12
 	again
 
+	enter space_a
+	movl $space_b, %ebx
+	movl (%rbx), %eax
+	movl %eax, (%rbx)
+	times 3                         /* 28: the other space's root was made after counting began */
+	region 28
+	enter space_b
+	touch OWN
+	enter space_a
+	end 28
+	again
+	enter space_b
+
 	times 5                         /* 14: string instructions: 0, 1 and 5 iterations; two in a row; a loop; of 8 bytes */
 	region 14
 	movl $buffer, %edi

@@ -17,10 +17,10 @@ static struct {
 	} known[MAX_SPACES]; /* a hash table */
 	size_t used;
 	uint8_t *watched;         /* a bit for each physical page: it is the root of a known space */
-	uint8_t *stored;          /* likewise: there was a store to it; NULL: nobody asks */
+	uint8_t *stored;          /* likewise: its first entry was stored to; NULL: nobody asks */
 	uint64_t current, newest; /* root and last given tag */
 	uint64_t home;            /* root of the space in which the open region began; before it the first one */
-	int is_old;               /* the current space was there when counting began: its root was never stored to */
+	int is_old;               /* the current space was there when counting began: who makes a root clears it */
 } spaces;
 
 static void spaces_open(void)
@@ -86,7 +86,7 @@ static inline void space_stored(uint64_t physical)
 {
 	uint64_t page = physical >> 12;
 
-	if (spaces.stored != NULL && page < ROOT_PAGES && (physical & 0xfff) < 0x800)
+	if (spaces.stored != NULL && page < ROOT_PAGES && (physical & 0xfff) < 8)
 		spaces.stored[page / 8] |= (uint8_t)(1u << page % 8);
 	if (page < ROOT_PAGES && spaces.watched[page / 8] >> page % 8 & 1 && page != spaces.current &&
 	    (physical & 0xfff) < 0x800)
