@@ -17,10 +17,10 @@ enum cause { COLD, CAPACITY, CONFLICT, CAUSES };
 
 static struct {
 	int on;
-	uint32_t size[2][SIDES];       /* of L1 and L2, as the number of a size of recency.h */
-	struct recency l1[SIDES], l2;  /* l2: of what L1 misses, code and data together */
+	uint32_t size[2][SIDES];        /* of L1 and L2, as the number of a size of recency.h */
+	struct recency l1[SIDES], l2;   /* l2: of what L1 misses, code and data together */
 	struct recency apart[2][SIDES]; /* of clients, and of the system */
-	uint64_t user_at_switch;       /* instructions in user mode when the current space was entered */
+	uint64_t user_at_switch;        /* instructions in user mode when the current space was entered */
 	struct curve_counts {
 		struct curve {
 			uint64_t uses, causes[2][CAUSES]; /* causes of misses of L1 and L2 */
@@ -83,8 +83,8 @@ static void curves_counts(unsigned int vcpu, uint64_t to[CURVE_COUNTS])
 static const char *curve_name(size_t number)
 {
 	static const char *const domains[] = { "client", "server", "kernel" }, *const sides[] = { "data", "code" };
-	static const char *const first[] = { "uses",        "l1_cold",     "l1_capacity", "l1_conflict",
-					     "l2_cold",     "l2_capacity", "l2_conflict", "misses_apart" };
+	static const char *const first[] = { "uses",    "l1_cold",     "l1_capacity", "l1_conflict",
+					     "l2_cold", "l2_capacity", "l2_conflict", "misses_apart" };
 	static char name[40];
 	size_t each = sizeof(struct curve) / sizeof(uint64_t), at = number % each, of = number / each;
 	int n;

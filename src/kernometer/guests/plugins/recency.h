@@ -18,11 +18,11 @@
 struct recency {
 	struct used {
 		uint64_t line;
-		uint32_t newer, older; /* 0: none */
-		uint32_t beyond;       /* how many sizes are too small to hold it */
-	} *used;                       /* from 1 on */
-	uint32_t *places;              /* a hash table of them; 0: an empty place */
-	uint32_t count, room;          /* room: of `places`, a power of two; half of it in `used` */
+		uint32_t newer, older;              /* 0: none */
+		uint32_t beyond;                    /* how many sizes are too small to hold it */
+	} *used;                                    /* from 1 on */
+	uint32_t *places;                           /* a hash table of them; 0: an empty place */
+	uint32_t count, room;                       /* room: of `places`, a power of two; half of it in `used` */
 	uint32_t newest, oldest, last[CACHE_SIZES]; /* last: within each size; 0: it is not full */
 };
 
