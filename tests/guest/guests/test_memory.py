@@ -147,9 +147,7 @@ def test_what_is_counted_follows_the_geometry(regions: dict[str, Region], tmp_pa
 
 
 @pytest.mark.parametrize(("number", "lines"), [(2 * at, 64 << at) for at in range(10)])
-def test_a_cache_of_each_size_holds_as_many_lines_as_it_has(
-    curves: dict[str, Region], number: int, lines: int
-) -> None:
+def test_a_cache_of_each_size_holds_as_many_lines_as_it_has(curves: dict[str, Region], number: int, lines: int) -> None:
     """Expected: lines used in a circle miss the smaller sizes, each time, and with one more line this size too. Broken:
     a size is a line too large or too small, or a line is lost or found after it fell out."""
     for more in (0, 1):
@@ -171,9 +169,7 @@ def test_a_cache_of_each_size_holds_as_many_lines_as_it_has(
         ("114", {"client_data_l1_capacity": 8192, "client_data_l2_capacity": 8192}),
     ],
 )
-def test_a_miss_is_of_the_sets_or_of_the_size(
-    curves: dict[str, Region], number: str, expected: dict[str, int]
-) -> None:
+def test_a_miss_is_of_the_sets_or_of_the_size(curves: dict[str, Region], number: str, expected: dict[str, int]) -> None:
     """Expected: conflicts where the lines of one set are too many, capacity where all lines are. Broken: one is taken
     for the other, or code for data."""
     region = curves[number]

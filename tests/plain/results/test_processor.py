@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 
 from kernometer.errors import UsageError
@@ -17,7 +18,7 @@ FILES = pytest.mark.parametrize("name", processor.names())
 def parts(of: Processor) -> dict[str, Cache | Buffer]:
     geometry = of.geometry
     each = {name: getattr(geometry, name) for name in geometry.__struct_fields__}
-    return {name: part for name, part in each.items() if part is not None}
+    return {name: part for name, part in each.items() if isinstance(part, Cache | Buffer)}
 
 
 @FILES
@@ -59,6 +60,17 @@ def test_the_word_has_the_order_of_the_plugin() -> None:
 def test_a_processor_is_found_by_its_name_too(name: str) -> None:
     """Expected: the same one, so that `run --again` finds a session's. Broken: a name that no file has."""
     assert processor.find(processor.find(name).name) == processor.find(name)
+
+
+def test_a_processor_with_curves_is_the_same_one_otherwise() -> None:
+    """Expected: its word has one more, it is found by its name, and a session keeps it. Broken: `run --again` or a
+    stored session loses them, or a processor without them is stored in another form than before."""
+    plain, curves = processor.find("skylake"), processor.find("skylake+curves")
+    assert curves.geometry.word == f"{plain.geometry.word}/curves"
+    assert curves.costs == plain.costs
+    assert processor.find(curves.name) == curves
+    assert msgspec.convert(msgspec.to_builtins(curves), Processor) == curves
+    assert "curves" not in msgspec.to_builtins(plain)["geometry"]
 
 
 def test_an_unknown_one_is_refused_with_the_known() -> None:
