@@ -26,8 +26,8 @@ run: setup ## measures this machine, then Linux and Trio by path: tables, an ans
 	.venv/bin/kernometer structures --also @last --report build/report.html || [ $$? -ne 130 ] || exit 130; \
 	exit $$measured
 
-test: setup-test ## every test that is not slow, and a hundredth of the slow ones, by the commit's day (KM_TEST_SEED=N: that one; WHAT=FOLDER: what concerns this folder of the sources)
-	@$(PYTEST) --slow-share 100
+test: setup-test ## every test that is not slow, and a 150th of the slow ones, by the commit's day (KM_TEST_SEED=N: that one; WHAT=FOLDER: what concerns this folder of the sources)
+	@$(PYTEST) --slow-share 150
 
 test-all: setup-test ## every test
 	@$(PYTEST) --slow-share 1

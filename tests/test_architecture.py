@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
@@ -55,15 +56,17 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(), str(path))
 
 
-def imports(path: Path) -> Iterator[str]:
+@functools.cache
+def imports(path: Path) -> tuple[str, ...]:
     """Every module that a file imports, wherever the statement stands, as a dotted name."""
+    found: list[str] = []
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
+            found += (name.name for name in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide where a name comes from"
-            yield node.module or ""
-            yield from (f"{node.module}.{name.name}" for name in node.names)
+            found += (node.module or "", *(f"{node.module}.{name.name}" for name in node.names))
+    return tuple(found)
 
 
 def ours(path: Path) -> set[str]:

@@ -52,6 +52,17 @@ def alone(what: str) -> Iterator[None]:
         yield
 
 
+def share_compiled(cache: Path) -> None:
+    """The cache of this XDG_CACHE_HOME has what `kernometer.cache.compiled` made in others, by the digest of sources and
+    command: the emulator's plugin alone takes a second, more than most tests that have a cache of their own."""
+    shared, there = KEPT / "compiled", cache / "kernometer" / "compiled"
+    with alone("compiled"):
+        for folder in (shared, there.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        if not there.exists():
+            there.symlink_to(shared)
+
+
 def made(sources: Path, folder: Path, *words: str) -> Path:
     """The folder in which `make WORDS` builds: only what has changed since the last time, by the files' times."""
     with alone(f"made-{folder.name}"):

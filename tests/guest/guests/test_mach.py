@@ -20,7 +20,7 @@ from kernometer.results.store import read_file
 from kernometer.stats.figures import figures
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.qemu import QemuTarget
-from tests.support.checkout import alone
+from tests.support.checkout import alone, share_compiled
 from tests.support.cli.real import kernometer
 from tests.support.guests.images import HYPERVISOR
 from tests.support.guests.repeated import repeated
@@ -95,6 +95,7 @@ def test_what_it_cannot_do_is_refused_before_anything_is_measured(
     words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Expected: one sentence. Broken: a boot per row, and silence for a minute."""
+    share_compiled(tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     made()
     done = kernometer(tmp_path / "store", *words, status=2)
@@ -157,11 +158,13 @@ def gnumach(guest_cache: Path) -> store.Guest:
 
 #: Rows for each commit: a trap, a call with what it copies, a fault, and one of Mach's own.
 FEW = ("trio/trap", "trio/call@bytes=64", "trio/fault@cow=1", "mach/self")
+#: Each row boots its guest, which looks at each page first: of 2 GiB that is most of the time.
+SMALL = "+memory=256"
 
 
-def measured(gnumach: store.Guest, folder: Path, *rows: str) -> Result:
+def measured(target: str, folder: Path, *rows: str) -> Result:
     """One session, as a user measures it."""
-    kernometer(folder, "run", "--by", "path", "--on", f"qemu:{gnumach.name}", "--unit-costs", *rows)
+    kernometer(folder, "run", "--by", "path", "--on", f"qemu:{target}", "--unit-costs", *rows)
     (file,) = folder.glob("*.ndjson")
     return read_file(file)
 
@@ -169,13 +172,13 @@ def measured(gnumach: store.Guest, folder: Path, *rows: str) -> Result:
 @pytest.fixture(scope="module")
 def result(gnumach: store.Guest, tmp_path_factory: pytest.TempPathFactory) -> Result:
     """Of all rows."""
-    return measured(gnumach, tmp_path_factory.mktemp("store"))
+    return measured(gnumach.name, tmp_path_factory.mktemp("store"))
 
 
 @pytest.mark.guest
 def test_a_few_units_are_measured_and_hold_their_events(gnumach: store.Guest, tmp_path: Path) -> None:
     """Expected and broken: as below."""
-    found = measured(gnumach, tmp_path, *FEW)
+    found = measured(f"{gnumach.name}{SMALL}", tmp_path, *FEW)
     assert {run.row for run in found.runs} == {*FEW}
     assert found.failures == ()
     for row in FEW:
@@ -243,7 +246,7 @@ def boot(gnumach: store.Guest, *rows: str) -> list[bytes]:
     words = ("--by", "path", "--seed", "1", "--continue")
     calls = tuple(Call(row, (*words, row if "@" in row else f"{row}@")) for row in rows)
     job = Job((*words, *rows), "path", program="probe-trio", calls=calls)
-    return list(QemuTarget.from_spec(gnumach.name).run(job, Deadline.after(300)))
+    return list(QemuTarget.from_spec(f"{gnumach.name}{SMALL}").run(job, Deadline.after(300)))
 
 
 @pytest.mark.guest

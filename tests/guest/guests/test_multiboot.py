@@ -20,6 +20,7 @@ from kernometer.guests.kernels import multiboot, symbols
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
+from tests.support.checkout import share_compiled
 from tests.support.cli.real import kernometer
 from tests.support.guests.repeated import repeated
 from tests.support.results import make
@@ -49,6 +50,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Guests of the test's own."""
+    share_compiled(tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -17,6 +17,7 @@ import pytest
 from kernometer.cache import sha256
 from kernometer.guests import store
 from kernometer.guests.inside import tools
+from tests.support.checkout import share_compiled
 from tests.support.cli.terminals import COMMAND, SECONDS, alive, on_terminal, settings, wait_for
 from tests.support.probe.running import give_probe
 
@@ -52,6 +53,7 @@ def cache(request: pytest.FixtureRequest, frontends_probe: Path) -> Iterator[Pat
     assert kept is not None
     folder = Path(kept.mkdir("guest-boot")).resolve()
     give_probe(folder, frontends_probe)
+    share_compiled(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         patch.setattr(tools, "build", no_compiler)

@@ -15,6 +15,7 @@ from kernometer.guests.store import Manifest
 from kernometer.results.store import Store
 from kernometer.stats.differences import machine_differences
 from kernometer.targets.qemu import QemuTarget
+from tests.support.checkout import share_compiled
 from tests.support.cli.real import kernometer
 from tests.support.cli.storing import call
 from tests.support.results import make
@@ -66,10 +67,11 @@ def test_equal_machines_are_no_matter() -> None:
 
 @pytest.fixture
 def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guest_cache: Path) -> str:
-    """A guest whose kernel is never booted, in a cache of its own but for compiled probes."""
+    """A guest whose kernel is never booted, in a cache of its own but for what is compiled."""
     for folder in (guest_cache / "kernometer/probes", tmp_path / "cache/kernometer"):
         folder.mkdir(parents=True, exist_ok=True)
     (tmp_path / "cache/kernometer/probes").symlink_to(guest_cache / "kernometer/probes")
+    share_compiled(tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with store.new_folder() as folder:
         (folder / store.KERNEL).write_bytes(b"a kernel")

@@ -12,7 +12,7 @@ import pytest
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import COMMAND_LINE
 from kernometer.guests.kernels import linux
-from tests.support.checkout import alone
+from tests.support.checkout import alone, share_compiled
 from tests.support.guests.repository import Repository, served
 from tests.support.probe.running import give_probe
 
@@ -26,6 +26,7 @@ def guest_cache(request: pytest.FixtureRequest, frontends_probe: Path) -> Iterat
     assert cache is not None
     folder = Path(cache.mkdir("guests")).resolve()
     give_probe(folder, frontends_probe)
+    share_compiled(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder

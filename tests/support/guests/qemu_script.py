@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.checkout import share_compiled
+
 if TYPE_CHECKING:
     import pytest
 
@@ -15,6 +17,7 @@ def prepare(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Cache, temporary files and first programs in folders below `folder`."""
     for name in ("cache", "tmp", "bin"):
         (folder / name).mkdir()
+    share_compiled(folder / "cache")
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     patch.setenv("TMPDIR", str(folder / "tmp"))
     patch.setattr("tempfile.tempdir", None)
