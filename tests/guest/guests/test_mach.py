@@ -159,7 +159,7 @@ def gnumach(guest_cache: Path) -> store.Guest:
 #: Rows for each commit: a trap, a call with what it copies, a fault, and one of Mach's own.
 FEW = ("trio/trap", "trio/call@bytes=64", "trio/fault@cow=1", "mach/self")
 #: Each row boots its guest, which looks at each page first: of 2 GiB that is most of the time.
-SMALL = "+memory=256"
+SMALL = "+memory=64"
 
 
 def measured(target: str, folder: Path, *rows: str) -> Result:
