@@ -53,8 +53,8 @@ def alone(what: str) -> Iterator[None]:
 
 
 def share_compiled(cache: Path) -> None:
-    """The cache of this XDG_CACHE_HOME has what `kernometer.cache.compiled` made in others, by the digest of sources and
-    command: the emulator's plugin alone takes a second, more than most tests that have a cache of their own."""
+    """The cache of this XDG_CACHE_HOME has what `kernometer.cache.compiled` made in others, by the digest of sources
+    and command: the emulator's plugin alone takes a second, more than most tests that have a cache of their own."""
     shared, there = KEPT / "compiled", cache / "kernometer" / "compiled"
     with alone("compiled"):
         for folder in (shared, there.parent):
