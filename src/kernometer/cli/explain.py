@@ -14,7 +14,7 @@ from kernometer.cli import many
 from kernometer.cli.arguments import is_target
 from kernometer.cli.compare import judged
 from kernometer.cli.env import Env
-from kernometer.cli.planning import plan_for
+from kernometer.cli.planning import NO_PROCESSOR, plan_for
 from kernometer.cli.published import of_one_system
 from kernometer.errors import Status, UsageError
 from kernometer.explain import costs as event_costs
@@ -25,9 +25,12 @@ from kernometer.explain.diagnosis import diagnose
 from kernometer.explain.partitions import MONO, structure_of, switches_of
 from kernometer.explain.systems import System, of_session, printed
 from kernometer.explain.topics import Topical, of_results
+from kernometer.report.comparison import cycles
 from kernometer.report.explanation import costs as costs_report
+from kernometer.report.explanation import cycles as cycles_report
 from kernometer.report.explanation import diagnosis as diagnosis_report
 from kernometer.report.explanation import timing as timing_report
+from kernometer.report.explanation.cycles import CyclesView
 from kernometer.report.literature.published import different
 from kernometer.report.profile.functions import topic_blocks, topics_document
 from kernometer.report.write.file import write
@@ -38,6 +41,8 @@ from kernometer.stats.model import Comparison
 from kernometer.stats.path import conditions
 from kernometer.stats.sides import side
 
+#: For `--report` without anything that it draws.
+_NO_REPORT = UsageError("--report draws cycles, and costs by events, of two sides by path.", "--help has examples.")
 #: Differences that are named in one line.
 NAMED = 6
 
@@ -49,6 +54,7 @@ def command(
     words: tuple[str, ...],
     delta: float,
     timing: bool,
+    processor: str,
     different_machines: bool,
     report_file: Path | None,
 ) -> None:
@@ -58,11 +64,11 @@ def command(
         raise UsageError("A and B are the same result.", "Give one alone to see what is odd in it.")
     if timing:
         if report_file is not None:
-            raise _no_report()
+            raise _NO_REPORT
         tell_time(env, name_a, name_b, words)
         return
     if all(map(is_target, names)):
-        raise click.exceptions.Exit(_measured(env, names, words, report_file))
+        raise click.exceptions.Exit(_measured(env, names, words, processor, report_file))
     if words:
         raise UsageError("ROW is for targets to be measured.", "For example: qemu:trio-mono qemu:trio-micro.")
     columns = {name: store.column(name) for name in names}
@@ -78,11 +84,9 @@ def command(
             systems.append(of_session(name, newest, figures(newest), comparison))
         else:
             systems.append(printed(name, of_one_system(column).publication, column.system))
+    in_cycles = _in_cycles(sets) if len(sets) == 2 else None
     costs = kept(env, {name: side[0] for name, side in sets.items() if side})
-    if costs is not None:
-        tell(env, costs, report_file)
-    elif report_file is not None:
-        raise _no_report()
+    tell(env, costs, in_cycles, report_file)
     topics = of_results(*sets.values()) if len(sets) == 2 and all(sets.values()) else ()
     remarks = _remarks(systems, comparison, [column.publication.paper for column in columns.values() if column])
     diagnosis = diagnose(diagnosis_report.rules(), systems[0], systems[1] if name_b else None, rows)
@@ -91,6 +95,7 @@ def command(
             {"costs": costs_report.document(costs)} if costs else {}
         )
         told |= {"topics": topics_document(topics)} if topics else {}
+        told |= {"modelled": cycles.document(*sets.values())} if in_cycles else {}
         click.echo(json.dumps(told, indent=1), file=env.out)
     else:
         if topics:
@@ -98,28 +103,20 @@ def command(
         env.show(diagnosis_report.blocks(diagnosis, remarks))
 
 
-def _no_report() -> UsageError:
-    """The error for `--report` without costs by events."""
-    return UsageError("--report draws costs by events.", "They exist for Trio without and with servers: --help.")
-
-
-def _measured(env: Env, specs: list[str], words: tuple[str, ...], report_file: Path | None) -> Status:
+def _measured(env: Env, specs: list[str], words: tuple[str, ...], processor: str, report_file: Path | None) -> Status:
     """Measures two guests and explains how they differ."""
     if len(specs) == 1:
         next_step = f"Measure it: kernometer run --on {specs[0]}; then explain @last."
         raise UsageError("A target alone has no result.", next_step)
-    if report_file is not None and not are_of_trio(specs):
-        raise _no_report()
-    sides = measured(env, specs, words)
+    sides = measured(env, specs, words, processor)
     costs, topics = costs_of(sides), of_results(*sides.values())
     told_under = conditions(*(side(name, results) for name, results in sides.items()))
     for condition in () if env.json else told_under:
         env.console().print(condition, markup=False, highlight=False)
-    if costs is not None:
-        tell(env, costs, report_file)
+    tell(env, costs, _in_cycles(sides), report_file)
     if env.json:
         told: dict[str, object] = {"costs": costs_report.document(costs) if costs else None, "conditions": told_under}
-        told |= {"topics": topics_document(topics)}
+        told |= {"topics": topics_document(topics), "modelled": cycles.document(*sides.values())}
         click.echo(json.dumps(told, indent=1), file=env.out)
     elif topics:
         tell_topics(env, topics, specs)
@@ -194,16 +191,18 @@ def are_of_trio(specs: Sequence[str]) -> bool:
     return len(structures) == len(specs)
 
 
-def measured(env: Env, specs: Sequence[str], words: Sequence[str]) -> dict[str, list[Result]]:
+def measured(env: Env, specs: Sequence[str], words: Sequence[str], processor: str) -> dict[str, list[Result]]:
     """Measures the rows on each target, under one label: on Trio also its unit costs, otherwise with profiles. Raises
     UsageError if a target is not a guest or has no profile, and as are_of_trio does."""
     of_trio = are_of_trio(specs)
-    how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median")
+    label = many.fresh_label("explain")
     sessions: dict[str, list[Result]] = {spec: [] for spec in specs}
     for units, rows in ((True, ()), (False, words)):
         if units and not of_trio:
             continue
         plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        model = NO_PROCESSOR if units else processor
+        how = many.Rounds(label, profiled="" if of_trio else "median", processor=model)
         for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
             sessions[column.name] += column.results
     return sessions
@@ -243,10 +242,18 @@ def tell_topics(env: Env, rows: Sequence[Topical], names: Sequence[str]) -> None
     env.show(topic_blocks(rows, (a, b), with_trio=any(map(structure_of, names))))
 
 
-def tell(env: Env, costs: Explained, report_file: Path | None) -> None:
-    """Prints the costs, and writes their page."""
+def tell(env: Env, costs: Explained | None, in_cycles: CyclesView | None, report_file: Path | None) -> None:
+    """Prints cycles and costs, and writes their page. Raises UsageError without both, if it is asked for."""
     if not env.json:
-        env.show(costs_report.blocks(costs))
+        env.show(cycles_report.blocks(in_cycles) if in_cycles else ())
+        env.show(costs_report.blocks(costs) if costs else ())
     if report_file is not None:
-        write(report_file, costs_report.page(costs))
+        if costs is None and in_cycles is None:
+            raise _NO_REPORT
+        write(report_file, costs_report.page(costs, in_cycles))
         env.say(f"The report is in {report_file}.")
+
+
+def _in_cycles(sides: Mapping[str, Sequence[Result]]) -> CyclesView | None:
+    (name_a, a), (name_b, b) = sides.items()
+    return cycles_report.view(name_a, a, name_b, b)

@@ -6,7 +6,7 @@ docs/cycles.md has the model and its costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -174,3 +174,20 @@ def pairs(a: Iterable[Result], b: Iterable[Result]) -> tuple[Processor | None, t
     if of_a is None or of_a != of_b:
         return None, ()
     return of_a, tuple(Pair(row, rows_a[row], rows_b[row]) for row in rows_a if row in rows_b)
+
+
+def by_difference(both: Iterable[Pair]) -> list[Pair]:
+    """Those whose cycles can be divided, the largest difference first."""
+    return sorted((pair for pair in both if pair.ratio == pair.ratio), key=lambda pair: -abs(math.log(pair.ratio)))
+
+
+def mean_parts(both: Sequence[Pair]) -> dict[str, float]:
+    """The logarithm of the geometric mean of the ratios, by part, the largest first. A row's logarithm is divided as
+    its difference is, so that the parts sum to it (logarithmic mean Divisia index: Ang, Energy Policy 33, 2005)."""
+    parts: dict[str, float] = {}
+    for pair in both:
+        difference = pair.b.cycles.value - pair.a.cycles.value
+        weight = math.log(pair.ratio) / difference if difference else 1 / pair.a.cycles.value
+        for part, more in pair.parts.items():
+            parts[part] = parts.get(part, 0.0) + more * weight / len(both)
+    return dict(sorted(parts.items(), key=lambda pair: -abs(pair[1])))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 import pytest
 
-from kernometer.explain.cycles import KINDS, SHOWN, cycles, modelled, pairs, processor_of
+from kernometer.explain.cycles import KINDS, SHOWN, by_difference, cycles, mean_parts, modelled, pairs, processor_of
 from kernometer.results.model import Memory
 from tests.support.explain.memory import SKYLAKE
 from tests.support.explain.memory import modelled as counted
@@ -94,3 +96,21 @@ def test_of_several_sessions_the_newest_processor_and_the_newer_row_count() -> N
     assert {row: each.counts["instructions"] for row, each in rows.items()} == {"syscall/getppid": 4, "sig/raise": 2}
     assert pairs([new], [other]) == (None, ())
     assert [pair.row for pair in pairs([new, old], [new])[1]] == ["syscall/getppid"]
+
+
+def test_the_parts_of_the_geometric_mean_sum_to_it() -> None:
+    """Expected: the mean of the logarithms, each row's divided as its difference is; equal rows count too. Broken:
+    parts of the sum of cycles, in which the longest row decides alone."""
+    a = {
+        "syscall/getppid": {"instructions": 100},
+        "proc/fork-exit": {"instructions": 100_000},
+        "sig/raise": {"reps": 1},
+    }
+    b = {row: counts | {"walks": 10, "syscalls": 1} for row, counts in a.items()} | {"sig/raise": {"reps": 1}}
+    both = by_difference(pairs([counted("a", a)], [counted("b", b)])[1])
+    assert [pair.row for pair in both] == ["syscall/getppid", "proc/fork-exit", "sig/raise"]
+    parts = mean_parts(both)
+    assert sum(parts.values()) == pytest.approx(sum(math.log(pair.ratio) for pair in both) / 3)
+    walks, call = 10 * COSTS["walk"].cycles, COSTS["system_call"].cycles
+    assert parts["TLB"] / parts["system calls"] == pytest.approx(walks / call)
+    assert next(iter(parts)) == "TLB"

@@ -64,6 +64,7 @@ refute it is there and does not). docs/explain.md lists the rules."""
 @click.argument("words", metavar="[ROW]...", nargs=-1, shell_complete=completion.rows)
 @options.delta
 @click.option("--time", "timing", is_flag=True, help="A by time and B by path judge cycles; ROWs are results by path.")
+@options.processor
 @options.different_machines
 @options.report
 @raw_option
@@ -73,10 +74,11 @@ def explain() -> None:
     """Say why B differs from A, or what is odd in A alone: causes, each with its rows, a confidence, and what would
     refute it. It needs no counters and no new measurement of stored results.
 
-    With two guests it measures the ROWs by path. For Trio without and with servers it computes what messages, copies,
-    faults and switches cost in each operation, and --report draws that; for other guests it says which topics (security
-    modules, scheduling, page tables …) make the difference. It says the same of stored sessions that have profiles, or
-    unit costs of the same kernels.
+    With two guests it measures the ROWs by path, and says which parts (caches, TLB, traps …) the cycles of a modelled
+    processor differ by; so of stored sessions with such counts. --report draws that. For Trio without and with servers
+    it computes too what messages, copies, faults and switches cost in each operation; for other guests it says which
+    topics (security modules, scheduling, page tables …) make the difference. It says the same of stored sessions that
+    have profiles, or unit costs of the same kernels.
 
     With --time the cycles of a modelled processor are judged on one kernel measured by time (A) and by path (B): rows
     in user mode tell how long a cycle is, and nothing is fitted. Of results by path in place of ROW it shows the

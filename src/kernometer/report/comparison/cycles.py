@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kernometer.explain.cycles import Pair, pairs
+from kernometer.explain.cycles import Pair, by_difference, pairs
 from kernometer.report.session import memory
 from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, count_text
@@ -23,7 +22,7 @@ NAME = 24
 def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> Iterator[Block]:
     """The rows that differ most, or all; nothing if cycles are not known."""
     processor, made = pairs(a, b)
-    known = sorted((pair for pair in made if pair.ratio == pair.ratio), key=lambda pair: -abs(math.log(pair.ratio)))
+    known = by_difference(made)
     if processor is None or not known:
         return
     shown = known if whole else known[:ROWS]

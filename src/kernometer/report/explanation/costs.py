@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kernometer import __version__
 from kernometer.explain.costs import KINDS, REST, Costs, Explained
+from kernometer.report.explanation import falls
+from kernometer.report.explanation.cycles import CyclesView
+from kernometer.report.explanation.falls import Waterfall
 from kernometer.report.words.names import name, short_names
 from kernometer.report.words.units import format_percent, ratio_text
 from kernometer.report.write.document import pick
@@ -19,27 +21,6 @@ from kernometer.text import printable
 TESTS = ("trio/call@bytes=64", "trio/call@bytes=1024", "trio/fault@cow=1", "trio/map", "trio/flush@pages=256")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A bar of a waterfall: from and to in percent of its width."""
-
-    what: str
-    text: str
-    share: str
-    left: float
-    width: float
-    kind: str  #: a CSS class: end, more, less
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    """The steps of one operation, from the kernel's figure to that with servers."""
-
-    row: str
-    ratio: str
-    steps: tuple[Step, ...]
-
-
 def blocks(explained: Explained) -> Iterator[Block]:
     """For the terminal: the prices, then of each operation both figures and the shares of the difference."""
     yield Line(sentence(explained), "bold")
@@ -49,9 +30,7 @@ def blocks(explained: Explained) -> Iterator[Block]:
         if rows:
             yield BLANK
             yield Line(title, "bold")
-        for each in rows:
-            yield Line(f"{printable(name(each.row))}: {_count(each.kernel)} to {_count(each.servers)}, {_ratio(each)}")
-            yield Line(", ".join(_words(each)) or "no difference", "dim", indent=4)
+        yield from falls.blocks([waterfall(each, "", "") for each in rows])
 
 
 def sentence(explained: Explained) -> str:
@@ -71,21 +50,22 @@ def document(explained: Explained) -> dict[str, Any]:
     return sides | {"rows": [_row(each) for each in explained.rows], "units": [_row(each) for each in explained.units]}
 
 
-def page(explained: Explained) -> str:
-    """As HTML."""
-    kernel, servers = map(printable, short_names([explained.kernel, explained.servers]))
+def page(explained: Explained | None, in_cycles: CyclesView | None) -> str:
+    """As HTML, of either or both."""
+    kernel, servers = in_cycles.names if in_cycles else ("", "")
+    if explained:
+        kernel, servers = map(printable, short_names([explained.kernel, explained.servers]))
     return fill(
         "costs.html.j2",
         {
-            "title": f"{servers} beside {kernel}: what servers cost",
+            "title": f"{servers} beside {kernel}: what servers cost" if explained else f"{servers} beside {kernel}",
             "by": "path",
             "made": f"Kernometer {__version__}",
-            "kernel": kernel,
-            "servers": servers,
-            "sentence": sentence(explained),
-            "prices": tuple(prices(explained)),
-            "waterfalls": tuple(waterfall(each, kernel, servers) for each in explained.rows),
-            "tests": tuple(waterfall(each, kernel, servers) for each in _tests(explained)),
+            "cycles": in_cycles,
+            "sentence": sentence(explained) if explained else "",
+            "prices": tuple(prices(explained)) if explained else (),
+            "waterfalls": tuple(waterfall(each, kernel, servers) for each in explained.rows) if explained else (),
+            "tests": tuple(waterfall(each, kernel, servers) for each in _tests(explained)) if explained else (),
         },
         "report.css",
         "costs.css",
@@ -115,34 +95,11 @@ def _largest_first(operation: Costs) -> list[tuple[str, str, float]]:
     return [*(each for each in told if abs(each[2]) >= 0.5), (REST, "", operation.rest)]
 
 
-def _words(operation: Costs) -> Iterator[str]:
-    for what, how, cost in _largest_first(operation) if operation.difference else ():
-        yield f"{what} {format_percent(cost / operation.difference)}{f' ({how})' if how else ''}"
-
-
 def waterfall(operation: Costs, kernel: str, servers: str) -> Waterfall:
     """The waterfall of one operation. `kernel`, `servers`: printable names."""
-    steps, at = [(kernel, "", operation.kernel, 0.0, operation.kernel, "end")], operation.kernel
-    for what, how, cost in _largest_first(operation):
-        steps.append((what, how, cost, min(at, at + cost), abs(cost), "more" if cost >= 0 else "less"))
-        at += cost
-    steps.append((servers, "", operation.servers, 0.0, operation.servers, "end"))
-    whole = max(left + width for _, _, _, left, width, _ in steps) or 1.0
-    return Waterfall(
-        printable(name(operation.row)),
-        _ratio(operation),
-        tuple(
-            Step(
-                f"{what}{f', {how}' if how else ''}",
-                _count(cost) if kind == "end" else f"{cost:+,.0f}",
-                "" if kind == "end" or not operation.difference else format_percent(cost / operation.difference),
-                100 * left / whole,
-                100 * width / whole,
-                kind,
-            )
-            for what, how, cost, left, width, kind in steps
-        ),
-    )
+    ends = (kernel, operation.kernel), (servers, operation.servers)
+    row = printable(name(operation.row))
+    return falls.fall(row, _ratio(operation), ends[0], _largest_first(operation), ends[1])
 
 
 def _ratio(operation: Costs) -> str:

@@ -11,7 +11,7 @@ from kernometer.explain.partitions import MICRO, MONO
 from kernometer.explain.structure_cycles import InCycles, Priced
 from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor, Operation
 from kernometer.report.explanation import costs
-from kernometer.report.explanation.costs import Waterfall
+from kernometer.report.explanation.falls import Waterfall
 from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, count_text, counted, format_percent
 from kernometer.report.write.document import pick, plain
