@@ -18,6 +18,7 @@ from kernometer.host.check import check, examine
 from kernometer.host.tree import Told
 from kernometer.results.model import (
     FORMAT,
+    PATH_DEFINITION,
     AnyRecord,
     ArmLetter,
     End,
@@ -54,6 +55,7 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
         label=label,
         target=target.name,
         by=plan.by,
+        path_definition=PATH_DEFINITION if plan.by == "path" else 0,
         profile=plan.profile,
         started=time.time(),
         kernometer=__version__,

@@ -49,7 +49,7 @@ def command_of(context: click.Context) -> tuple[str, ...]:
 
 
 _KINDS = tuple(form.partition(":")[0] for form, _ in FORMS)
-#: A comma before a kind of target: `qemu:linux-6.1+cpu=max,-erms,local` is two.
+#: A comma before a kind of target: `qemu:linux-6.1+cpu=max,-pcid,local` is two.
 _TARGETS = re.compile(rf",(?=(?:{'|'.join(_KINDS)})(?::|,|$))")
 #: A comma before a family's slash: `ctx/ring@procs=8,token=0,syscall/*` is two.
 _WORKLOADS = re.compile(r",(?=[^,@=]*/)")

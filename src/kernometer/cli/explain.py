@@ -226,7 +226,8 @@ def _units_of(env: Env, like: Result) -> Iterator[Result]:
         if summary.image != like.session.image:
             continue
         result = store.read(summary.path)
-        if any(Row(run.row).is_unit_cost for run in result.runs):
+        alike = result.session.path_definition == like.session.path_definition
+        if alike and any(Row(run.row).is_unit_cost for run in result.runs):
             yield result
             return
 

@@ -23,8 +23,9 @@ from kernometer.explain.prediction import Asked
 from kernometer.guests.emulator.qemu import emulated
 from kernometer.host import recorder
 from kernometer.report.explanation.prediction import View, blocks, document
-from kernometer.results.model import By, Result
+from kernometer.results.model import PATH_DEFINITION, By, Result
 from kernometer.results.rows import Row
+from kernometer.stats.differences import check_definition
 from kernometer.tables import packaged
 from kernometer.targets import execution
 from kernometer.targets.base import Deadline
@@ -80,7 +81,9 @@ def command(
 
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:
-    """Raises UsageError, before anything runs, if A and B cannot be compared with each other or with the command."""
+    """Raises UsageError or ResultError, before anything runs, if A and B cannot be compared with each other or with the
+    command."""
+    check_definition(held.values(), *([PATH_DEFINITION] if by == "path" else []))
     with ExitStack() as stack:
         targets = {name: stack.enter_context(closing(target_of(name))) for name in names if name not in held}
         check_by(by, *targets.values())

@@ -13,6 +13,7 @@ from statistics import median_low
 from kernometer.explain.partitions import MICRO, MONO, Pair, cut, cut_of, merged, merged_of, structure_of
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
+from kernometer.stats.differences import check_definition
 from kernometer.stats.figures import instructions
 
 #: The figures of one structure, by row.
@@ -116,9 +117,10 @@ def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundari
     """The prices, from sessions by path: a session's target names its structure, and the newest of each counts.
 
     `tried`: all targets, including those whose guest failed. Targets that are not Trio's, and those on other machines
-    than the first of mono, are left out.
+    than the first of mono, are left out. Raises ResultError for counts of two definitions.
     """
-    counted = (result for result in results if result.session.by == "path")
+    counted = [result for result in results if result.session.by == "path"]
+    check_definition(counted)
     known = [(of_trio, result) for result in counted if (of_trio := structure_of(result.session.target))]
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, result) for (structure, words), result in known if words == machine]

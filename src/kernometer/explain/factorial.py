@@ -14,6 +14,7 @@ from math import prod
 from kernometer.explain.partitions import structure_of, switches_of
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
+from kernometer.stats.differences import check_definition
 from kernometer.stats.figures import instructions
 
 #: The switches that are on.
@@ -89,12 +90,13 @@ def between(mono: float, micro: float, share: float) -> float:
 
 def of_results(results: Iterable[Result]) -> Factorial | None:
     """From sessions by path of one structure, on the machine of the first session without switches; the newest session
-    of each setting counts. None without two settings."""
+    of each setting counts. None without two settings. Raises ResultError for counts of two definitions."""
     known = [
         (*switches_of(of_trio[0]), of_trio[1], result)
         for result in sorted(results, key=lambda result: result.session.started)
         if result.session.by == "path" and (of_trio := structure_of(result.session.target))
     ]
+    check_definition(result for *_, result in known)
     first = next(((structure, machine) for structure, on, machine, _ in known if not on), None)
     same = [(on, result) for structure, on, machine, result in known if (structure, machine) == first]
     switches = tuple(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kernometer.arrays import Floats
 from kernometer.results.model import Result
 from kernometer.results.rows import Row, in_registry_order
+from kernometer.stats.differences import check_definition
 from kernometer.stats.figures import figures
 from kernometer.stats.variance import Split, parts, split
 from kernometer.tables import grouped
@@ -55,7 +56,8 @@ def factors(result: Result) -> tuple[str, str]:
 
 def study(results: Iterable[Result]) -> Study | None:
     """The split over sessions that are all by time or all by path; None without two kernels and two machines. One
-    machine is enough if a kernel has two sessions by time: the rest is then known beside the kernel's part."""
+    machine is enough if a kernel has two sessions by time: the rest is then known beside the kernel's part. Raises
+    ResultError for counts of two definitions."""
     ordered = sorted(results, key=lambda result: result.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
     hosts: dict[str, str] = {}  #: by id, the first name under which it was measured
@@ -69,6 +71,7 @@ def study(results: Iterable[Result]) -> Study | None:
     repeated = by == {"time"} and any(len(sessions) > 1 for sessions in cells.values())
     if len(kernels) < 2 or len(by) > 1 or not (len(machines) > 1 or repeated):
         return None
+    check_definition(ordered)
     costs = {cell: _costs(sessions) for cell, sessions in cells.items()}
     rows = in_registry_order(ordered, dict.fromkeys(row for by_row in costs.values() for row in by_row))
     every = [(kernel, machine) for kernel in kernels for machine in machines]

@@ -30,7 +30,7 @@ class Architecture:
 
 
 X86_64 = Architecture(
-    "x86_64", "amd64", "qemu-system-x86_64", "qemu-system-x86", ("microvm", "pc", "q35"), "max,-erms", "console=ttyS0"
+    "x86_64", "amd64", "qemu-system-x86_64", "qemu-system-x86", ("microvm", "pc", "q35"), "max", "console=ttyS0"
 )
 #: A timer of 1 GHz counts nanoseconds of the guest's clock, which are instructions by path.
 AARCH64 = Architecture(

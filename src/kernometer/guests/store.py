@@ -20,7 +20,7 @@ import msgspec
 
 from kernometer.cache import cache_folder, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
-from kernometer.guests.architecture import Architecture
+from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
 
 KERNEL = "vmlinux"
@@ -44,6 +44,8 @@ _DIGESTS = {
 }
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
+#: The standard processor of guests that were added while each iteration of a string instruction counted.
+STANDARD_BEFORE = "max,-erms"
 #: Names of Trio with changes of its structure: each is a kernel of its own.
 _CHANGED = re.compile(r"trio-[a-z-]+(?:\+(?:(?:together|apart)=[a-z0-9_,]+|with=[a-z,-]+))+")
 
@@ -326,9 +328,13 @@ def _load(folder: Path) -> Guest:
     try:
         if path.stat().st_size > MAX_MANIFEST:
             raise TargetError(f"{path} is too large to be a manifest.", _again(folder.name))
-        return Guest(folder, msgspec.json.decode(path.read_bytes(), type=Manifest))
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except (OSError, msgspec.DecodeError) as error:
         raise TargetError(f"{path} cannot be read: {error}.", _again(folder.name)) from error
+    if manifest.machine.cpu == STANDARD_BEFORE:
+        machine = msgspec.structs.replace(manifest.machine, cpu=X86_64.cpu)
+        manifest = msgspec.structs.replace(manifest, machine=machine)
+    return Guest(folder, manifest)
 
 
 def checked(name: str) -> str:

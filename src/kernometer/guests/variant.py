@@ -51,7 +51,7 @@ class Variant:
                 changes["type"] = value
             elif key == "cpu":
                 if not value:
-                    raise UsageError(f"{word!r}: no processor model.", "For example cpu=Nehalem,-erms.")
+                    raise UsageError(f"{word!r}: no processor model.", "For example cpu=Nehalem.")
                 changes["cpu"] = value
             elif key == "display":
                 if not value or value not in get_args(Display):

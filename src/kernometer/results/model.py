@@ -46,10 +46,14 @@ ArmLetter = Literal["", "A", "B"]  #: which arm of an `ab`; "" outside one
 
 #: How a probe was built from its source: sessions of probes with different builds are no history of each other.
 BUILD = ("compiler", "flags", "libc", "linkage")
+#: The number of the definition of a figure by path (docs/path.md, "String instructions"). 2: a string instruction with
+#: `rep` is one instruction. Before, without a number, each of its iterations was one.
+PATH_DEFINITION = 2
 #: Facts that two results must share to be compared without a warning, as paths into the records; the first element is
 #: the record.
 COMPARABLE: tuple[tuple[str, ...], ...] = (
     ("session", "by"),
+    ("session", "path_definition"),
     ("session", "machine"),
     ("header", "format"),
     ("header", "probe", "version"),
@@ -85,6 +89,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     image: Text = ""  #: the kernel image, if we booted it: with equal machine and probe its counts are equal
     layout: Name = ""  #: where the kernel's data lie: two builds with equal layouts differ only in code
     command_line: Text = ""  #: the kernel's, if we booted it
+    path_definition: Count = 0  #: by path: PATH_DEFINITION as it was; 0 if older, and by time
     state: Literal["", "saved", "booted"] = ""  #: the state that each row began from, by path: see docs/format.md
     boot: Text = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
     host_id: Name = ""  #: identifies the host that it ran on, by a keyed hash of its machine-id; "" by path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -41,10 +41,13 @@ DEEPEST = 3
 #: Characters of a fact (the longest command line of Linux on x86), and of its name.
 TEXT_LIMIT, NAME_LIMIT = 2048, 200
 NOT_KNOWN = "not known"
+#: Of a session by path without a number of its definition: see results/model.PATH_DEFINITION.
+OLD_DEFINITION = "each iteration of a string instruction with rep is an instruction"
 
 
 def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
-    """Raises ResultError if a ratio would be meaningless: an empty side, times with counts, a session with itself."""
+    """Raises ResultError if a ratio would be meaningless: an empty side, times with counts, counts of two
+    definitions, a session with itself."""
     if not a or not b:
         raise ResultError("a comparison needs at least one result on each side", "kernometer show lists the results")
     ways = {result.session.by for result in (*a, *b)}
@@ -53,12 +56,24 @@ def check_comparable(a: Sequence[Result], b: Sequence[Result]) -> None:
             "results by time and by path cannot be compared: one are nanoseconds, the other instructions",
             "compare results that were measured the same way (kernometer run --by time, or --by path)",
         )
+    check_definition((*a, *b))
     both = {result.session.id for result in a} & {result.session.id for result in b}
     if both:
         raise ResultError(f"session {min(both)} is on both sides", "name two different results, or two labels")
     for side in (a, b):
         if len({result.session.id for result in side}) < len(side):
             raise ResultError("a side names the same session twice", "name each result once")
+
+
+def check_definition(results: Iterable[Result], *present: int) -> None:
+    """Raises ResultError if results by path have several definitions of the figure, or another than `present`."""
+    sessions = [result.session for result in results]
+    if len({*present, *(session.path_definition for session in sessions)}) > 1:
+        older = min(sessions, key=lambda session: session.path_definition)
+        raise ResultError(
+            f"counts of two definitions cannot be compared: in session {older.id} {OLD_DEFINITION}",
+            "measure it anew (kernometer run --by path), and compare that session",
+        )
 
 
 def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:

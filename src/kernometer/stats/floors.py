@@ -46,6 +46,7 @@ class Layout:
     probe: tuple[str, ...]
     machines: tuple[str, ...]
     rows: Mapping[str, RowSpread]
+    path_definition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
         if session.by != "path" or not (known and complete) or session.experiment:
             continue
         which = (session.image, session.command_line, session.board, session.state, result.probe, session.seed)
-        groups.setdefault(which, []).append(result)
+        groups.setdefault((*which, session.path_definition), []).append(result)
     made = (_layout(group) for group in groups.values())
     return tuple(layout for layout in made if layout is not None)
 
@@ -91,6 +92,7 @@ def _layout(group: Sequence[Result]) -> Layout | None:
         image=session.image,
         command_line=session.command_line,
         board=session.board,
+        path_definition=session.path_definition,
         probe=group[0].probe,
         machines=tuple(sorted({result.session.machine for result in group})),
         rows=rows,
@@ -107,8 +109,8 @@ def _spread(machines: Mapping[str, Sequence[RowFigure]]) -> RowSpread:
 def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
     """A row's floor: the largest of the compared kernels' own floors, by this probe and on this board. A kernel without
     a floor for a row gets the largest of all others in `known` on this board."""
-    boards = {result.session.board for result in compared}
-    fitting = [layout for layout in known if layout.board in boards]
+    boards = {(result.session.board, result.session.path_definition) for result in compared}
+    fitting = [layout for layout in known if (layout.board, layout.path_definition) in boards]
     kernels = {(result.session.image, result.probe) for result in compared}
     rows: dict[str, float] = {}
     means: dict[str, float] = {}
@@ -131,8 +133,9 @@ def floors_for(compared: Collection[Result], known: Iterable[Layout]) -> Floors:
 
 def with_floors(figures: Mapping[str, RowFigure], result: Result, known: Iterable[Layout]) -> dict[str, RowFigure]:
     """The figures of a result, with their rows' floors if those were measured for this kernel by this probe."""
-    which = (result.session.image, result.probe, result.session.board)
-    own = [layout for layout in known if (layout.image, layout.probe, layout.board) == which]
+    session = result.session
+    which = (session.image, result.probe, session.board, session.path_definition)
+    own = [layout for layout in known if (layout.image, layout.probe, layout.board, layout.path_definition) == which]
     floors = {
         row: max(layout.rows[row].floor for layout in own if row in layout.rows)
         for layout in own

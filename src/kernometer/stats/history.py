@@ -89,6 +89,7 @@ def entry(result: Result, core: Core | None = None) -> Entry:
             session.machine,
             session.target,
             session.by,
+            str(session.path_definition),
             session.profile,
             *result.probe,
             " ".join(f"{key}={value}" for key, value in sorted(session.effort.items())),

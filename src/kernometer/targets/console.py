@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from kernometer.cache import sha256
-from kernometer.errors import TargetError, UsageError
+from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import plugins, store, variant
 from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.process import SAID, end_of, talking
@@ -65,7 +65,7 @@ class ConsoleTarget(Target):
     boots: images.Image | variant.Variant
     qemu: QemuVersion
     plugin: Path | None = None
-    without_plugin: str = ""  #: why there is none
+    without_plugin: MissingError | None = None  #: why there is none
     accelerator: Accelerator | None = None  #: None: detected
     by = ("time", "path")
 
@@ -93,7 +93,7 @@ class ConsoleTarget(Target):
         notes += [remark] if remark else []
         if by == "path":
             used = "A console is" if isinstance(loaded, boot.Kernel) else "A disk and a console are"
-            notes += [INPUT.format(used=used), *([self.without_plugin] if self.without_plugin else [])]
+            notes += [INPUT.format(used=used)]
         machine = self._machine()
         return Place(
             machine=machine.text(self.qemu, accelerator),
@@ -107,19 +107,28 @@ class ConsoleTarget(Target):
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """QEMU's argument vector; its relative names are files in a temporary directory, where it is started."""
+        if job.by == "path" and self.without_plugin is not None:
+            raise self.without_plugin
         used = boot.Plugin(self.plugin, Path(boot.EVENTS)) if self.plugin and job.by == "path" else None
         return boot.argv(self.system.description, self._machine(), self._accelerator(job.by)[0], self._boots(), used)
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
-        """The probe's lines as they come, then by path an `events` record for each row. See Target.run."""
+        """The probe's lines as they come; by path, when all have come, with an `events` record for each row. See
+        Target.run."""
         with self._booted(self.describe(job), until) as booted:
             rows = events.Rows()
+            held: list[bytes] = []
             for line in self._talk(booted, job):
+                if job.by == "time":
+                    yield line
+                    continue
                 rows.see(line)
-                yield line
+                held.append(line)
             self._leave(booted)
-            if job.by == "path" and self.plugin is not None:
-                yield from map(msgspec.json.encode, rows.records(counts_of(booted.folder)))
+            if job.by == "path":
+                regions = counts_of(booted.folder)
+                yield from events.recounted(held, rows, regions, clock=True)
+                yield from map(msgspec.json.encode, rows.records(regions))
 
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:

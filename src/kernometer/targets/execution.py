@@ -100,9 +100,11 @@ def count(
     it cannot run commands."""
     guest = target.guest
     guest.check()
-    if not guest.has_init or target.plugin is None:
-        why = target.without_plugin or "its first process is not our init"
+    if not guest.has_init:
+        why = "its first process is not our init"
         raise UsageError(f"{target.name} cannot count a command: {why}.", "Give a Linux guest.")
+    if target.without_plugin is not None:
+        raise target.without_plugin
     boot = target.boot("path")
     with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
         folder = Path(made)

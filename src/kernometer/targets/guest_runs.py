@@ -182,22 +182,17 @@ class Guests:
         """One call of the probe, in a guest that ends after it."""
         boot = self.boot(arguments, self._phase)
         words = (f"/{initramfs.PROBE}", *self._kit(needs).given.arguments, *arguments)
-        read = counts_of if boot.events is not None else lambda _: {}
+        read = counts_of if self.job.by == "path" else lambda _: {}
         guest = self._emulated(boot, words, needs, booting.records, read)
-        coarse = self.job.by == "path" and not self.guest.architecture.counts
+        if self.job.by == "time":
+            yield from guest
+            return
         held: list[bytes] = []
-        while True:
-            try:
-                line = next(guest)
-            except StopIteration as end:
-                yield from recounted(held, rows, end.value)
-                yield from map(msgspec.json.encode, rows.records(end.value))
-                return
-            if line is not None:
-                rows.see(line)
-                if coarse:
-                    held.append(line)
-            yield None if coarse else line
+        regions = yield from _kept(guest, held)
+        for line in held:
+            rows.see(line)
+        yield from recounted(held, rows, regions, clock=self.guest.architecture.counts)
+        yield from map(msgspec.json.encode, rows.records(regions))
 
     def _emulated(
         self,

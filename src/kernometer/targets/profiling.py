@@ -60,9 +60,10 @@ def record(row: Row, come: Sequence[bytes], trace: Trace, known: Symbols, profil
     if {run.run: len(run.samples) for run in again.values()} != {run.run: len(run.samples) for run in row.runs}:
         raise TargetError(f"{row.name} was not measured in the guest that was recorded.", "Run it again.")
     if profiled == "totals":
-        sums = [int(sum(sum(each.samples) for each in runs)) for runs in (row.runs, again.values())]
-        return profile.totals(profile.Counted(row.name, 0, 0, *sums), trace, known)
-    counted = profile.Counted(row.name, run.run, sample, row.iteration.gross, int(again[run.run].samples[sample]))
+        gross, read = (sum(sum(each.samples) for each in runs) for runs in (row.runs, again.values()))
+        return profile.totals(profile.Counted(row.name, 0, 0, gross, read - trace.repeated), trace, known)
+    read = again[run.run].samples[sample]
+    counted = profile.Counted(row.name, run.run, sample, row.iteration.gross, read - trace.repeated)
     return profile.profile(counted, trace, known)
 
 

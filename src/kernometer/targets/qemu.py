@@ -52,14 +52,14 @@ class QemuTarget(Target):
     variant: Variant
     qemu: QemuVersion
     plugin: Path | None = None
-    without_plugin: str = ""  #: why there is none
+    without_plugin: MissingError | None = None  #: why there is none
     accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
         """From the part after `qemu:`. Raises UsageError, or MissingError with the command that adds the guest. Without
-        a plugin (for example without a compiler) there are counts but no event vectors, and a note."""
+        a plugin (for example without a compiler) it measures by time alone."""
         if not spec:
             raise UsageError("qemu: needs the name of a guest.", "For example qemu:linux-6.1.")
         wanted = variant.parse(spec)
@@ -70,10 +70,7 @@ class QemuTarget(Target):
         """Raises what `from_spec` raises."""
         wanted.machine(guest.manifest.machine)
         version = detect(guest.architecture.emulator)
-        built, why = plugins.find(version)
-        if built is None and not guest.architecture.counts:
-            raise MissingError(f"No clock of {guest.architecture.name} counts instructions. {why}", "Install gcc.")
-        return cls(guest, wanted, version, built, why)
+        return cls(guest, wanted, version, *plugins.find(version))
 
     def rotated(self, count: int) -> tuple[QemuTarget, ...]:
         """The guest on `count` machines, its own first, for layout floors (docs/path.md): see Variant.rotated. At most
@@ -120,7 +117,7 @@ class QemuTarget(Target):
         why = self._why_not_saved() if by == "path" else ""
         if by == "path":
             booted = f"{self.name} cannot be saved ({why}): each row boots a guest, which takes longer."
-            notes = (self.without_plugin, booted if why else "")
+            notes = (booted if why else "",)
         machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
             machine=machine.text(self.qemu, accelerator),
@@ -136,7 +133,9 @@ class QemuTarget(Target):
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """QEMU's argument vector; its relative names are files in a temporary directory, where it is started. By path
-        it is that of the first row, whose guest continues from a saved one."""
+        it is that of the first row, whose guest continues from a saved one. Raises MissingError without the plugin."""
+        if job.by == "path" and self.without_plugin is not None:
+            raise self.without_plugin
         phase: Phase = "restored" if job.by == "path" and not self._why_not_saved() else ""
         return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase, job.geometry))
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kernometer.errors import TargetError
 from kernometer.guests.kernels import trio
 from kernometer.results.store import Store
 from kernometer.targets import booting
 from tests.support.cli.matrices import ROW
+from tests.support.guests import qemu_script
 from tests.support.guests.trio_sources import MAKEFILE
 from tests.support.results import make
 
@@ -46,6 +46,7 @@ count += 40 * ("dear" in kernel) + 5 * ("cheap" in kernel) + 3 * ("dear" in kern
 if kernel == "one-server" and "no-one-server" in open(after("-kernel")).read():
     open("console", "a").write("[    1.2] Kernel panic - not syncing: none here.\\n")
     sys.exit(1)
+open("events.json", "w").write(open({{events!r}}).read())
 lines = open({{records!r}}).read().replace("COUNT", str(count)).splitlines()
 open("bulk", "a").write("\\n".join(["#kernometer begin 1", *lines, f"#kernometer end {{{{len(lines)}}}}", ""]))
 """
@@ -67,16 +68,12 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     records.write_text("\n".join(line.decode().replace("12345", "COUNT") for line in lines))
     program = tmp_path / "bin" / "qemu-system-x86_64"
     program.parent.mkdir()
-    program.write_text(QEMU.format(records=str(records)))
+    program.write_text(QEMU.format(records=str(records), events=str(tmp_path / "events")))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
-
-    def no_plugin(*_given: object) -> Path:
-        raise TargetError("The plugin does not build.")
-
-    monkeypatch.setattr("kernometer.guests.plugins.build", no_plugin)
+    qemu_script.give_plugin(tmp_path, monkeypatch)
     return folder
 
 

@@ -46,6 +46,28 @@
 	jnz 9b
 	.endm
 
+	.macro nothing
+	.endm
+	.macro on_a_new_page            /* a fault beside string instructions */
+	movl $fresh + 0x50000, %ebx
+	movb $1, (%rbx)
+	.endm
+	.macro measured id, program     /* and what the clock counted, which goes to the debug port, low byte first */
+	region \id
+	rdtsc
+	movl %eax, %r8d
+	\program
+	rdtsc
+	end \id
+	subl %r8d, %eax
+	.rept 4
+	outb %al, $0xe9
+	shrl $8, %eax
+	.endr
+	.endm
+	.include "strings.s"
+	.set fresh, LATE + 0x10000
+
 	.text
 	.code32
 	.globl _start
@@ -247,6 +269,19 @@ long_mode:
 	.set i, 0
 	.rept 10
 	around %(100+2*i), %(64<<i)
+	.set i, i + 1
+	.endr
+	.noaltmacro
+
+	measured 130, nothing
+	measured 132, on_a_new_page
+	.set i, 0
+	.altmacro
+	.macro next number
+	measured %(134 + 2 * \number), program_\number
+	.endm
+	.rept 10                        /* 134, 136, …: the programs of strings.s */
+	next %i
 	.set i, i + 1
 	.endr
 	.noaltmacro

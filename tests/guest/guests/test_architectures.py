@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import plugins, store, variant
+from kernometer.guests import store, variant
 from kernometer.guests.architecture import AARCH64, ALL, RISCV64, X86_64, Architecture, of_version
 from kernometer.guests.emulator import qemu
 from kernometer.guests.inside import programs, tools
@@ -174,7 +175,7 @@ def test_samples_of_a_coarse_clock_become_the_emulators_counts() -> None:
     line = run_of("a/b", [3, 4], baseline={"batch": 1, "samples": [1]}, seconds=0.5)
     regions = {"0": region(15, 15), "14": region(377, 378), "15": region(99)}
     header = b'{"type":"header"}'
-    first, found = recounted([header, line], known("a/b"), regions)
+    first, found = recounted([header, line], known("a/b"), regions, clock=False)
     assert first == header
     wanted = {"samples": [377, 378], "loop_cost": [15, 15], "baseline": {"batch": 1, "samples": [99]}}
     assert json.loads(found) == json.loads(line) | wanted
@@ -183,12 +184,15 @@ def test_samples_of_a_coarse_clock_become_the_emulators_counts() -> None:
 def test_what_counts_no_instructions_stays() -> None:
     """Expected: a row of counts has no bracket. Broken: the largest number of processes becomes instructions."""
     line = run_of("limit/processes", [128], loop_cost=[])
-    assert [*recounted([line], known("limit/processes"), {})] == [line]
+    assert [*recounted([line], known("limit/processes"), {}, clock=False)] == [line]
 
 
-def test_a_lost_region_is_an_error_and_no_figure() -> None:
-    with pytest.raises(TargetError, match="saw 1 regions, and the probe 2"):
-        [*recounted([run_of("a/b", [3, 4])], known("a/b"), {"0": region(15, 15), "14": region(377)})]
+def test_a_lost_region_is_a_failure_and_no_figure() -> None:
+    """Expected: the row's failure in place of its run. Broken: counts of other iterations, in silence."""
+    regions = {"0": region(15, 15), "14": region(377)}
+    [line] = recounted([run_of("a/b", [3, 4])], known("a/b"), regions, clock=False)
+    assert json.loads(line)["type"] == "error"
+    assert "saw 1 regions, and the probe 2" in json.loads(line)["text"]
 
 
 # Real guests ---------------------------------------------------------------------------------------------------------
@@ -257,20 +261,26 @@ def test_every_row_of_the_quick_profile_is_counted_on_aarch64() -> None:
     assert [one for one in found if one["type"] == "unsupported" and "display" not in one["reason"]] == []
 
 
-def test_it_cannot_be_counted_without_a_plugin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Expected: refused before anything boots. Broken: figures of a clock of 10 MHz, a hundredth of the truth."""
+@pytest.mark.parametrize("of", [X86_64, *FOREIGN], ids=lambda of: of.debian)
+def test_without_a_plugin_there_is_no_figure_by_path(
+    of: Architecture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Expected: refused before anything boots, with the next step; by time it measures. Broken: figures in which each
+    iteration of a string instruction is one, or of a clock of 10 MHz."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    guest = store.add(
-        store.Manifest(
-            name="linux-6.12-riscv64", package="p", version="1", release="6.12", package_sha256="",
-            machine=qemu.Machine(type="riscv-virt", cpu="rv64"),
-        ),
-        {store.KERNEL: b"an image"},
+    monkeypatch.setenv("CC", "no-such-compiler")
+    machine, words = qemu.standard(of)
+    manifest = store.Manifest(
+        name="linux-6.12", package="p", version="1", release="6.12", package_sha256="", machine=machine,
+        command_line=words,
     )  # fmt: skip  # a line a kind
+    guest = store.add(manifest, {store.KERNEL: b"an image"})
     monkeypatch.setattr("kernometer.targets.qemu.detect", lambda program: qemu.QemuVersion(7, 2, 22, program))
-    monkeypatch.setattr(plugins, "find", lambda _: (None, "There are no event vectors. There is no cc here."))
-    with pytest.raises(MissingError, match="No clock of riscv64 counts instructions"):
-        QemuTarget.from_spec(guest.name)
+    target = replace(QemuTarget.from_spec(guest.name), saved=False)
+    with pytest.raises(MissingError, match=r"By path the emulator's plugin is needed\..*no-such-compiler") as caught:
+        target.describe(Job((), "path"))
+    assert caught.value.next_step
+    assert target.boot("path").plugin is None
 
 
 @pytest.mark.parametrize("of", FOREIGN, ids=lambda of: of.debian)

@@ -83,8 +83,11 @@ KERNEL = 1 << 63
 USER = 0x400000
 
 
-def written(steps: Sequence[Step], readings: Sequence[tuple[int, int, int]] = (), *, kept: bool = True) -> bytes:
-    """A file as the plugin writes it. `readings`: (before which step, stack pointer, page-table base)."""
+def written(
+    steps: Sequence[Step], readings: Sequence[tuple[int, int, int]] = (), *, kept: bool = True, goes_on: int = -1
+) -> bytes:
+    """A file as the plugin writes it. `readings`: (before which step, stack pointer, page-table base). `goes_on`: the
+    step in which a string instruction goes on after an interrupt."""
     known = list(dict.fromkeys(steps))
     table = b"".join(
         struct.pack("<3Q4B12x", at, at >> 12, steps.count(one), size, int(flow), at >> 63, 1)
@@ -95,10 +98,10 @@ def written(steps: Sequence[Step], readings: Sequence[tuple[int, int, int]] = ()
     order = []
     for number, one in enumerate(steps):
         order += [1 << 31 | at_step[number]] if number in at_step else []
-        order.append(known.index(one))
+        order.append(known.index(one) | (number == goes_on) << 30)
     order = order if kept else []
     values = b"".join(struct.pack("<2Q", stack, space) for _, stack, space in readings if kept)
-    head = struct.pack("<8s6Q", b"KMTRACE", len(known), len(order), len(values) // 16, 1, len(steps), kept)
+    head = struct.pack("<8s7Q", b"KMTRACE", len(known), len(order), len(values) // 16, 1, len(steps), kept, 0)
     return head + table + struct.pack(f"<{len(order)}I", *order) + values
 
 
@@ -124,8 +127,10 @@ def to_the_clock(at: int) -> list[Step]:
 NOTHING = symbols.Symbols(None, "", ())
 
 
-def profiled(steps: Sequence[Step], again: int, readings: Sequence[tuple[int, int, int]] = ()) -> Profile:
-    parsed = trace.parse(written(steps, readings))
+def profiled(
+    steps: Sequence[Step], again: int, readings: Sequence[tuple[int, int, int]] = (), goes_on: int = -1
+) -> Profile:
+    parsed = trace.parse(written(steps, readings, goes_on=goes_on))
     return profile.profile(profile.Counted("a/row", 0, 0, again, again), parsed, NOTHING)
 
 
@@ -152,16 +157,15 @@ def test_a_tick_may_come_as_soon_as_a_fault_is_handled() -> None:
 
 @pytest.mark.parametrize(("by", "repeated"), [(FAULT, 1), (TICK, 0)])
 def test_a_string_instruction_is_interrupted_or_faults(by: int, repeated: int) -> None:
-    """Expected: by the handler's entry, which elsewhere was a fault's or a tick's. Broken: its address is the same
-    after both, so that both are one."""
-    string = (USER + 8, 2, Flow.REPEAT)
-    other = plain(USER, 1) if by == TICK else [*plain(USER, 1), *handled(FAULT), *plain(USER, 1)]
-    known = [*other, *handled(TICK)] if by == TICK else other
-    then = (USER + 10, 4, Flow.JUMP)
-    steps = [CLOCK, *known, *plain(USER + 4, 1), string, string, *handled(by), string, then, CLOCK_AGAIN]
-    attempts = repeated + (by == FAULT)
-    made = profiled(steps, len(steps) - 1 - attempts)
-    assert (made.repeated, made.rest) == (attempts, 0)
+    """Expected: one instruction; after a fault it is tried again, after a tick it goes on. Broken: its address is the
+    same after both, so that both are one."""
+    string, then = (USER + 4, 2, Flow.REPEAT), (USER + 6, 4, Flow.JUMP)
+    before = [CLOCK, *plain(USER, 1), string, *handled(by)]
+    steps = [*before, string, then, CLOCK_AGAIN]
+    made = profiled(steps, len(steps) - 2, goes_on=len(before) if by == TICK else -1)
+    assert (made.repeated, made.rest) == (repeated, 0)
+    assert sum(line.count for line in made.lines if line.interrupt) == (3 if by == TICK else 0)
+    assert sum(stack.count for stack in made.stacks) == made.counted
 
 
 def test_a_page_that_is_missing_where_a_jump_goes_repeats_nothing() -> None:
@@ -262,7 +266,7 @@ def test_without_an_order_there_are_counts() -> None:
         lambda data: data[:-4] + struct.pack("<I", 77),
         lambda data: data[:-4] + struct.pack("<I", 1 << 31 | 5),
         lambda data: data[:16] + struct.pack("<Q", 1 << 60) + data[24:],
-        lambda data: data[: 56 + 25] + b"\x63" + data[56 + 26 :],
+        lambda data: data[: 64 + 25] + b"\x63" + data[64 + 26 :],
     ],
 )
 def test_a_damaged_file_is_an_error(damage: object) -> None:
@@ -379,5 +383,5 @@ def test_exceptions_of_nothing() -> None:
     import numpy as np
 
     parsed = trace.parse(written([CLOCK]))
-    found = exceptions(parsed, np.zeros(1, dtype=np.int64), 0, 0, 0)
+    found = exceptions(parsed, np.zeros(1, dtype=np.int64))
     assert (found.taken, found.repeated, found.interrupts) == (frozenset(), frozenset(), ())

@@ -14,7 +14,7 @@ from kernometer.cache import sha256
 from kernometer.campaign.cells import Outcome
 from kernometer.cli import arguments
 from kernometer.cli.columns import measured, stored
-from kernometer.errors import KernometerError, ResultError, Status, TargetError, UsageError
+from kernometer.errors import KernometerError, ResultError, Status, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.store import Manifest
@@ -26,6 +26,7 @@ from kernometer.stats.floors import REACH
 from kernometer.targets import booting
 from tests.support.cli.matrices import ONLY, ROW, call
 from tests.support.cli.real import kernometer as called
+from tests.support.guests import qemu_script
 from tests.support.probe.running import give_probe
 from tests.support.results import make
 from tests.support.stats.simulate import of_costs
@@ -45,6 +46,7 @@ if "rdinit=/none" in after("-append"):
     open("console", "a").write("[    1.2] Kernel panic - not syncing: No working init found.\\n")
     sys.exit(1)
 count = (440 if "linux-9.9" in after("-kernel") else 400) + int(after("-m")) // 64 % 4
+open("events.json", "w").write(open({{events!r}}).read())
 lines = open({{records!r}}).read().replace("COUNT", str(count)).splitlines()
 open("bulk", "a").write("\\n".join(["#kernometer begin 1", *lines, f"#kernometer end {{{{len(lines)}}}}", ""]))
 """
@@ -78,16 +80,12 @@ def store(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Store
     records.write_text("\n".join(line.decode().replace("12345", "COUNT") for line in lines))
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "qemu-system-x86_64"
-    program.write_text(QEMU.format(records=str(records)))
+    program.write_text(QEMU.format(records=str(records), events=str(tmp_path / "events")))
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
-
-    def no_plugin(*_given: object) -> Path:
-        raise TargetError("The plugin does not build.")
-
-    monkeypatch.setattr("kernometer.guests.plugins.build", no_plugin)
+    qemu_script.give_plugin(tmp_path, monkeypatch)
     return Store(tmp_path / "store")
 
 
@@ -97,7 +95,6 @@ def test_a_matrix_measures_each_guest_and_judges_them(store: Store, tmp_path: Pa
     assert done.exit_code == 0
     assert "qemu:linux-9.9 against qemu:linux-9.8: 1 slower" in done.output
     assert "1.100" in done.output and "9.9 1.100: +40 instr" in done.output
-    assert done.output.count("There are no event vectors") == 1
     assert [one.target for one in store.summaries(label="k")] == ["qemu:linux-9.9", "qemu:linux-9.8"]
     assert "1.100 slower" in report.read_text(encoding="utf-8")
 
@@ -303,9 +300,8 @@ def test_every_command_that_judges_uses_the_floors_of_the_store(store: Store, tm
 
 def rotated(store: Store, like: Session, number: int, count: int) -> None:
     """A session of the same kernel on a machine of its own."""
-    fields = {
-        name: getattr(like, name) for name in ("target", "profile", "image", "board", "command_line", "seed", "state")
-    }
+    kernel = ("target", "profile", "image", "board", "command_line", "seed", "state", "path_definition")
+    fields = {name: getattr(like, name) for name in kernel}
     run = make.run(0, ROW, samples=(count,) * 5, batch=1, loop_batch=1, loop_cost=(0,), baseline=None, warnings=())
     with store.create(make.session(by="path", machine=f"machine {number}", label="layout", **fields)) as file:
         for record in (make.header(by="path"), make.workload(), run):

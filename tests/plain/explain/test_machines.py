@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import msgspec
 import pytest
 
+from kernometer.errors import ResultError
+from kernometer.explain import boundary_prices, factorial
 from kernometer.explain.machines import STANDARD, factors, study
 from kernometer.report.explanation.machines import document, view
 from kernometer.report.words.units import NOTHING
@@ -104,3 +109,17 @@ def test_one_kernel_or_one_machine_is_no_study(targets: tuple[str, ...]) -> None
 
 def test_times_and_counts_are_not_mixed() -> None:
     assert study([guest("a", 100), host("1", "6.1", 5, "a" * 9)]) is None
+
+
+@pytest.mark.parametrize("of", [study, boundary_prices.of_results, factorial.of_results], ids=lambda of: of.__module__)
+def test_counts_of_two_definitions_make_no_study(of: Callable[[list[Result]], object]) -> None:
+    """Expected: refused, with the older session. Broken: the definition's difference is a boundary's or a machine's."""
+    targets = ("trio-mono", "trio-micro", "trio-mono+cpu=Nehalem", "trio-micro+cpu=Nehalem")
+    older, *others = (guest(target, 100, 200) for target in targets)
+    newer = [
+        msgspec.structs.replace(each, session=msgspec.structs.replace(each.session, path_definition=2))
+        for each in others
+    ]
+    of([older, *others])
+    with pytest.raises(ResultError, match="in session trio-mono each iteration"):
+        of([older, *newer])

@@ -83,3 +83,11 @@ def test_by_time_an_occasion_is_a_point() -> None:
     assert course.changes[0].ratio == pytest.approx(1.2, rel=0.05)
     (few,) = courses(results[:33])
     assert (few.changes, few.short) == ((), True)
+
+
+def test_a_figure_of_another_definition_is_another_course() -> None:
+    """Expected: two courses without a change. Broken: the new definition is a step of the kernel's."""
+    counted = [path_result(f"s{n}", {ROW: 100 - 10 * (n > 1)}, path_definition=2 * (n > 1)) for n in range(4)]
+    found = courses(counted)
+    assert [len(course.points) for course in found] == [2, 2]
+    assert [course.changes for course in found] == [(), ()]

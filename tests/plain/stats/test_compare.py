@@ -347,6 +347,16 @@ def test_time_against_path_is_refused() -> None:
         compare([of_costs("a", {ROW: [100.0]})], [path_result("b", {ROW: 100})], history=None)
 
 
+def test_counts_of_two_definitions_are_refused() -> None:
+    """Expected: the older session, what was different in it, and what to do. Broken: a kernel that clears a page by one
+    instruction is slower than one that stores 512 times."""
+    old, new = path_result("old", {ROW: 100}), path_result("new", {ROW: 90}, path_definition=2)
+    for a, b in (([old], [new]), ([new], [old]), ([new, old], [path_result("b", {ROW: 90}, path_definition=2)])):
+        with pytest.raises(ResultError, match="session old each iteration of a string instruction") as caught:
+            compare(a, b, history=None)
+        assert "measure it anew" in caught.value.next_step
+
+
 def test_senseless_sides_are_refused() -> None:
     one = of_costs("a", {ROW: [100.0]})
     for a, b in (([], [one]), ([one], [one]), ([one, one], [of_costs("b", {ROW: [1.0]})])):

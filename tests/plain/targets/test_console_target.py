@@ -22,6 +22,7 @@ from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
 from kernometer.targets.consoles import serial
 from kernometer.targets.parse import target_of
+from tests.support.guests import qemu_script
 from tests.support.probe.running import give_probe
 from tests.support.targets.console_fixtures import DESCRIPTION, SOURCE, Plays
 from tests.support.targets.foreign import RECORDS
@@ -150,14 +151,20 @@ def test_records_come_while_the_system_still_runs(plays: Plays, tmp_path: Path) 
 
 def test_by_path_the_output_waits_in_a_file(plays: Plays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: first the run, then its output. Broken: the serial line's interrupts fall into the samples."""
-    monkeypatch.setenv("CC", "no-such-compiler")
-    target = plays(kept(tmp_path) + WELL)
+    qemu_script.give_plugin(tmp_path, monkeypatch)
+    target = plays(f"{kept(tmp_path)}Path('events.json').write_text({qemu_script.EVENTS!r})\n{WELL}")
     assert len(list(target.run(Job(("--by", "path"), "path"), Deadline.after(60)))) == 2
     typed = (tmp_path / "typed").read_text()
     assert "/opt/probe --by path >/opt/output 2>&1\n" in typed
     assert typed.index("cat /opt/output") > typed.index("2>&1")
-    assert "no-such-compiler" in target.place("path").notes[-1]
     assert "sleep=on" in " ".join(target.describe(Job((), "path")))
+
+
+def test_without_a_plugin_nothing_is_measured_by_path(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: refused before the system boots. Broken: counts that nothing corrects."""
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(MissingError, match="no-such-compiler"):
+        plays(WELL).describe(Job((), "path"))
 
 
 #: A record with a kernel's message in it.

@@ -131,7 +131,7 @@ def test_the_whole_command_for_a_disk() -> None:
     """Expected: exactly this; the disk is never written to, a comma in its path is no separator."""
     assert words(described(boot="devices = ['VGA']\nmemory = 64"), DISK) == (
         "qemu -no-user-config -nodefaults -display none -no-reboot"
-        " -machine pc -accel tcg -smp 1 -cpu max,-erms,-fsrm -m 64 -device VGA"
+        " -machine pc -accel tcg -smp 1 -cpu max -m 64 -device VGA"
         " -chardev socket,id=console,fd=0 -serial chardev:console"
         " -chardev socket,id=monitor,fd=1 -mon chardev=monitor"
         " -drive if=none,id=image,file=/disks/a,,b.img,format=raw,snapshot=on"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -33,3 +34,14 @@ def place(folder: Path, script: str) -> None:
         f"if '--version' in sys.argv:\n    print('QEMU emulator version 7.2.22')\n    sys.exit()\n{script}\n"
     )
     program.chmod(0o755)
+
+
+#: What the plugin writes if no region executed a string instruction: then every count stays as it came.
+_NOTHING = {"complete": 0, "cut_off": 0, "counts": {}, "each": [], "repeated": []}
+EVENTS = json.dumps({"api": 1, "regions": {str(number): _NOTHING for number in range(1000)}})
+
+
+def give_plugin(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """A plugin that need not be compiled; its output, which a script of QEMU copies, is the file `events`."""
+    (folder / "events").write_text(EVENTS)
+    patch.setattr("kernometer.guests.plugins.build", lambda *_: folder / "plugin.so")

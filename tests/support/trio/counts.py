@@ -19,12 +19,12 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 138,
-        "proc/fork-exit": 21265,
-        "proc/execl": 35047,
-        "ctx/pipe-pair@same-cpu": 1707,
-        "syscall/open-close": 939,
-        "mem/touch@pages=64": 797,
-        "fs/read@bufsize=1024,blocks=2000": 447,
+        "proc/fork-exit": 18197,
+        "proc/execl": 31031,
+        "ctx/pipe-pair@same-cpu": 1703,
+        "syscall/open-close": 933,
+        "mem/touch@pages=64": 285,
+        "fs/read@bufsize=1024,blocks=2000": 319,
         "trio/trap": 83,
     },
 }

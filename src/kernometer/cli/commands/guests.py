@@ -93,7 +93,7 @@ def boot() -> None:
 @click.option(
     "--memory", metavar="MIB", type=click.IntRange(32, (1 << 20) - 1), help="The guest's memory in MiB [default: 2048]."
 )
-@click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max,-erms].")
+@click.option("--cpu", metavar="MODEL", help="QEMU's processor model [default: max].")
 @click.option(
     "--device",
     "devices",

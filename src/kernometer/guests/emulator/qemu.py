@@ -55,8 +55,6 @@ _TYPES: dict[MachineType, str] = {
 #: microvm's own firmware file is qboot in Debian 12 and SeaBIOS in Debian 13. SeaBIOS has ACPI's tables where QEMU
 #: loads the initramfs, and leaves interrupts on that Linux gets as exceptions.
 _FIRMWARE: dict[MachineType, tuple[str, ...]] = {"microvm": ("-bios", "qboot.rom")}
-#: No processor has FSRM without ERMS, and Linux's memmove fails on such a one; before QEMU 8 `max` had neither.
-_NO_ERMS = "-erms,-fsrm"
 #: While counting, QEMU 10 aborts ("Bad icount read") on a write to an x2APIC, which Xen uses if it can.
 _NO_X2 = ",-x2apic"
 _DISPLAYS: dict[Display, tuple[str, ...]] = {
@@ -119,9 +117,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         sharing = "on" if memory == "shared" else "off"
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         counted = accelerator.startswith("icount")
-        cpu = self.cpu
-        if self.architecture is X86_64:
-            cpu = cpu.replace("-erms", _NO_ERMS) + _NO_X2 * counted
+        cpu = self.cpu + _NO_X2 * (counted and self.architecture is X86_64)
         return (
             *(("-object", backend) if memory else ()),
             *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else ""), *_FIRMWARE.get(self.type, ())),

@@ -42,12 +42,12 @@ def reads_pages(program: str = PROGRAM) -> bool:
         return all(content.find(b"\0%s\0" % name) >= 0 for name in EXPORTED)
 
 
-def find(version: QemuVersion) -> tuple[Path | None, str]:
-    """The plugin for this QEMU; or None, and why there are no event vectors: measuring continues without them."""
+def find(version: QemuVersion) -> tuple[Path | None, MissingError | None]:
+    """The plugin that counts events for this QEMU; or None, and the error of whoever measures by path."""
     try:
-        return build(version, "events"), ""
+        return build(version, "events"), None
     except KernometerError as error:
-        return None, f"There are no event vectors. {error.text}"
+        return None, MissingError(f"By path the emulator's plugin is needed. {error.text}", error.next_step)
 
 
 def build(version: QemuVersion, kind: Kind) -> Path:

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_EACH 4096 /* as many as the probe has samples */
+#define MAX_EACH 16384 /* samples of a row, 4,096; the empty brackets of all rows of a guest */
 
 /* All regions of one id. An end without a begin is ignored; a begin after a begin, of a killed process, starts anew. */
 struct region {
@@ -50,6 +50,14 @@ static struct region *region_of(unsigned int id)
 	return regions[id];
 }
 
+/* Of instructions those that a processor retires: see strings.h. */
+static void counts(unsigned int vcpu, uint64_t to[MAX_COUNTERS])
+{
+	memcpy(to, counters(vcpu), MAX_COUNTERS * sizeof *to);
+	to[USER] -= strings.repeated[USER];
+	to[KERNEL] -= strings.repeated[KERNEL];
+}
+
 static void at_begin(unsigned int vcpu, void *userdata)
 {
 	struct region *region = userdata;
@@ -63,7 +71,7 @@ static void at_begin(unsigned int vcpu, void *userdata)
 		spaces.home = spaces.current;
 	}
 	region->strings_at_begin = strings;
-	memcpy(region->at_begin, counters(vcpu), sizeof region->at_begin);
+	counts(vcpu, region->at_begin);
 }
 
 static void keep_execution(struct region *region, unsigned int vcpu, const uint64_t *now)
@@ -73,7 +81,8 @@ static void keep_execution(struct region *region, unsigned int vcpu, const uint6
 	size_t i;
 
 	execution->instructions = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
-	execution->repeated = strings.repeated - region->strings_at_begin.repeated;
+	for (i = USER; i <= KERNEL; i++)
+		execution->repeated += strings.repeated[i] - region->strings_at_begin.repeated[i];
 	if (!memory_on)
 		return;
 	execution->strings = strings.started - region->strings_at_begin.started;
@@ -95,11 +104,12 @@ static void keep_execution(struct region *region, unsigned int vcpu, const uint6
 static void at_end(unsigned int vcpu, void *userdata)
 {
 	struct region *region = userdata;
-	const uint64_t *now = counters(vcpu);
+	uint64_t now[MAX_COUNTERS];
 	int i;
 
 	if (!region->open)
 		return;
+	counts(vcpu, now);
 	region->open = 0;
 	if (region->complete < MAX_EACH)
 		keep_execution(region, vcpu, now);

@@ -3,6 +3,7 @@ clock does not count instructions. Pure."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from statistics import median_low
 from typing import Annotated, Any
@@ -11,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from kernometer.errors import TargetError
-from kernometer.results.model import Events, Memory, Workload
+from kernometer.results.model import Events, Failure, Memory, Workload
 
-#: 2,048 regions with 4,096 counts each, in decimal, need less.
+#: 2,048 regions with the samples of a row each, in decimal, need less.
 MAX_FILE = 128 << 20
 #: Ends of the names of what is a set of each execution: its distinct lines and pages.
 FOOTPRINT = ("_lines", "_pages")
@@ -31,27 +32,20 @@ class Region(msgspec.Struct, frozen=True):
     cut_off: Count  #: begun but never ended: the process was killed inside
     counts: dict[str, Count]
     each: tuple[Count, ...]  #: instructions from begin marker to end marker, of every execution
-    repeated: tuple[Count, ...]  #: of them, those by which QEMU counts a string instruction more than once
+    repeated: tuple[Count, ...]  #: what QEMU counts beyond them, since each iteration of a string instruction is one
     memory: dict[str, tuple[Count, ...]] = {}  #: what was counted of the memory system, of every execution
-
-    @property
-    def retired(self) -> list[int]:
-        """Instructions of every execution, a string instruction counted once."""
-        return [each - repeated for each, repeated in zip(self.each, self.repeated, strict=True)]
 
     def typical(self) -> dict[str, list[int]]:
         """The counts of the executions whose instructions are in the middle half of all."""
-        retired = self.retired
-        ranked = sorted(retired)
+        ranked = sorted(self.each)
         low, high = ranked[len(ranked) // 4], ranked[-1 - len(ranked) // 4]
-        kept = [at for at, count in enumerate(retired) if low <= count <= high]
+        kept = [at for at, count in enumerate(self.each) if low <= count <= high]
         counts = {name: each for name, each in self.memory.items() if not name.endswith(FOOTPRINT)}
-        return {name: [each[at] for at in kept] for name, each in {"instructions": retired, **counts}.items()}
+        return {name: [each[at] for at in kept] for name, each in {"instructions": self.each, **counts}.items()}
 
     def footprint(self) -> dict[str, int]:
         """Distinct lines and pages of the first execution with the (lower) median of instructions."""
-        retired = self.retired
-        at = retired.index(median_low(retired))
+        at = self.each.index(median_low(self.each))
         return {name: each[at] for name, each in self.memory.items() if name.endswith(FOOTPRINT)}
 
 
@@ -137,39 +131,60 @@ class _RunsRow(msgspec.Struct, frozen=True, tag_field="type", tag="run"):
     row: str
 
 
-def recounted(lines: Iterable[bytes], rows: Rows, regions: Mapping[str, Region]) -> Iterator[bytes]:
-    """The lines, each run's samples with the emulator's counts; a run that counts something else unchanged.
+#: Of a run: the number of a region, and what has its samples by which key.
+_Parts = list[tuple[str, dict[str, Any], str]]
 
-    The emulator counts from marker to marker, the probe between two readings of its clock within them. Both have a
-    bracket that is subtracted, so that figures are the same but for instructions that fault, which the emulator counts
-    twice: docs/path.md, "How far plugin and guest agree".
 
-    Raises TargetError if the emulator saw another number of regions than the probe measured samples.
+def recounted(lines: Iterable[bytes], rows: Rows, regions: Mapping[str, Region], *, clock: bool) -> Iterator[bytes]:
+    """The lines, each run's samples with instructions as docs/path.md defines them: what the guest's clock counted,
+    less what QEMU counts again; without a `clock` that counts instructions, the plugin's count from marker to marker.
+
+    A run whose regions are not those that the emulator saw becomes a failure.
     """
-    for line in lines:
-        yield _run(line, rows, regions) if line.startswith(_RUN) else line
+    runs = [_run(line, rows) for line in lines]
+    measured, begun = Counter[str](), Counter[str]()
+    for _, _, parts in runs:
+        for number, of, name in parts:
+            measured[number] += len(of[name])
+    for line, run, parts in runs:
+        try:
+            for number, of, name in parts:
+                since = begun[number]  # the rows of a guest share the region of the empty bracket
+                begun[number] += len(of[name])
+                of[name] = _counts(of[name], regions.get(number), since, measured[number], clock=clock)
+        except TargetError as error:
+            yield msgspec.json.encode(Failure(row=run["row"], text=f"{error.text} {error.next_step}"))
+        else:
+            yield msgspec.json.encode(run) if parts else line
 
 
-def _run(line: bytes, rows: Rows, regions: Mapping[str, Region]) -> bytes:
+def _run(line: bytes, rows: Rows) -> tuple[bytes, dict[str, Any], _Parts]:
+    """The line and the run on it. A line that is none, or of one that counts no instructions, has no parts."""
     try:
-        run: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
-        row, samples, brackets = str(run["row"]), run["samples"], run["loop_cost"]
+        run = msgspec.json.decode(line, type=dict[str, Any]) if line.startswith(_RUN) else {}
+        number = rows.region(str(run["row"])) if run else None
+        if number is None or not run["loop_cost"]:
+            return line, run, []
+        parts: _Parts = [(str(number), run, "samples"), (EMPTY, run, "loop_cost")]
+        if baseline := run.get("baseline"):
+            parts.append((str(number + 1), baseline, "samples"))
     except (msgspec.DecodeError, KeyError):
-        return line  # the reader of results reports it
-    number = rows.region(row)
-    if number is None or not brackets:
-        return line
-    run["samples"] = _counts(row, regions.get(str(number)), samples)
-    run["loop_cost"] = _counts(row, regions.get(EMPTY), brackets)
-    if baseline := run.get("baseline"):
-        baseline["samples"] = _counts(row, regions.get(str(number + 1)), baseline["samples"])
-    return msgspec.json.encode(run)
+        return line, {}, []  # the reader of results reports it
+    return line, run, parts
 
 
-def _counts(row: str, region: Region | None, like: list[object]) -> list[int]:
-    counted = list(region.each) if region is not None else []
-    if len(counted) != len(like):
+def _counts(read: list[int], region: Region | None, since: int, measured: int, *, clock: bool) -> list[int]:
+    """Of these executions of a region, the first of which is number `since` of `measured` ones."""
+    seen = region.complete if region is not None else 0
+    if clock and region is not None and seen <= len(region.each) and not any(region.repeated):
+        return read
+    counted = []
+    if region is not None and seen == measured == len(region.each):
+        within = slice(since, since + len(read))
+        again = region.repeated[within]
+        counted = [one - more for one, more in zip(read, again, strict=True)] if clock else list(region.each[within])
+    if len(counted) != len(read) or min(counted) < 0:
         raise TargetError(
-            f"{row}: the emulator saw {len(counted)} regions, and the probe {len(like)}.", "Run it again."
+            f"The emulator saw {seen} regions, and the probe {measured}: which is which is not known.", "Run it again."
         )
     return counted

@@ -3,14 +3,13 @@ stack of calls of each. Pure.
 
 An exception or interrupt shows where the next instruction is neither the following one nor a jump's target. If the
 processor later returns to the same instruction, that one faulted: its attempt is a step of the trace, and not an
-instruction of the guest's clock. If it returns to the following one, an interrupt came between. One that comes with the
-return itself is not told from what was returned from.
+instruction of the guest's clock. If it returns to the following one, or a string instruction goes on there, an
+interrupt came between. One that comes with the return itself is not told from what was returned from.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,16 +38,14 @@ class Exceptions:
     interrupts: tuple[tuple[int, int], ...]  #: the first and the last step of each interrupt's handling
 
 
-def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, again: int) -> Exceptions:
-    """Finds them in an ordered trace. `space`: the address space of each step. `again`: instructions between the steps
-    `first` and `last` by the guest's clock, which decides whether a string instruction was interrupted between two
-    iterations or faulted in one."""
+def exceptions(trace: Trace, space: NDArray[np.int64]) -> Exceptions:
+    """Finds them in an ordered trace. `space`: the address space of each step."""
     import numpy as np
 
     instructions, steps = trace.instructions, trace.steps
     address, flow, kernel = instructions["address"][steps], instructions["flow"][steps], instructions["kernel"][steps]
     following, after = address + instructions["size"][steps], np.roll(address, -1)
-    elsewhere = (after != following) & ~((flow == Flow.REPEAT) & (after == address))
+    elsewhere = after != following
     elsewhere[-1] = False
     goes = np.isin(flow, _GOES)
     entries = np.unique(after[elsewhere & ~goes])
@@ -66,7 +63,7 @@ def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, ag
         to = int(after[at])
         for begin in reversed(here):
             if to == int(address[begin]):
-                repeated[begin] = at
+                (interrupts if trace.goes_on[at + 1] else repeated)[begin] = at
             elif to == int(following[begin]) and not goes[begin]:
                 interrupts[begin] = at
             else:
@@ -77,16 +74,9 @@ def exceptions(trace: Trace, space: NDArray[np.int64], first: int, last: int, ag
             if here and goes[here[-1]] and kernel[here[-1]] == kernel[at + 1]:  # it went where no page was
                 here.pop()
 
-    def handlers(of_these: Iterable[int]) -> set[int]:
-        return {int(after[begin]) for begin in of_these if flow[begin] != Flow.REPEAT}
-
-    faults = handlers(repeated)
+    faults = {int(after[begin]) for begin in repeated}
     left = [begin for here in waiting.values() for begin in here]
     abandoned = {begin for begin in left if int(after[begin]) in faults and not goes[begin]}
-    for begin in [one for one in repeated if flow[one] == Flow.REPEAT and int(after[one]) not in faults]:
-        attempts = sum(first < one <= last for one in (*repeated, *abandoned))
-        if int(after[begin]) in handlers(interrupts) or last - first - attempts < again:
-            interrupts[begin] = repeated.pop(begin)
     asynchronous = tuple((begin + 1, end) for begin, end in interrupts.items() if int(after[begin]) not in faults)
     return Exceptions(frozenset(map(int, taken)), frozenset(abandoned | set(repeated)), asynchronous)
 
@@ -131,12 +121,13 @@ class Walk:
         leaving: tuple[int, int] | None = None  # before a switch: the stack pointer, and the function that switches
         begin: list[int] = []
         since = first + 1
+        weight = np.cumsum(~self.trace.goes_on)
         for at in np.flatnonzero(turns[: last + 1]):
             here = int(at)
             function = int(self.function[here])
             if here > first:
                 path = (*(frame.function for frame in now[: STACK_DEPTH - 1]), function)
-                counted[path] += here + 1 - since
+                counted[path] += int(weight[here] - weight[since - 1])
                 since = here + 1
             if here == first:
                 begin = [frame.function for frame in now]
@@ -172,7 +163,7 @@ class Walk:
                 leaving = (stack, switches) if leaving is None and switches in self.switches else None
         if begin != [frame.function for frame in now]:
             return Counter(), of_task, "the stack of calls at the end of the iteration is not that of its begin"
-        return counted, of_task, ""
+        return +counted, of_task, ""
 
 
 def _return(frames: list[_Frame], to: int, space: int, *, of_exception: bool) -> None:

@@ -252,7 +252,7 @@ static const struct processor processors[] = {
 };
 
 /* NULL for another target. */
-static const struct processor *processor_of(const char *target)
+static inline const struct processor *processor_of(const char *target)
 {
 	size_t i;
 

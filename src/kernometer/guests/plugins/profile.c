@@ -8,7 +8,9 @@
  * out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the steps, and the
  * readings of registers, all little-endian; trace.py reads it. */
 #include "decode.h"
+#include "processors.h"
 #include "qemu_api.h"
+#include "strings.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #define MAX_STEPS (1u << 25) /* 128 MiB; a longer execution has counts only */
 #define MAX_READINGS (1u << 16)
 #define READING (1u << 31) /* in a step: the rest is the number of a reading and not of an instruction */
+#define GOES_ON (1u << 30) /* in a step: of a string instruction, which went on after an interrupt */
 #define ALL UINT64_MAX
 
 /* What an instruction does to the flow of control, or to what the flow belongs to. */
@@ -37,6 +40,7 @@ struct reading {
 struct head {
 	char magic[8];
 	uint64_t instructions, steps, readings, complete, executed, kept; /* executed: steps, if all are kept */
+	uint64_t repeated; /* what the guest's clock counted beyond them in string instructions */
 };
 
 static struct instruction **known;
@@ -47,7 +51,7 @@ static struct reading readings[MAX_READINGS];
 static size_t n_readings;
 
 static unsigned int wanted_region;
-static uint64_t wanted_execution, complete, executed;
+static uint64_t wanted_execution, complete, executed, repeated, repeated_before;
 static int recording, done, read_next;
 static const char *file_name;
 
@@ -83,11 +87,12 @@ static void keep_reading(void)
 static void on_instruction(unsigned int vcpu, void *userdata)
 {
 	struct instruction *insn = known[(uintptr_t)userdata];
+	int goes_on = insn->flow == REPEAT && string_step == RESUMED;
 
 	(void)vcpu;
-	if (!recording)
+	if (!recording || (insn->flow == REPEAT && string_step == REPEATED))
 		return;
-	insn->count++;
+	insn->count += !goes_on;
 	executed++;
 	if (wanted_execution == ALL)
 		return;
@@ -97,7 +102,7 @@ static void on_instruction(unsigned int vcpu, void *userdata)
 	}
 	if (insn->flow == STACK || insn->flow == SPACE)
 		read_next = 1;
-	keep_step((uint32_t)(uintptr_t)userdata);
+	keep_step((uint32_t)(uintptr_t)userdata | (goes_on ? GOES_ON : 0));
 }
 
 static void forget(void)
@@ -121,12 +126,15 @@ static void at_begin(unsigned int vcpu, void *userdata)
 	if (wanted_execution != ALL)
 		forget();
 	recording = 1;
+	repeated_before = strings.repeated[USER] + strings.repeated[KERNEL];
 }
 
 static void at_end(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
 	(void)userdata;
+	if (recording)
+		repeated += strings.repeated[USER] + strings.repeated[KERNEL] - repeated_before;
 	if (recording && wanted_execution != ALL)
 		done = 1;
 	recording = 0;
@@ -194,8 +202,10 @@ static struct instruction *instruction_at(struct qemu_plugin_insn *from, int rin
 	insn->page = (uint64_t)(uintptr_t)qemu_plugin_insn_haddr(from) >> 12;
 	insn->size = (uint8_t)qemu_plugin_insn_size(from);
 	insn->flow = (uint8_t)flow_of(&d);
-	insn->kernel = ring == LONG_MODE ? insn->address >> 63 : ring < 3;
+	insn->kernel = (uint8_t)x86_in_kernel(insn->address, ring);
 	memcpy(insn->bytes, bytes, sizeof insn->bytes);
+	count_at(from, insn->kernel ? KERNEL : USER);
+	strings_instrument(from, bytes, insn->kernel);
 	if (n_known == room_known) {
 		room_known = room_known ? 2 * room_known : 1u << 16;
 		known = or_abort(realloc(known, room_known * sizeof *known));
@@ -236,7 +246,8 @@ static int write_all(FILE *to)
 			     n_readings,
 			     complete,
 			     executed,
-			     wanted_execution != ALL && done && n_steps < MAX_STEPS };
+			     wanted_execution != ALL && done && n_steps < MAX_STEPS,
+			     repeated };
 	size_t i;
 
 	if (fwrite(&head, sizeof head, 1, to) != 1)
@@ -280,6 +291,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fputs("profile plugin: out=PATH is missing\n", stderr);
 		return -1;
 	}
+	counters_open();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
 	return 0;

@@ -44,7 +44,7 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     code = trace.instructions
     index: dict[str, int] = {}
     found = np.zeros(len(code), dtype=np.int64)
-    executed = np.flatnonzero(code["count"])
+    executed = np.union1d(np.flatnonzero(code["count"]), trace.steps)
     pages: dict[tuple[int, int], list[int]] = {}
     for at in map(int, executed):
         pages.setdefault((int(code["page"][at]), int(code["address"][at]) >> 12), []).append(at)
@@ -94,8 +94,8 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
 
     first, last = _bounds(trace)
     function, space = names.of[trace.steps], _spaces(trace, first)
-    found = exceptions(trace, space, first, last, counted.again)
-    window = slice(first + 1, last + 1)
+    found = exceptions(trace, space)
+    window = first + 1 + np.flatnonzero(~trace.goes_on[first + 1 : last + 1])
     direct, others = (frozenset(at for at, name in enumerate(names.names) if name in names_of) for names_of in SWITCHES)
     stacks, task, without = Walk(trace, function, space, direct | others, direct, found.taken).stacks(first, last)
     kernel, interrupt = trace.instructions["kernel"][trace.steps], _interrupts(found, len(trace.steps))

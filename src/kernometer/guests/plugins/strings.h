@@ -9,14 +9,20 @@
 #include <stdlib.h>
 
 static struct strings {
-	uint64_t started;  /* executions of such an instruction */
-	uint64_t repeated; /* QEMU's further executions of it: what its count has too much */
+	uint64_t started;     /* executions of such an instruction */
+	uint64_t repeated[2]; /* by USER and KERNEL, QEMU's further executions of it: what its clock has too much */
 	uint64_t bytes;
 } strings;
 
+/* What QEMU executed last of one: its begin; an attempt again that had faulted, and that its clock does not have; what
+ * follows after an interrupt, or at once. */
+static enum string_step { STARTED, RETRIED, RESUMED, REPEATED } string_step;
+
 struct string_instruction {
 	uint64_t address;
-	int kernel, size; /* size: bytes of one iteration */
+	int kernel, size, accesses; /* KERNEL or USER; of one iteration the bytes, and the accesses to memory */
+	int due;                    /* accesses that the last execution has not made: it faulted, or the count was 0 */
+	struct string_instruction *next;
 };
 
 static uint64_t last_iret; /* all instructions up to the last one */
@@ -32,21 +38,36 @@ static void on_iret(unsigned int vcpu, void *userdata)
  * interrupt that comes right before the first iteration is taken for one within. */
 static void on_string(unsigned int vcpu, void *userdata)
 {
-	static uint64_t last_address[2], last_own[2], last_all;
-	const struct string_instruction *here = userdata;
+	static const struct string_instruction *last[2];
+	static uint64_t last_own[2], last_all;
+	struct string_instruction *here = userdata;
 	const uint64_t *now = counters(vcpu);
-	uint64_t all = now[USER] + now[KERNEL], own = now[here->kernel ? KERNEL : USER];
-	int same = last_address[here->kernel] == here->address, next = same && all == last_all + 1;
+	uint64_t all = now[USER] + now[KERNEL], own = now[here->kernel];
+	int same = last[here->kernel] == here;
 
-	if (next)
-		strings.bytes += (uint64_t)here->size;
-	if (next || all == last_iret + 1 || (same && !here->kernel && own == last_own[0] + 1))
-		strings.repeated++;
+	if (same && all == last_all + 1)
+		string_step = REPEATED;
+	else if (all == last_iret + 1 || (same && !here->kernel && own == last_own[0] + 1))
+		string_step = here->due > 0 ? RETRIED : RESUMED;
 	else
-		strings.started++;
-	last_address[here->kernel] = here->address;
+		string_step = STARTED;
+	strings.started += string_step == STARTED;
+	strings.repeated[here->kernel] += string_step == RESUMED || string_step == REPEATED;
+	here->due = here->accesses;
+	last[here->kernel] = here;
 	last_own[here->kernel] = own;
 	last_all = all;
+}
+
+static void on_access_of_string(unsigned int vcpu, qemu_plugin_meminfo_t how, uint64_t address, void *userdata)
+{
+	struct string_instruction *here = userdata;
+
+	(void)vcpu;
+	(void)how;
+	(void)address;
+	if (here->due > 0 && --here->due == 0)
+		strings.bytes += (uint64_t)here->size;
 }
 
 static int size_of_string(const struct decoded *d)
@@ -56,18 +77,35 @@ static int size_of_string(const struct decoded *d)
 	return d->rex & 8 ? 8 : d->operand16 ? 2 : 4;
 }
 
+/* One instruction is translated more than once: within a block, and as the block that is its further iterations. */
+static struct string_instruction *string_at(uint64_t address, int kernel, int size, int accesses)
+{
+	static struct string_instruction *all;
+	struct string_instruction *one;
+
+	for (one = all; one != NULL; one = one->next)
+		if (one->address == address && one->kernel == kernel && one->size == size && one->accesses == accesses)
+			return one;
+	one = malloc(sizeof *one);
+	if (one == NULL)
+		abort();
+	*one = (struct string_instruction){ address, kernel ? KERNEL : USER, size, accesses, accesses, all };
+	return all = one;
+}
+
 /* After the instruction's own count was added. */
 static void strings_instrument(struct qemu_plugin_insn *insn, const unsigned char *bytes, int kernel)
 {
 	struct decoded d = skip_prefixes(bytes);
 
 	if (is_repeated(&d)) {
-		struct string_instruction *here = malloc(sizeof *here);
+		int accesses = d.op[0] >= 0xa4 && d.op[0] <= 0xa7 ? 2 : 1; /* movs, cmps */
+		struct string_instruction *here =
+			string_at(qemu_plugin_insn_vaddr(insn), kernel, size_of_string(&d), accesses);
 
-		if (here == NULL)
-			abort();
-		*here = (struct string_instruction){ qemu_plugin_insn_vaddr(insn), kernel, size_of_string(&d) };
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_string, QEMU_PLUGIN_CB_NO_REGS, here);
+		qemu_plugin_register_vcpu_mem_cb(insn, on_access_of_string, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+						 here);
 	} else if (d.op[0] == 0xcf) {
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_iret, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	}

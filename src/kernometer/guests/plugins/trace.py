@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 #: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugins/profile.c.
 MAX_FILE = 512 << 20
-_HEAD = struct.Struct("<8s6Q")
+_HEAD = struct.Struct("<8s7Q")
 _MAGIC = b"KMTRACE\0"
-_READING = 1 << 31
+_READING, _GOES_ON = 1 << 31, 1 << 30
 _AGAIN = "Run it again."
 
 
@@ -35,7 +35,7 @@ class Flow(IntEnum):
     ENTER = 4  #: syscall, sysenter, int
     LEAVE = 5  #: sysret, sysexit
     IRET = 6
-    REPEAT = 7  #: a string instruction with a prefix: each of its iterations is a step
+    REPEAT = 7  #: a string instruction with a prefix: of its iterations only the first is a step
     CLOCK = 8  #: rdtsc
     STACK = 9  #: loads the stack pointer
     SPACE = 10  #: loads the page-table base
@@ -45,12 +45,15 @@ class Flow(IntEnum):
 class Trace:
     """`instructions`: structured (address, page, count, size, flow, kernel, bytes). `steps`: indices into it, in the
     order of execution, empty if only counts were kept. `readings`: (the number of steps before it, stack pointer,
-    page-table base)."""
+    page-table base). `goes_on`: of each step, whether a string instruction, which began before, goes on in it after an
+    interrupt: it counts nothing."""
 
     instructions: NDArray[np.void]
     steps: NDArray[np.uint32]
+    goes_on: NDArray[np.bool_]
     readings: tuple[tuple[int, int, int], ...]
     complete: int  #: complete executions of the region
+    repeated: int  #: what the guest's clock counted beyond its steps in string instructions
 
     @property
     def ordered(self) -> bool:
@@ -76,7 +79,7 @@ def parse(written: bytes) -> Trace:
     )
     if len(written) < _HEAD.size or not written.startswith(_MAGIC):
         raise TargetError("The plugin recorded nothing.", _AGAIN)
-    _, known, kept, read, complete, executed, whole = _HEAD.unpack_from(written)
+    _, known, kept, read, complete, executed, whole, repeated = _HEAD.unpack_from(written)
     sizes = (known * of_instruction.itemsize, kept * 4, read * 16)
     if len(written) != _HEAD.size + sum(sizes):
         raise TargetError("The plugin's record is cut off.", _AGAIN)
@@ -85,10 +88,12 @@ def parse(written: bytes) -> Trace:
     values = np.frombuffer(written, "<u8", 2 * read, _HEAD.size + sizes[0] + sizes[1]).reshape(-1, 2)
     is_reading = steps >= _READING
     places = np.flatnonzero(is_reading)
-    order = steps[~is_reading]
+    order = steps[~is_reading] & np.uint32(_GOES_ON - 1)
+    goes_on = steps[~is_reading] >= _GOES_ON
     damaged = len(places) != read or (len(order) and int(order.max()) >= known) or (whole and len(order) != executed)
     if damaged or (known and int(instructions["flow"].max()) >= len(Flow)):
         raise TargetError("The plugin's record is damaged.", _AGAIN)
     before = places - np.arange(len(places))
     readings = tuple((int(at), int(one[0]), int(one[1])) for at, one in zip(before, values, strict=True))
-    return Trace(instructions, order if whole else order[:0], readings, complete)
+    kept = len(order) if whole else 0
+    return Trace(instructions, order[:kept], goes_on[:kept], readings, complete, repeated)

@@ -14,9 +14,10 @@ from kernometer.report.words.curves import definitions
 from kernometer.report.words.flags import WORDS, folded, noisy
 from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import exact_text, format_half_width, format_interval, format_value, parts_of
-from kernometer.results.model import Counting, Result, Run, Workload
+from kernometer.results.model import PATH_DEFINITION, Counting, Result, Run, Workload
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.curves import gathered
+from kernometer.stats.differences import OLD_DEFINITION
 from kernometer.stats.figures import pooled as stats_pooled
 from kernometer.stats.flags import Disturbance, disturbance
 from kernometer.stats.floors import Layout, with_floors
@@ -200,6 +201,7 @@ def _facts_of(result: Result) -> dict[str, str]:
         "Target": f"{session.target}, by {session.by}, profile {session.profile}",
         "Label": session.label,
         "Machine": session.machine,
+        "Counted": OLD_DEFINITION if session.by == "path" and session.path_definition < PATH_DEFINITION else "",
         "Experiment": f"{session.experiment}, side {session.side}" if session.experiment else "",
         "Again": f"kernometer run --again {session.id}" if not session.experiment else "",
     }
