@@ -24,6 +24,7 @@ from tests.support.checkout import share_compiled
 from tests.support.cli.real import kernometer
 from tests.support.guests.repeated import repeated
 from tests.support.results import make
+from tests.support.turns import in_turn
 
 HERE = Path(__file__).parent
 #: Instructions between the clocks of tiny.c's regions, and from its begin marker to its end marker.
@@ -286,7 +287,7 @@ def added(guest_cache: Path) -> Iterator[str]:
 
 
 @pytest.mark.guest
-@pytest.mark.parametrize("output", ["debug-port", "serial"])
+@pytest.mark.parametrize("output", in_turn(["debug-port", "serial"], 0.08, always=["debug-port"]))
 def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, tmp_path: Path, output: str) -> None:
     """Expected: guest add, run, and the kernel's own counts with an event vector beside them; every word that was
     given arrives. Broken: a word is lost at a comma or a space, or the kernel's end is taken for a bad one."""

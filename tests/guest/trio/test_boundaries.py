@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -20,11 +21,15 @@ from tests.support.trio.boot import Kernel
 GETPPID, READ = "syscall/getppid", "syscall/read-zero"
 
 
-def buildable(structure: str) -> bool:
+@functools.cache
+def known_services() -> tuple[idl_parse.Service, ...]:
     root = source_folder("trio")
-    services = idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+    return idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
+
+
+def buildable(structure: str) -> bool:
     try:
-        structures.structure(root / "config" / "structures", structure, services)
+        structures.structure(source_folder("trio") / "config" / "structures", structure, known_services())
     except Wrong:
         return False
     return True
@@ -33,9 +38,7 @@ def buildable(structure: str) -> bool:
 def test_the_boundaries_are_those_of_the_configuration() -> None:
     """Expected: every service, and each pair of which one depends on the other; rs, which nobody calls and which copies
     nobody's memory, is no part of it. Broken: the front end's own list."""
-    root = source_folder("trio")
-    known = idl_parse.services(root / "config" / "services.toml", idl_parse.interfaces(root / "interfaces"))
-    services = [each for each in known if each.name != "rs"]
+    services = [each for each in known_services() if each.name != "rs"]
     found = plan_of_sources()
     assert found.services == tuple(each.name for each in services)
     assert set(found.pairs) == {(a.name, b.name) for a in services for b in services if a.depends_on(b)}

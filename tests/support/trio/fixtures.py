@@ -16,7 +16,7 @@ from kernometer.guests.kernels import linux, trio
 from tests.support.checkout import KEPT, alone
 from tests.support.trio.boot import Kernel
 from tests.support.trio.user_programs import PROGRAMS, make
-from tests.support.trio.variants import built, mirrored
+from tests.support.trio.variants import built, micro, mirrored
 
 HERE = Path(__file__).parent
 
@@ -46,7 +46,8 @@ def kernel(
     """Of mono, or of the structure that the test's parameter names."""
     assert guest_cache.is_dir()
     assert sources.is_dir()
-    return Kernel.trio(built(getattr(request, "param", "mono")))
+    structure = getattr(request, "param", "mono")
+    return Kernel.trio(micro(sources) if structure == "micro" else built(structure))
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import filecmp
+import functools
 import re
 import shutil
 from pathlib import Path
 
+from kernometer.cache import kept
 from kernometer.guests.kernels import trio
 from tests.support.checkout import KEPT, alone, made
 
@@ -54,6 +56,15 @@ def continued(sources: Path, structure: str, *words: str) -> Path:
             half.rename(folder)
     given = trio.make_words(trio.lwip_sources(print))
     return made(sources, folder, f"STRUCTURE={structure}", "WERROR=", *words, *given)
+
+
+@functools.cache
+def micro(sources: Path) -> Path:
+    """micro, with the same bytes as `built` has: what hostile services are linked to is compiled for it already."""
+    with alone("hostile"):  # the next to build there
+        folder = continued(sources, "micro")
+        name = trio.file_name("micro")
+        return kept(KEPT / f"micro-{folder.name}.elf", lambda scratch: Path(shutil.copy(folder / name, scratch)))
 
 
 def variant(sources: Path, structure: str, *words: str, name: str = "") -> Path:
