@@ -129,7 +129,7 @@ def _facts(result: Result) -> dict[str, str]:
         value: Any = records
         for step in path:
             value = value.get(step) if isinstance(value, Mapping) else None
-        if value not in (None, "", []):
+        if value not in (None, "", [], 0):
             facts[_name(path)] = _text(value)
     facts.update(_flat(result.session.host.get("facts"), "host"))
     return facts

@@ -42,15 +42,15 @@ def test_revisions_beside_dates_are_commits() -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("proc/fork-exit   157,591  21,248  28,533", [21_248]),
-        ("proc/fork-exit   157,591  21,280  28,533   7.41   1.50", []),
+        ("proc/fork-exit   157,591  18,248  25,354", [18_248]),
+        ("proc/fork-exit   157,591  18,212  25,354   8.65   1.39", []),
         ("| `proc/fork-exit` | 25,486 | 27,647 | 2,161 |", [25_486, 27_647]),
-        ("proc/fork-exit: 21,191 to 31,854, 1.499 times", [21_191]),
+        ("proc/fork-exit: 21,191 to 28,675, 1.353 times", [21_191]),
         ("proc/fork-exit          156,768 instr 26,936 instr 0.172 exact", [156_768, 26_936]),
         ("proc/fork-exit\ntrio-mono     21,191    40", [21_191]),
         ("proc/fork-exit\n\ntrio-mono     21,191    40", []),
         (
-            "ctx/pipe-pair@same-cpu 10,395 instr\n  10,901 instr\n  12,817 in 23 %\n  10,891 mean\n  9,668 kernel part",
+            "ctx/pipe-pair@same-cpu 10,379 instr\n  10,901 instr\n  12,817 in 23 %\n  10,891 mean\n  9,668 kernel part",
             [10_901],
         ),
         ("Cycles of one operation on a Skylake\nsyscall/getppid 271 167 372 1,396 814\n\nsyscall/getppid 367", []),

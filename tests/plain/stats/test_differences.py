@@ -46,7 +46,7 @@ def test_each_comparable_fact_is_named_where_it_differs() -> None:
         page=16384,
     )
     found = differing([of("a")], [of("b", header=changed, machine="qemu 7.2")])
-    assert len(found) == len(COMPARABLE) - 1  # but for `by`, which is refused
+    assert len(found) == len(COMPARABLE) - 2  # but for `by` and the definition by path, which are refused
     assert found["probe compiler"] == ("cc 12", "clang 99")
     assert found["cpu online"] == ("2", "64")
     assert found["machine"] == ("not known", "qemu 7.2")

@@ -18,17 +18,17 @@ LINUX = "6.1.0-56-amd64"
 GUESTS = ("linux-6.1", "trio-mono", "trio-hybrid", "trio-micro")
 COUNTED: dict[str, tuple[int, ...]] = {
     "syscall/getppid": (367, 138, 390, 398),
-    "syscall/read-zero": (708, 257, 711, 762),
-    "syscall/stat": (3_201, 672, 1_558, 1_693),
-    "syscall/open-close": (5_263, 939, 1_876, 1_970),
-    "ctx/pipe-pair@same-cpu": (10_395, 1_707, 4_919, 5_553),
-    "ipc/pipe-throughput": (2_588, 767, 1_676, 1_792),
-    "proc/fork-exit": (157_531, 21_280, 28_533, 31_854),
-    "proc/execl": (183_304, 34_782, 60_450, 70_233),
-    "sig/raise": (4_549, 2_324, 4_723, 4_994),
-    "mem/fault-cow": (3_932, 796, 1_110, 1_205),
-    "fs/read@bufsize=1024,blocks=2000": (1_569, 447, 900, 958),
-    "fs/create-delete@bytes=0": (15_057, 2_306, 4_012, 4_329),
+    "syscall/read-zero": (708, 256, 710, 761),
+    "syscall/stat": (2_515, 636, 1_502, 1_637),
+    "syscall/open-close": (4_570, 933, 1_856, 1_950),
+    "ctx/pipe-pair@same-cpu": (10_379, 1_703, 4_811, 5_445),
+    "ipc/pipe-throughput": (2_434, 639, 1_548, 1_664),
+    "proc/fork-exit": (141_186, 18_212, 25_354, 28_675),
+    "proc/execl": (169_126, 30_766, 56_112, 65_895),
+    "sig/raise": (4_467, 1_906, 4_237, 4_508),
+    "mem/fault-cow": (2_861, 284, 598, 693),
+    "fs/read@bufsize=1024,blocks=2000": (1_428, 319, 772, 830),
+    "fs/create-delete@bytes=0": (13_328, 2_254, 3_935, 4_251),
 }
 #: The same in cycles of the modelled processor, and those of trio-micro with tags in the TLB.
 CYCLES: dict[str, tuple[int, ...]] = {
