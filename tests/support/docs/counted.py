@@ -33,21 +33,20 @@ COUNTED: dict[str, tuple[int, ...]] = {
 #: The same in cycles of the modelled processor, and those of trio-micro with tags in the TLB.
 CYCLES: dict[str, tuple[int, ...]] = {
     "syscall/getppid": (271, 167, 372, 1_396, 814),
-    "syscall/read-zero": (578, 255, 565, 1_900, 1_189),
-    "syscall/stat": (2_770, 445, 1_183, 2_786, 1_921),
-    "syscall/open-close": (5_430, 686, 1_519, 4_433, 2_783),
-    "ctx/pipe-pair@same-cpu": (10_546, 2_121, 4_374, 10_043, 7_388),
-    "ipc/pipe-throughput": (1_955, 565, 1_173, 3_963, 2_570),
-    "proc/fork-exit": (197_840, 23_689, 32_739, 56_713, 45_975),
-    "proc/execl": (204_575, 32_742, 50_403, 110_456, 89_612),
-    "sig/raise": (6_279, 3_893, 6_307, 12_237, 9_356),
-    "mem/fault-cow": (4_504, 1_797, 2_136, 3_084, 2_529),
-    "fs/read@bufsize=1024,blocks=2000": (1_550, 394, 679, 2_210, 1_374),
-    "fs/create-delete@bytes=0": (13_553, 1_574, 2_687, 7_514, 4_769),
+    "syscall/read-zero": (595, 255, 565, 1_900, 1_189),
+    "syscall/stat": (2_722, 445, 1_183, 2_783, 1_918),
+    "syscall/open-close": (5_278, 686, 1_519, 4_429, 2_779),
+    "ctx/pipe-pair@same-cpu": (10_425, 2_121, 4_374, 10_036, 7_381),
+    "ipc/pipe-throughput": (1_927, 565, 1_173, 3_963, 2_570),
+    "proc/fork-exit": (193_693, 23_344, 32_309, 56_229, 45_490),
+    "proc/execl": (202_765, 32_643, 50_269, 110_114, 89_270),
+    "sig/raise": (6_187, 3_893, 6_307, 12_230, 9_349),
+    "mem/fault-cow": (4_513, 1_797, 2_136, 3_084, 2_529),
+    "fs/read@bufsize=1024,blocks=2000": (1_544, 394, 679, 2_210, 1_374),
+    "fs/create-delete@bytes=0": (13_349, 1_574, 2_686, 7_514, 4_768),
 }
-#: Not counted anew: Linux 6.12 (6.12.117+deb12-amd64), which README compares; Linux 6.1 by the probe before 0.1.1,
-#: whose image is a little smaller.
-OTHERS = {"proc/fork-exit": (177_513, 157_591), "fs/create-delete@bytes=0": (15_057,)}
+#: Linux 6.12 (6.12.117+deb12-amd64), which README compares.
+OTHERS = {"proc/fork-exit": (164_121,)}
 #: What is so near to a row's count and is not one is taken for an older one; farther off may be anything.
 NEAR = 0.3
 
