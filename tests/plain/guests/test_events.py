@@ -109,6 +109,13 @@ def test_without_a_string_instruction_nothing_changes() -> None:
     ]
 
 
+def test_a_program_of_ones_own_need_not_mark_its_bracket() -> None:
+    """Expected: its samples corrected, its bracket as it came. Broken: a kernel that marks its one region fails."""
+    [run] = corrected([line("a/b", (80, 80))], known("a/b"), {"2": region((90, 90), (7, 7))})
+    assert isinstance(run, Run)
+    assert (run.samples, run.loop_cost) == ((73, 73), (5, 5))
+
+
 def test_rows_of_one_guest_share_the_empty_region() -> None:
     """Expected: to each its own brackets, in their order. Broken: the second row's are the first one's."""
     regions = {"0": region((9,) * 4, (0, 0, 3, 1)), "2": region((50, 50)), "4": region((60, 60))}

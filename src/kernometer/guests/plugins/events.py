@@ -149,6 +149,8 @@ def recounted(lines: Iterable[bytes], rows: Rows, regions: Mapping[str, Region],
     for line, run, parts in runs:
         try:
             for number, of, name in parts:
+                if clock and number == EMPTY not in regions:
+                    continue  # a program of one's own that marks no bracket
                 since = begun[number]  # the rows of a guest share the region of the empty bracket
                 begun[number] += len(of[name])
                 of[name] = _counts(of[name], regions.get(number), since, measured[number], clock=clock)
