@@ -42,8 +42,8 @@ def test_revisions_beside_dates_are_commits() -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("proc/fork-exit   157,591  18,248  25,354", [18_248]),
-        ("proc/fork-exit   157,591  18,212  25,354   8.65   1.39", []),
+        ("proc/fork-exit   164,121  18,248  25,354", [18_248]),
+        ("proc/fork-exit   164,121  18,212  25,354   8.65   1.39", []),
         ("| `proc/fork-exit` | 25,486 | 27,647 | 2,161 |", [25_486, 27_647]),
         ("proc/fork-exit: 21,191 to 28,675, 1.353 times", [21_191]),
         ("proc/fork-exit          156,768 instr 26,936 instr 0.172 exact", [156_768, 26_936]),
