@@ -97,6 +97,11 @@ batch = click.option(
 )
 #: The probe's clocks that times can be taken with.
 CLOCKS = ("monotonic", "monotonic-raw", "gettimeofday", "times", "cycles", "cycles-serialised")
+#: What functions are charged with: explain/cycles.SHOWN, in small letters and joined.
+COUNTS = (
+    *("l1i-misses", "l1d-misses", "l2-misses", "l3-misses"),
+    *("page-walks", "page-walks-tagged", "mispredicted-branches"),
+)
 clock = click.option(
     "--clock", type=click.Choice(CLOCKS), help="Clock for times [default: monotonic, if the system has it]."
 )

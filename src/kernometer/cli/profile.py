@@ -9,17 +9,18 @@ from pathlib import Path
 import click
 
 from kernometer.cli.env import Env
-from kernometer.cli.planning import plan_for, print_commands, program_for, with_profiles
+from kernometer.cli.planning import plan_for, print_commands, program_for, with_processor, with_profiles
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import write_report
 from kernometer.errors import Status, UsageError
-from kernometer.explain.functions import Breakdown, breakdowns
+from kernometer.explain.cycles import SHOWN
+from kernometer.explain.functions import INSTRUCTIONS, Breakdown, breakdowns, charged
 from kernometer.report.profile import functions
 from kernometer.report.profile.files import FORMS
 from kernometer.report.write.file import complete_file
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
-from kernometer.stats.path import processor
+from kernometer.stats.path import processor as emulated
 from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
@@ -34,6 +35,8 @@ def command(
     form: str,
     output: Path | None,
     unit_costs: bool,
+    measure: str | None,
+    processor: str,
     label: str,
     seed: int | None,
     report_file: Path | None,
@@ -44,12 +47,15 @@ def command(
     if name is not None:
         result = env.store().load(name)
     else:
-        measured = _measured(env, spec or "", words, "totals" if totals else "median", unit_costs, label, seed, dry_run)
+        view: Profiled = "totals" if totals else "median"
+        measured = _measured(env, spec or "", words, view, unit_costs, processor, label, seed, dry_run)
         if measured is None:
             return
         result = measured
     chosen = _chosen(breakdowns(result), words if name is not None else ())
-    if model := processor(result):
+    if measure:
+        chosen = _charged(result, chosen, measure)
+    if model := emulated(result):
         env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
     _show(env, [*chosen.values()], whole=whole, form=form, output=output)
     if report_file is not None:
@@ -63,6 +69,7 @@ def _measured(
     words: tuple[str, ...],
     view: Profiled,
     unit_costs: bool,
+    processor: str,
     label: str,
     seed: int | None,
     dry_run: bool,
@@ -72,6 +79,7 @@ def _measured(
     with closing(target_of(spec)) as target:
         program = program_for(target, unit_costs=unit_costs)
         plan = with_profiles(plan_for(target, "path", "quick", words, seed, program), view, target)
+        plan = with_processor(plan, processor)
         if dry_run:
             print_commands(env, plan, (target,))
             return None
@@ -93,10 +101,21 @@ def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str,
     return chosen
 
 
+def _charged(result: Result, profiles: dict[str, Breakdown], measure: str) -> dict[str, Breakdown]:
+    """The same in counts of the memory system. Raises UsageError without any."""
+    what = next(head for head in SHOWN if head.lower().replace(",", "").replace(" ", "-") == measure)
+    made = {row: of for row, profile in profiles.items() if (of := charged(result, profile, what))}
+    if not made:
+        raise UsageError(f"No function was charged with {what}.", "kernometer profile --on qemu:GUEST ROW does it.")
+    return made
+
+
 def _show(env: Env, profiles: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
     if form == "pprof" and output is None:
         raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")
     if form != "table":
+        if any(profile.what != INSTRUCTIONS for profile in profiles):
+            raise UsageError("Files are of instructions.", "Leave --in out, or --format.")
         data = FORMS[form](profiles)
         if output is None:
             env.out.write(data.decode())

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kernometer.explain.cycles import SHOWN
 from kernometer.results.iteration import baseline_of, bracket_of
 from kernometer.results.model import Profile, Result
 from kernometer.stats.model import DECIDED, Comparison
@@ -23,6 +24,8 @@ REST = "unexplained"
 OUTSIDE = "outside the clock's readings, and attempts that faulted"
 BRACKET = "the empty bracket"
 BASELINE = "the row's baseline"
+#: What a figure counts.
+INSTRUCTIONS = "instructions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +53,28 @@ class Breakdown:
     row: str
     view: str
     ops: float
-    functions: Mapping[Function, int]  #: the largest first
-    named: Mapping[str, int]  #: without those that are 0; subtracted ones are negative
+    functions: Mapping[Function, float]  #: the largest first
+    named: Mapping[str, float]  #: without those that are 0; subtracted ones are negative
     spaces: Mapping[str, int]  #: instructions by address space; a space's name is that of the program in it
     tasks: Mapping[int, int]  #: instructions by task; 0 is the one that began
     source: str  #: of the kernel's names
     stacks: Mapping[tuple[str, ...], int]  #: of calls, outermost first; empty: not known
     without_stacks: str  #: why not
+    footprints: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  #: of the kernel, and of each space
+    what: str = INSTRUCTIONS
 
     @property
     def paths(self) -> Mapping[tuple[str, ...], int]:
         """Its stacks; if they are not known, each function as a stack."""
-        return self.stacks or {(function.name,): count for function, count in self.functions.items()}
+        return self.stacks or {(function.name,): int(count) for function, count in self.functions.items()}
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         """The figure times `ops`; for all iterations the sum of their samples."""
         return sum(self.lines.values())
 
     @property
-    def lines(self) -> Mapping[Function, int]:
+    def lines(self) -> Mapping[Function, float]:
         """The functions and the named lines, whose names no function of a program has."""
         return {**self.functions, **{Function(what, kernel=False): count for what, count in self.named.items()}}
 
@@ -104,17 +109,49 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
         workload = result.workloads.get(run.workload)
         named |= {BRACKET: -bracket_of(run)}
         named |= {BASELINE: -baseline_of(run)} if workload and workload.figure_less_baseline else {}
+    spaces = _spaces(profile)
+    names = dict(zip(map(str, sorted({line.space for line in profile.lines})), spaces, strict=True))
     return Breakdown(
         row=profile.row,
         view=profile.view,
         ops=run.ops,
         functions=dict(functions.most_common()),
         named={what: count for what, count in named.items() if count},
-        spaces=_spaces(profile),
+        spaces=spaces,
         tasks=dict(sorted(tasks.items())),
         source=profile.source,
         stacks={tuple(profile.names[at] for at in stack.frames): stack.count for stack in profile.stacks},
         without_stacks=profile.without_stacks,
+        footprints={names.get(space, space): counts for space, counts in profile.footprints.items()},
+    )
+
+
+def charged(result: Result, of: Breakdown, what: str) -> Breakdown | None:
+    """The same row's counts of SHOWN in place of instructions, mean of the iterations that its memory record is of, to
+    which the lines sum; None if they were not charged to functions."""
+    memory = next((memory for memory in result.memories if memory.row == of.row), None)
+    profile = next((each for each in result.profiles if (each.row, each.view) == (of.row, of.view)), None)
+    if memory is None or profile is None or not profile.charges:
+        return None
+
+    def count(counts: Mapping[str, int], times: int = memory.iterations) -> float:
+        return sum(counts.get(name, 0) for name in SHOWN[what]) / times
+
+    sums = {Function(profile.names[each.function], each.kernel): count(each.counts) for each in profile.charges}
+    less = {BRACKET: count(memory.empty, 1)}
+    if memory.baseline_iterations:
+        less = {BASELINE: count(memory.baseline, memory.baseline_iterations)}
+    moved = count(memory.counts) - sum(sums.values())
+    named = {MOVED: moved if abs(moved) > 1e-6 else 0, **{line: -number for line, number in less.items()}}
+    return replace(
+        of,
+        functions={function: number for function, number in sorted(sums.items(), key=lambda pair: -pair[1]) if number},
+        named={line: number for line, number in named.items() if number},
+        spaces={},
+        tasks={},
+        stacks={},
+        footprints={},
+        what=what,
     )
 
 

@@ -24,6 +24,7 @@ NAME_CHARACTERS = 300
 TEXT_CHARACTERS = 20_000
 SAMPLES_PER_RUN = 1 << 20
 PROFILE_NAMES = 1 << 17
+KERNEL = "kernel"  #: in place of an address space
 STACK_DEPTH = 200
 LARGEST = 1e18  #: ns: 31 years
 LAST_SECOND = 253402300800.0  #: the year 10000, which Python's calendar lacks
@@ -275,6 +276,14 @@ class ProfileLine(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True)
     count: Positive
 
 
+class ProfileCharge(msgspec.Struct, kw_only=True, frozen=True):
+    """What one function asked of the modelled processor's memory system."""
+
+    function: Count
+    kernel: bool = False
+    counts: dict[Name, Count]  #: sums over the iterations of the row's `memory` record
+
+
 class ProfileStack(msgspec.Struct, kw_only=True, frozen=True):
     """The instructions with one stack of calls."""
 
@@ -302,6 +311,9 @@ class Profile(Record, kw_only=True, frozen=True, tag="profile"):
     lines: tuple[ProfileLine, ...]
     stacks: tuple[ProfileStack, ...] = ()
     without_stacks: Text = ""  #: why there are none
+    charges: tuple[ProfileCharge, ...] = ()  #: (): no memory system was counted
+    #: Likewise; distinct lines and pages by address space, of the user mode in it, and of the KERNEL.
+    footprints: dict[Name, dict[Name, Count]] = {}
 
 
 class End(Record, kw_only=True, frozen=True, tag="end"):

@@ -110,9 +110,9 @@ class Guests:
             yield None
         if call.row in self._unsupported:
             return
-        come = []
+        come, rows = [], events.Rows(self._rows)
         try:
-            for line in self._guest(call.arguments, call.needs, events.Rows(self._rows)):
+            for line in self._guest(call.arguments, call.needs, rows):
                 if line is None:
                     yield None
                 elif not line.startswith(_DEFINING[:2]):
@@ -123,22 +123,23 @@ class Guests:
             come = [_failed(call.row, error)]
         yield from come
         if self.job.profiled:
-            yield from self._profile(call, come)
+            yield from self._profile(call, come, rows.middle.get(call.row, ()))
 
     @property
     def _phase(self) -> Phase:
         return "" if self.held is None else "restored"
 
-    def _profile(self, call: Call, come: Sequence[bytes]) -> Lines:
-        """The row's profile, from a second guest that begins from the same state."""
+    def _profile(self, call: Call, come: Sequence[bytes], middle: Sequence[int]) -> Lines:
+        """The row's profile, from a second guest that begins from the same state. `middle`: the executions of its
+        memory record."""
         counted = profiling.iteration(call.row, come, self._rows)
         if counted is None:
             return
         try:
             known = yield from self._symbols(call.needs)
-            recorded = profiling.recorded(counted, self.job.profiled)
             lines: list[bytes] = []
             boot = self.boot(call.arguments, self._phase)
+            recorded = profiling.recorded(counted, self.job.profiled, boot.recorded, middle)
             boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
             told = (*self._kit(call.needs).given.arguments, *call.arguments)
             guest = self._emulated(boot, (f"/{initramfs.PROBE}", *told), call.needs, booting.records, trace_of)

@@ -48,9 +48,11 @@ def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None
     return Row(row, region, chosen, runs) if chosen is not None and region is not None else None
 
 
-def recorded(row: Row, profiled: Profiled) -> str:
-    """The plugin's arguments: see guests/plugins/profile.c."""
-    return f"region={row.region},execution={'all' if profiled == 'totals' else row.iteration.number}"
+def recorded(row: Row, profiled: Profiled, memory: str, middle: Sequence[int]) -> str:
+    """The plugin's arguments: see guests/plugins/profile.c. `memory`: the argument of the other plugin, "" for none."""
+    words = f"region={row.region},execution={'all' if profiled == 'totals' else row.iteration.number}"
+    charged = f"{sum(1 << at for at in middle):x}"[::-1]
+    return f"{words},{memory.removesuffix('/curves')},charged={charged}" if memory else words
 
 
 def record(row: Row, come: Sequence[bytes], trace: Trace, known: Symbols, profiled: Profiled) -> Profile:

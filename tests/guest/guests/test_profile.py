@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,9 @@ from kernometer.guests.plugins import profile, trace
 from kernometer.guests.plugins.flow import exceptions
 from kernometer.guests.plugins.trace import Flow
 from kernometer.results.iteration import median_iteration
-from kernometer.results.model import Failure, Profile, Run, Workload
+from kernometer.results.model import KERNEL as OF_KERNEL
+from kernometer.results.model import Failure, Memory, Profile, Run, Workload
+from kernometer.results.processor import find
 from kernometer.results.reader import parse_record
 from kernometer.stats.cost import run_cost
 from kernometer.targets.base import Deadline, Profiled
@@ -75,6 +78,25 @@ def test_what_an_instruction_does_to_the_flow_is_known_by_its_bytes(tmp_path: Pa
     lines = "".join(f"{int(flow)} {code}\n" for (_, flow), code in zip(FLOWS, assembled(tmp_path, FLOWS), strict=True))
     done = subprocess.run([str(program)], input=lines, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == (f"{len(FLOWS)} read\n", "")
+
+
+def test_a_count_is_charged_to_the_instruction_that_made_it(tmp_path: Path) -> None:
+    """Expected: a fetch and an access to the instruction at which they happen, a misprediction to the branch before, of
+    the wanted executions alone; nothing once one of them did not end. Broken: a miss of the instruction after."""
+    program = tmp_path / "charge"
+    words = ("gcc", "-std=gnu99", "-fsanitize=address,undefined", "-o", str(program), str(HERE / "units" / "charge.c"))
+    subprocess.run(words, check=True, timeout=120)
+    done = subprocess.run(
+        [str(program)], env={"ASAN_OPTIONS": "detect_leaks=0"}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "charge 1 l1i_misses 2",
+        "charge 2 walks 4",
+        "charge 2 mispredicted_conditional 2",
+        "charge 3 l2_load_misses 2",
+        "killed",
+    ]
 
 
 #: (address, size, flow); the kernel's half has the sign bit.
@@ -262,6 +284,9 @@ def test_without_an_order_there_are_counts() -> None:
         lambda data: data[:0],
         lambda data: data[:-1],
         lambda data: data + b"x",
+        lambda data: data + b"charge 99 walks 1\n",
+        lambda data: data + b"charge 1 walks\n",
+        lambda data: data + b"touch 0 user_code 1 2 3\n",
         lambda data: data.replace(b"KMTRACE", b"KMTRACF"),
         lambda data: data[:-4] + struct.pack("<I", 77),
         lambda data: data[:-4] + struct.pack("<I", 1 << 31 | 5),
@@ -376,6 +401,41 @@ def test_all_iterations_together_are_another_view(linux_6_1: store.Guest) -> Non
     assert (one.view, one.gross) == ("totals", sum(run.samples))
     assert one.counted > one.gross
     assert one.stacks == ()
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=0.3)
+@pytest.mark.parametrize("kind", ["linux", "micro"])
+def test_a_memory_systems_counts_are_charged_to_functions(kind: str, linux_6_1: store.Guest) -> None:
+    """Expected: every miss, walk and misprediction of the row's iterations, to the last one, also where processes are
+    made; a footprint of the kernel and of each server, as the row's. Broken: an execution too many, a miss between two
+    instructions lost, a page of one server counted for another."""
+    target = QemuTarget.from_spec(of_kind(kind, linux_6_1))
+    plan = plan_of(None, "path", "quick", ("syscall/open-close@", "proc/fork-exit"), 1)
+    job = replace(plan, profiled="median", processor=find("skylake")).job()
+    records = [parse_record(line) for line in target.run(job, Deadline.after(900))]
+    assert [one.text for one in records if isinstance(one, Failure)] == []
+    profiles = {one.row: one for one in records if isinstance(one, Profile)}
+    memories = {one.row: one for one in records if isinstance(one, Memory)}
+    assert set(profiles) == set(memories) and len(profiles) == 2
+    for row, memory in memories.items():
+        sums = Counter[str]()
+        for each in profiles[row].charges:
+            sums.update(each.counts)
+        kinds = [name for name in memory.counts if "misses" in name or "walks" in name or "mispredicted" in name]
+        assert len(kinds) == 26
+        assert {name: sums[name] for name in kinds} == {name: memory.counts[name] for name in kinds}
+        assert any(not each.kernel for each in profiles[row].charges)
+        touched = Counter[str]()
+        for part in profiles[row].footprints.values():
+            touched.update(part)
+        of_kernel = {name: count for name, count in memory.footprint.items() if name.startswith("kernel")}
+        assert profiles[row].footprints[OF_KERNEL] == of_kernel
+        assert all(touched[name] >= count for name, count in memory.footprint.items())
+    if kind == "micro":
+        assert len(profiles["syscall/open-close"].footprints) == 3  # the kernel, the probe, vfs
+        code = {profiles["syscall/open-close"].names[each.function] for each in profiles["syscall/open-close"].charges}
+        assert any(name.endswith("(vfs)") for name in code)
 
 
 def test_exceptions_of_nothing() -> None:

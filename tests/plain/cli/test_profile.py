@@ -10,8 +10,10 @@ import pytest
 from msgspec import structs
 
 from kernometer.__main__ import main
+from kernometer.cli.options import COUNTS
 from kernometer.errors import Status
-from kernometer.results.model import Profile, RowInfo
+from kernometer.explain.cycles import SHOWN
+from kernometer.results.model import Memory, Profile, ProfileCharge, RowInfo
 from kernometer.results.store import Store
 from tests.support.cli.storing import call
 from tests.support.explain.profiles import ROW, A, B, profiled
@@ -23,8 +25,8 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "store")
 
 
-def keep(store: Store, name: str, counts: dict[str, int]) -> str:
-    """A session with one profile; its id."""
+def keep(store: Store, name: str, counts: dict[str, int], *, charged: bool = False) -> str:
+    """A session with one profile; its id. `charged`: with misses of its first function."""
     result = profiled(name, counts)
     session = structs.replace(result.session, id=f"20261121T1000{len(counts):02}Z-{ord(name):06x}", label=name)
     with store.create(session) as file:
@@ -32,7 +34,10 @@ def keep(store: Store, name: str, counts: dict[str, int]) -> str:
         file.add(make.workload(ROW, rows=(RowInfo(row=ROW, id=2),)))
         for run in result.runs:
             file.add(run)
-        file.add(result.profiles[0])
+        charges = (ProfileCharge(function=0, kernel=True, counts={"l1i_misses": 5}),) if charged else ()
+        if charged:
+            file.add(Memory(row=ROW, iterations=2, counts={"l1i_misses": 6}, empty={"l1i_misses": 1}))
+        file.add(structs.replace(result.profiles[0], charges=charges))
     return session.id
 
 
@@ -43,6 +48,22 @@ def test_a_stored_profile_is_shown_and_sums(store: Store, capsys: pytest.Capture
     assert "copy" in told and "the empty bracket" in told
     read = json.loads(call(store, capsys, "profile", "--of", "a", "--json"))
     assert read[0]["total"] == sum(one["count"] for one in read[0]["functions"]) + sum(read[0]["named"].values()) == 573
+
+
+def test_counts_of_the_memory_system_are_shown_by_function(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: the row's misses by function, for every choice a head of the tables; a file and a session without
+    them are refused. Broken: instructions under another head."""
+    keep(store, "a", A, charged=True)
+    told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses")
+    assert f"{ROW}: 2.0 L1I misses, one iteration, mean of the middle half" in told
+    assert "2.5    125 %  kernel  entry" in told and "−0.5  the empty bracket" not in told
+    heads = [head.lower().replace(",", "").replace(" ", "-") for head in SHOWN]
+    assert heads == [*COUNTS]
+    words = ("--store", str(store.folder), "profile", "--of", "a", "--in", "l1i-misses", "--format", "folded")
+    assert main([*words]) == Status.USAGE
+    keep(store, "b", B)
+    assert main(["--store", str(store.folder), "profile", "--of", "b", "--in", "page-walks"]) == Status.USAGE
+    assert "No function was charged with page walks" in " ".join(capsys.readouterr().err.split())
 
 
 def test_other_programs_get_their_forms(store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

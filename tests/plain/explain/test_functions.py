@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import structs
+from msgspec import structs, to_builtins
 
+from kernometer.explain.cycles import Modelled, modelled
 from kernometer.explain.functions import (
+    BASELINE,
     BRACKET,
     INTERRUPTS,
+    MOVED,
     REPEATED,
     Function,
     breakdowns,
+    charged,
     decided,
     difference,
     differences,
 )
-from kernometer.report.profile.functions import sentence_of
-from kernometer.results.model import Result
+from kernometer.report.profile.functions import blocks, sentence_of
+from kernometer.results.model import KERNEL, Memory, ProfileCharge, Result
+from kernometer.results.processor import find
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures
@@ -32,6 +37,43 @@ def test_functions_and_named_lines_sum_to_the_figure() -> None:
     figure = figures(result)[ROW].value
     assert figure is not None
     assert found.total == figure * found.ops
+
+
+def test_what_is_charged_to_functions_sums_to_the_rows_count() -> None:
+    """Expected: means of the row's iterations, less its bracket or its baseline, and what the second guest counted
+    otherwise as a line. Broken: sums, a count of other misses, or a rest that nobody sees."""
+    result = profiled("a", A)
+    charges = (
+        ProfileCharge(function=0, kernel=True, counts={"walks": 6, "large_walks": 2, "l1i_misses": 9}),
+        ProfileCharge(function=3, counts={"walks": 3}),
+        ProfileCharge(function=1, kernel=True, counts={"l1i_misses": 1}),
+    )
+    profile = structs.replace(
+        result.profiles[0],
+        charges=charges,
+        footprints={KERNEL: {"kernel_code_lines": 5}, "0": {"user_code_lines": 2}},
+    )
+    memory = Memory(row=ROW, iterations=4, counts={"walks": 9, "large_walks": 2}, empty={"walks": 1})
+    result = structs.replace(result, profiles=(profile,), memories=(memory,))
+    found = breakdowns(result)[ROW]
+    walks = charged(result, found, "page walks")
+    assert walks is not None
+    assert walks.functions == {Function("entry", True): 2.0, Function("call (probe)", False): 0.75}
+    assert walks.named == {BRACKET: -1}
+    assert walks.total == modelled_row(result).shown()["page walks"] == 1.75
+    assert found.footprints == {KERNEL: {"kernel_code_lines": 5}, "probe": {"user_code_lines": 2}}
+    assert "kernel 5 and 0, 0; probe 2 and 0, 0." in " ".join(text for text in map(str, blocks(found, whole=True)))
+    more = structs.replace(memory, counts={"walks": 13}, baseline={"walks": 6}, baseline_iterations=2)
+    other = charged(structs.replace(result, memories=(more,)), found, "page walks")
+    assert other is not None
+    assert other.named == {MOVED: 0.5, BASELINE: -3}
+    assert charged(structs.replace(result, memories=()), found, "page walks") is None
+
+
+def modelled_row(result: Result) -> Modelled:
+    """Of its only memory record, for the default processor."""
+    session = structs.replace(result.session, processor=to_builtins(find("skylake")))
+    return modelled([structs.replace(result, session=session)])[1][ROW]
 
 
 def test_changes_sum_to_the_difference_of_the_figures() -> None:
@@ -71,7 +113,14 @@ def test_only_rows_that_differ_are_told() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("counted", 581), ("gross", 1), ("names", ["only"]), ("repeated", 1), ("lines", [{"function": 9, "count": 580}])],
+    [
+        ("counted", 581),
+        ("gross", 1),
+        ("names", ["only"]),
+        ("repeated", 1),
+        ("lines", [{"function": 9, "count": 580}]),
+        ("charges", [{"function": 9, "counts": {}}]),
+    ],
 )
 def test_a_profile_that_contradicts_itself_is_damage(field: str, value: object) -> None:
     """Expected: the reader leaves it out. Broken: a table whose lines do not sum to its title."""

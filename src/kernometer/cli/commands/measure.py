@@ -211,6 +211,7 @@ Examples:
   kernometer profile --on qemu:trio-micro syscall/getppid --all
   kernometer profile --on qemu:linux-6.1 'ctx/*' --report out.html
   kernometer profile --of @last proc/fork-exit --format folded > out.folded
+  kernometer profile --of @last proc/fork-exit --in l1i-misses
 
 The guest needs nothing: its emulator counts. docs/profile.md explains the
 named lines, and where the names of functions come from."""
@@ -231,6 +232,13 @@ named lines, and where the names of functions come from."""
     help="A file for other programs instead: flamegraph.pl, speedscope, pprof.",
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@click.option(
+    "--in",
+    "measure",
+    type=click.Choice(options.COUNTS),
+    help="Show, instead of instructions, misses, walks or mispredictions of the processor (docs/cycles.md).",
+)
+@options.processor
 @options.unit_costs
 @options.label
 @options.seed

@@ -73,14 +73,14 @@ static void curves_leave(unsigned int vcpu)
 }
 
 /* All counts up to now. */
-static void curves_counts(unsigned int vcpu, uint64_t to[CURVE_COUNTS])
+static inline void curves_counts(unsigned int vcpu, uint64_t to[CURVE_COUNTS])
 {
 	curves_leave(vcpu);
 	memcpy(to, &curves.counts, sizeof curves.counts);
 }
 
 /* The name of a count, by its place in `curves.counts`: `server_code_misses_32k`. */
-static const char *curve_name(size_t number)
+static inline const char *curve_name(size_t number)
 {
 	static const char *const domains[] = { "client", "server", "kernel" }, *const sides[] = { "data", "code" };
 	static const char *const first[] = { "uses",    "l1_cold",     "l1_capacity", "l1_conflict",

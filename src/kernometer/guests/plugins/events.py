@@ -35,11 +35,15 @@ class Region(msgspec.Struct, frozen=True):
     repeated: tuple[Count, ...]  #: what QEMU counts beyond them, since each iteration of a string instruction is one
     memory: dict[str, tuple[Count, ...]] = {}  #: what was counted of the memory system, of every execution
 
-    def typical(self) -> dict[str, list[int]]:
-        """The counts of the executions whose instructions are in the middle half of all."""
+    def middle(self) -> list[int]:
+        """The numbers of the executions whose instructions are in the middle half of all."""
         ranked = sorted(self.each)
         low, high = ranked[len(ranked) // 4], ranked[-1 - len(ranked) // 4]
-        kept = [at for at, count in enumerate(self.each) if low <= count <= high]
+        return [at for at, count in enumerate(self.each) if low <= count <= high]
+
+    def typical(self) -> dict[str, list[int]]:
+        """Their counts."""
+        kept = self.middle()
         counts = {name: each for name, each in self.memory.items() if not name.endswith(FOOTPRINT)}
         return {name: [each[at] for at in kept] for name, each in {"instructions": self.each, **counts}.items()}
 
@@ -70,6 +74,7 @@ class Rows:
         self._ids: dict[str, int] = dict(known._ids) if known else {}
         self._net: set[str] = set(known._net) if known else set()
         self._run: dict[str, None] = {}
+        self.middle: dict[str, list[int]] = {}  #: by row whose memory record was made: its executions' numbers
 
     def see(self, line: bytes) -> None:
         """Reads one line. Ignores lines that do not decode: the reader of results reports them."""
@@ -110,7 +115,7 @@ class Rows:
                 yield self._memory(row, region, empty, regions)
 
     def _memory(self, row: str, region: Region, empty: Region | None, regions: Mapping[str, Region]) -> Memory:
-        typical = region.typical()
+        typical, self.middle[row] = region.typical(), region.middle()
         before = regions.get(str(self._ids[row] + 1)) if row in self._net else None
         baseline = before.typical() if before and before.each else {}
         bracket = empty.typical() if empty and empty.each else {}

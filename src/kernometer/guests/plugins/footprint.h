@@ -20,12 +20,15 @@ struct page {
 	uint32_t page[TOUCHED], line[TOUCHED][LINES_OF_PAGE];
 };
 
-static struct {
+static struct footprint {
 	struct page **places; /* a hash table by number */
 	size_t room, used;
-	uint32_t execution; /* the number of the one that is open; 0: none is */
+	struct page *last[TOUCHED];
 	uint64_t lines[TOUCHED], pages[TOUCHED];
-} footprint;
+	uint64_t space;         /* of the user's, where each address space has its own: profile.c */
+	struct footprint *next; /* of another space */
+} footprint, *footprint_of_user = &footprint;
+static uint32_t footprint_execution; /* the number of the one that is open; 0: none is */
 
 static struct page **place_of(struct page **places, size_t room, uint64_t number)
 {
@@ -36,34 +39,34 @@ static struct page **place_of(struct page **places, size_t room, uint64_t number
 	return &places[at];
 }
 
-static void make_room(void)
+static void make_room(struct footprint *of)
 {
-	size_t room = footprint.room ? 2 * footprint.room : 1u << 14, i;
+	size_t room = of->room ? 2 * of->room : 1u << 14, i;
 	struct page **places = calloc(room, sizeof *places);
 
 	if (places == NULL)
 		abort();
-	for (i = 0; i < footprint.room; i++)
-		if (footprint.places[i] != NULL)
-			*place_of(places, room, footprint.places[i]->number - 1) = footprint.places[i];
-	free(footprint.places);
-	footprint.places = places;
-	footprint.room = room;
+	for (i = 0; i < of->room; i++)
+		if (of->places[i] != NULL)
+			*place_of(places, room, of->places[i]->number - 1) = of->places[i];
+	free(of->places);
+	of->places = places;
+	of->room = room;
 }
 
-static struct page *page_of(uint64_t number)
+static struct page *page_of(struct footprint *of, uint64_t number)
 {
 	struct page **place;
 
-	if (2 * footprint.used >= footprint.room)
-		make_room();
-	place = place_of(footprint.places, footprint.room, number);
+	if (2 * of->used >= of->room)
+		make_room(of);
+	place = place_of(of->places, of->room, number);
 	if (*place == NULL) {
 		*place = calloc(1, sizeof **place);
 		if (*place == NULL)
 			abort();
 		(*place)->number = number + 1;
-		footprint.used++;
+		of->used++;
 	}
 	return *place;
 }
@@ -71,37 +74,40 @@ static struct page *page_of(uint64_t number)
 /* A line of memory, by its physical address >> LINE_SHIFT, was touched. */
 static inline void footprint_touch(enum touched what, uint64_t line)
 {
-	static struct page *last[TOUCHED];
-	struct page *page = last[what];
+	struct footprint *of = what < KERNEL_CODE ? footprint_of_user : &footprint;
+	struct page *page = of->last[what];
 	uint32_t *stamp;
 
-	if (footprint.execution == 0)
+	if (footprint_execution == 0)
 		return;
 	if (page == NULL || page->number - 1 != line / LINES_OF_PAGE)
-		page = last[what] = page_of(line / LINES_OF_PAGE);
+		page = of->last[what] = page_of(of, line / LINES_OF_PAGE);
 	stamp = &page->line[what][line % LINES_OF_PAGE];
-	if (*stamp == footprint.execution)
+	if (*stamp == footprint_execution)
 		return;
-	*stamp = footprint.execution;
-	footprint.lines[what]++;
-	if (page->page[what] != footprint.execution) {
-		page->page[what] = footprint.execution;
-		footprint.pages[what]++;
+	*stamp = footprint_execution;
+	of->lines[what]++;
+	if (page->page[what] != footprint_execution) {
+		page->page[what] = footprint_execution;
+		of->pages[what]++;
 	}
 }
 
 static void footprint_open(void)
 {
 	static uint32_t executions;
+	struct footprint *of;
 
-	memset(footprint.lines, 0, sizeof footprint.lines);
-	memset(footprint.pages, 0, sizeof footprint.pages);
-	footprint.execution = ++executions;
+	for (of = &footprint; of != NULL; of = of->next) {
+		memset(of->lines, 0, sizeof of->lines);
+		memset(of->pages, 0, sizeof of->pages);
+	}
+	footprint_execution = ++executions;
 }
 
 static void footprint_close(void)
 {
-	footprint.execution = 0;
+	footprint_execution = 0;
 }
 
 #endif

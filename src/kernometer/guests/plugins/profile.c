@@ -5,13 +5,18 @@
  * (docs/profile.md), and the guest's own counts stay the same.
  *
  * Arguments: region=ID; execution=N (from 0, among the complete ones) or `all`, which counts and keeps no order;
- * out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the steps, and the
- * readings of registers, all little-endian; trace.py reads it. */
+ * memory=GEOMETRY and charged=DIGITS, to charge what a memory system does in these executions to the instructions that
+ * ask for it; out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the
+ * steps, and the readings of registers, all little-endian, and lines of text: charges and footprints; trace.py reads
+ * it. */
 #include "decode.h"
+#include "memory.h"
 #include "processors.h"
 #include "qemu_api.h"
 #include "strings.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +36,7 @@ struct instruction {
 	uint64_t count;
 	uint8_t size, flow, kernel, first; /* first: of its translation block, where registers can be read */
 	uint8_t bytes[12];                 /* as many as fit: they show which program's file it comes from */
+	uint64_t *charged;                 /* not in the file: by memory_names; NULL: nothing */
 };
 
 struct reading {
@@ -55,6 +61,10 @@ static uint64_t wanted_execution, complete, executed, repeated, repeated_before;
 static int recording, done, read_next;
 static const char *file_name;
 
+static const char *charged;   /* hexadecimal digits, of four executions each, the first one in the lowest bit */
+static int charging, spoiled; /* spoiled: an execution was charged that did not end */
+static struct instruction *present, *previous; /* the instruction that is executed, and the last one */
+
 static void *or_abort(void *memory)
 {
 	if (memory == NULL)
@@ -73,11 +83,59 @@ static void keep_step(uint32_t step)
 	steps[n_steps++] = step;
 }
 
+/* What the memory system did since the last call: to the instruction that is executed; mispredictions, which show at
+ * the next instruction, to the branch. Accesses alone are not charged. */
+static void charge(void)
+{
+	static uint64_t counts[MEMORY_COUNTS];
+	uint64_t now[MEMORY_COUNTS];
+	size_t kind;
+
+	memory_counts(now);
+	for (kind = 2; charging && kind < MEMORY_COUNTS; kind++) {
+		struct instruction *to = kind < MEMORY_COUNTS - 3 ? present : previous;
+
+		if (now[kind] == counts[kind])
+			continue;
+		if (to->charged == NULL)
+			to->charged = or_abort(calloc(MEMORY_COUNTS, sizeof *to->charged));
+		to->charged[kind] += now[kind] - counts[kind];
+	}
+	memcpy(counts, now, sizeof counts);
+}
+
+static int is_charged(uint64_t execution)
+{
+	char digit[2] = { 0, 0 };
+
+	if (charged == NULL || execution / 4 >= strlen(charged))
+		return 0;
+	digit[0] = charged[execution / 4];
+	return strtoul(digit, NULL, 16) >> execution % 4 & 1;
+}
+
+/* The user's lines are this space's from now on. */
+static void enter_space(uint64_t space)
+{
+	struct footprint *of = footprint.next;
+
+	while (of != NULL && of->space != space)
+		of = of->next;
+	if (of == NULL) {
+		of = or_abort(calloc(1, sizeof *of));
+		of->space = space;
+		of->next = footprint.next;
+		footprint.next = of;
+	}
+	footprint_of_user = of;
+}
+
 /* Which stack and which address space the next steps belong to. */
 static void keep_reading(void)
 {
 	struct reading now = { register_of_cpu(REGISTER_RSP), register_of_cpu(REGISTER_CR3) };
 
+	enter_space(now.space);
 	if (n_readings == MAX_READINGS || n_steps == MAX_STEPS)
 		return;
 	readings[n_readings] = now;
@@ -90,6 +148,11 @@ static void on_instruction(unsigned int vcpu, void *userdata)
 	int goes_on = insn->flow == REPEAT && string_step == RESUMED;
 
 	(void)vcpu;
+	if (charging) {
+		charge();
+		previous = present;
+		present = insn;
+	}
 	if (!recording || (insn->flow == REPEAT && string_step == REPEATED))
 		return;
 	insn->count += !goes_on;
@@ -120,11 +183,19 @@ static void forget(void)
 static void at_begin(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
-	(void)userdata;
+	spoiled |= charging;
+	charging = 0;
+	charge();
+	charging = is_charged(complete);
+	present = previous = known[(uintptr_t)userdata];
 	if (done || (wanted_execution != ALL && complete != wanted_execution))
 		return;
 	if (wanted_execution != ALL)
 		forget();
+	if (wanted_execution != ALL && memory_on) {
+		footprint_open();
+		enter_space(register_of_cpu(REGISTER_CR3));
+	}
 	recording = 1;
 	repeated_before = strings.repeated[USER] + strings.repeated[KERNEL];
 }
@@ -133,6 +204,9 @@ static void at_end(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
 	(void)userdata;
+	charge();
+	charging = 0;
+	footprint_close();
 	if (recording)
 		repeated += strings.repeated[USER] + strings.repeated[KERNEL] - repeated_before;
 	if (recording && wanted_execution != ALL)
@@ -226,16 +300,38 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *from = qemu_plugin_tb_get_insn(tb, i);
 		struct instruction *insn = instruction_at(from, ring);
 		unsigned long marker = marker_of(insn->bytes, insn->size);
+		unsigned char bytes[MAX_INSN + 3] = { 0 };
 
 		reads |= insn->flow == STACK || insn->flow == SPACE;
 		qemu_plugin_register_vcpu_insn_exec_cb(from, on_instruction, QEMU_PLUGIN_CB_R_REGS,
 						       (void *)(uintptr_t)(n_known - 1));
+		copy_bytes(from, bytes, MAX_INSN);
+		if (memory_on && has_registers())
+			memory_instrument(from, bytes, insn->kernel, i == 0);
 		if ((marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END) && (marker & 0xffff) == wanted_region)
 			qemu_plugin_register_vcpu_insn_exec_cb(from, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
-							       QEMU_PLUGIN_CB_NO_REGS, NULL);
+							       QEMU_PLUGIN_CB_NO_REGS,
+							       (void *)(uintptr_t)(n_known - 1));
 	}
 	if (n > 0)
 		known[first]->first = reads ? 2 : 1;
+}
+
+static void write_memory(FILE *to)
+{
+	const struct footprint *of;
+	size_t i, kind;
+
+	for (i = 0; i < n_known && !spoiled && !charging; i++)
+		for (kind = 0; known[i]->charged != NULL && kind < MEMORY_COUNTS; kind++)
+			if (known[i]->charged[kind] != 0)
+				fprintf(to, "charge %zu %s %" PRIu64 "\n", i, memory_names[kind],
+					known[i]->charged[kind]);
+	for (of = &footprint; of != NULL; of = of->next)
+		for (i = 0; i < TOUCHED; i++)
+			if (of->lines[i] != 0)
+				fprintf(to, "touch %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", of->space,
+					touched_names[i], of->lines[i], of->pages[i]);
 }
 
 static int write_all(FILE *to)
@@ -253,10 +349,14 @@ static int write_all(FILE *to)
 	if (fwrite(&head, sizeof head, 1, to) != 1)
 		return 0;
 	for (i = 0; i < n_known; i++)
-		if (fwrite(known[i], sizeof *known[i], 1, to) != 1)
+		if (fwrite(known[i], offsetof(struct instruction, charged), 1, to) != 1)
 			return 0;
-	return fwrite(steps, sizeof *steps, n_steps, to) == n_steps &&
-	       fwrite(readings, sizeof *readings, n_readings, to) == n_readings;
+	if (fwrite(steps, sizeof *steps, n_steps, to) != n_steps ||
+	    fwrite(readings, sizeof *readings, n_readings, to) != n_readings)
+		return 0;
+	if (memory_on)
+		write_memory(to);
+	return !ferror(to);
 }
 
 static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
@@ -286,6 +386,10 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			wanted_region = (unsigned int)strtoul(argv[i] + 7, NULL, 10);
 		else if (strncmp(argv[i], "execution=", 10) == 0 && strcmp(argv[i] + 10, "all") != 0)
 			wanted_execution = strtoull(argv[i] + 10, NULL, 10);
+		else if (strncmp(argv[i], "charged=", 8) == 0)
+			charged = strdup(argv[i] + 8);
+		else if (strncmp(argv[i], "memory=", 7) == 0 && (!has_registers() || !memory_open(argv[i] + 7)))
+			return -1;
 	}
 	if (file_name == NULL) {
 		fputs("profile plugin: out=PATH is missing\n", stderr);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +11,7 @@ from kernometer.errors import TargetError
 from kernometer.guests.kernels.symbols import Program, Symbols
 from kernometer.guests.plugins.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
 from kernometer.guests.plugins.trace import Flow, Trace
-from kernometer.results.model import Profile, ProfileLine, ProfileStack
+from kernometer.results.model import KERNEL, Profile, ProfileCharge, ProfileLine, ProfileStack
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +45,7 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     index: dict[str, int] = {}
     found = np.zeros(len(code), dtype=np.int64)
     executed = np.union1d(np.flatnonzero(code["count"]), trace.steps)
+    executed = np.union1d(executed, np.array([at for at, _, _ in trace.charges], dtype=np.int64))
     pages: dict[tuple[int, int], list[int]] = {}
     for at in map(int, executed):
         pages.setdefault((int(code["page"][at]), int(code["address"][at]) >> 12), []).append(at)
@@ -89,11 +90,11 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     """The profile of one iteration. Raises TargetError if the trace has no instruction."""
     names = named(trace, symbols)
     if not trace.ordered:
-        return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, ONLY_COUNTS)
+        return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, ONLY_COUNTS, trace)
     import numpy as np
 
     first, last = _bounds(trace)
-    function, space = names.of[trace.steps], _spaces(trace, first)
+    function, (space, spaces) = names.of[trace.steps], _spaces(trace, first)
     found = exceptions(trace, space)
     window = first + 1 + np.flatnonzero(~trace.goes_on[first + 1 : last + 1])
     direct, others = (frozenset(at for at, name in enumerate(names.names) if name in names_of) for names_of in SWITCHES)
@@ -106,13 +107,15 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
         for (f, k, s, t, i), n in zip(each.T, counts, strict=True)
     )
     repeated = sum(first < at <= last for at in found.repeated)
-    return _made(counted, "median", lines, names, symbols, without, repeated=repeated, stacks=stacks)
+    return _made(
+        counted, "median", lines, names, symbols, without, trace, repeated=repeated, stacks=stacks, spaces=spaces
+    )
 
 
 def totals(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     """The profile of all iterations together, from begin marker to end marker, ticks included."""
     names = named(trace, symbols)
-    return _made(counted, "totals", _sums(trace, names, counted.row), names, symbols, ALL_TOGETHER)
+    return _made(counted, "totals", _sums(trace, names, counted.row), names, symbols, ALL_TOGETHER, trace)
 
 
 def _made(
@@ -122,9 +125,11 @@ def _made(
     names: Named,
     symbols: Symbols,
     without: str,
+    trace: Trace,
     *,
     repeated: int = 0,
     stacks: Mapping[tuple[int, ...], int] | None = None,
+    spaces: Mapping[int, int] | None = None,
 ) -> Profile:
     sum_of_lines = sum(line.count for line in lines)
     return Profile(
@@ -143,7 +148,28 @@ def _made(
         lines=lines,
         stacks=tuple(ProfileStack(frames=path, count=count) for path, count in sorted(_folded(stacks or {}).items())),
         without_stacks=without,
+        charges=tuple(_charges(trace, names)),
+        footprints=_footprints(trace, spaces or {}),
     )
+
+
+def _footprints(trace: Trace, spaces: Mapping[int, int]) -> dict[str, dict[str, int]]:
+    """By space, and of the kernel."""
+    made: dict[str, dict[str, int]] = {}
+    for root, what, lines, pages in trace.footprints:
+        whose = KERNEL if what.startswith("kernel") else str(spaces.get(root, 0))
+        made.setdefault(whose, {}).update({f"{what}_lines": lines, f"{what}_pages": pages})
+    return made
+
+
+def _charges(trace: Trace, names: Named) -> Iterator[ProfileCharge]:
+    """By function; functions' counts sum to those of the row."""
+    sums: dict[tuple[int, bool], Counter[str]] = {}
+    for at, kind, count in trace.charges:
+        function = (int(names.of[at]), bool(trace.instructions["kernel"][at]))
+        sums.setdefault(function, Counter())[kind] += count
+    for (at, kernel), counts in sums.items():
+        yield ProfileCharge(function=at, kernel=kernel, counts=dict(counts))
 
 
 def _folded(stacks: Mapping[tuple[int, ...], int]) -> Mapping[tuple[int, ...], int]:
@@ -182,8 +208,8 @@ def _bounds(trace: Trace) -> tuple[int, int]:
     return (int(reads[0]), int(reads[-1])) if len(reads) > 1 else (0, len(trace.steps) - 1)
 
 
-def _spaces(trace: Trace, first: int) -> NDArray[np.int64]:
-    """The number of each step's address space, 0 for that of the step `first`."""
+def _spaces(trace: Trace, first: int) -> tuple[NDArray[np.int64], dict[int, int]]:
+    """The number of each step's address space, 0 for that of the step `first`; the numbers by page-table base."""
     import numpy as np
 
     known: dict[int, int] = {}
@@ -192,7 +218,7 @@ def _spaces(trace: Trace, first: int) -> NDArray[np.int64]:
         known[before[-1]] = 0
     numbers = np.array([0, *(known.setdefault(root, len(known)) for _, _, root in trace.readings)], dtype=np.int64)
     since = np.array([at for at, _, _ in trace.readings], dtype=np.int64)
-    return numbers[np.searchsorted(since, np.arange(len(trace.steps)), side="right")]
+    return numbers[np.searchsorted(since, np.arange(len(trace.steps)), side="right")], known
 
 
 def _interrupts(found: Exceptions, steps: int) -> NDArray[np.int64]:

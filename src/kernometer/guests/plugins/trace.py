@@ -46,7 +46,8 @@ class Trace:
     """`instructions`: structured (address, page, count, size, flow, kernel, bytes). `steps`: indices into it, in the
     order of execution, empty if only counts were kept. `readings`: (the number of steps before it, stack pointer,
     page-table base). `goes_on`: of each step, whether a string instruction, which began before, goes on in it after an
-    interrupt: it counts nothing."""
+    interrupt: it counts nothing. `charges`: (instruction, kind, count), of the executions that were charged.
+    `footprints`: (page-table base, whose and of what, lines, pages), of the execution whose order is kept."""
 
     instructions: NDArray[np.void]
     steps: NDArray[np.uint32]
@@ -54,6 +55,8 @@ class Trace:
     readings: tuple[tuple[int, int, int], ...]
     complete: int  #: complete executions of the region
     repeated: int  #: what the guest's clock counted beyond its steps in string instructions
+    charges: tuple[tuple[int, str, int], ...] = ()
+    footprints: tuple[tuple[int, str, int, int], ...] = ()
 
     @property
     def ordered(self) -> bool:
@@ -81,7 +84,8 @@ def parse(written: bytes) -> Trace:
         raise TargetError("The plugin recorded nothing.", _AGAIN)
     _, known, kept, read, complete, executed, whole, repeated = _HEAD.unpack_from(written)
     sizes = (known * of_instruction.itemsize, kept * 4, read * 16)
-    if len(written) != _HEAD.size + sum(sizes):
+    end = _HEAD.size + sum(sizes)
+    if len(written) < end:
         raise TargetError("The plugin's record is cut off.", _AGAIN)
     instructions = np.frombuffer(written, of_instruction, known, _HEAD.size)
     steps = np.frombuffer(written, "<u4", kept, _HEAD.size + sizes[0])
@@ -96,4 +100,16 @@ def parse(written: bytes) -> Trace:
     before = places - np.arange(len(places))
     readings = tuple((int(at), int(one[0]), int(one[1])) for at, one in zip(before, values, strict=True))
     kept = len(order) if whole else 0
-    return Trace(instructions, order[:kept], goes_on[:kept], readings, complete, repeated)
+    charges, footprints = [], []
+    try:
+        for line in written[end:].decode("ascii").splitlines():
+            what, at, name, first, *second = line.split()
+            if what == "charge" and int(at) < known and not second:
+                charges.append((int(at), name, int(first)))
+            else:
+                [pages] = second
+                footprints.append((int(at), name, int(first), int(pages)))
+    except ValueError as error:
+        raise TargetError("The plugin's record is damaged.", _AGAIN) from error
+    last = (tuple(charges), tuple(footprints))
+    return Trace(instructions, order[:kept], goes_on[:kept], readings, complete, repeated, *last)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernometer.explain.functions import Breakdown, Change, Difference, Function, features
+from kernometer.explain.functions import INSTRUCTIONS, Breakdown, Change, Difference, Function, features
 from kernometer.explain.topics import Topical
 from kernometer.report.chart.axis import Plot
 from kernometer.report.chart.flames import flame
@@ -111,7 +111,13 @@ def blocks(profile: Breakdown, *, whole: bool) -> Iterator[Block]:
 def _summary(profile: Breakdown) -> str:
     operations = f", {profile.ops:g} operations" if profile.ops != 1 else ""
     title = "all iterations together, no figure" if profile.view == "totals" else f"one iteration{operations}"
-    return f"{profile.total:,} instructions, {title}"
+    if profile.what != INSTRUCTIONS:
+        title = f"one iteration{operations}, mean of the middle half"
+    return f"{_number(profile.total)} {profile.what}, {title}"
+
+
+def _number(count: float) -> str:
+    return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
 
 
 def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
@@ -121,12 +127,12 @@ def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
     for function, count in shown:
         where = "kernel" if function.kernel else "user"
         shown_name = printable(function.name, LONGEST) + (f" (no {function.lacks})" if function.lacks else "")
-        yield FunctionLine(shown_name, where, (f"{count:,}", _share(count, profile.total)))
+        yield FunctionLine(shown_name, where, (_number(count), _share(count, profile.total)))
     if others:
         count = sum(count for _, count in others)
-        yield FunctionLine(f"{len(others)} other functions", "", (f"{count:,}", _share(count, profile.total)))
+        yield FunctionLine(f"{len(others)} other functions", "", (_number(count), _share(count, profile.total)))
     for what, count in profile.named.items():
-        yield FunctionLine(what, "", (f"{count:,}".replace("-", "−"), ""))
+        yield FunctionLine(what, "", (_number(count).replace("-", "−"), ""))
 
 
 def _parts(profile: Breakdown) -> Iterator[str]:
@@ -137,9 +143,19 @@ def _parts(profile: Breakdown) -> Iterator[str]:
     if len(profile.tasks) > 1:
         others = [f"{count:,}" for task, count in profile.tasks.items() if task]
         yield f"Tasks: the row's own {profile.tasks.get(0, 0):,}, others {', '.join(others)}."
+    if profile.footprints:
+        yield f"Lines of code and of data touched, and pages: {'; '.join(_footprints(profile))}."
 
 
-def _share(count: int, total: int) -> str:
+def _footprints(profile: Breakdown) -> Iterator[str]:
+    """`vfs 47 and 20, 13`, the largest first."""
+    for whose, counts in sorted(profile.footprints.items(), key=lambda pair: -sum(pair[1].values())):
+        ends = ("_code_lines", "_data_lines", "_pages")
+        code, data, pages = (sum(n for name, n in counts.items() if name.endswith(end)) for end in ends)
+        yield f"{printable(whose, LONGEST)} {code:,} and {data:,}, {pages:,}"
+
+
+def _share(count: float, total: float) -> str:
     return format_percent(count / total) if total else ""
 
 
@@ -189,12 +205,12 @@ def changed_view(difference: Difference) -> ChangedView:
 def document(profile: Breakdown) -> dict[str, Any]:
     """For --json."""
     return {
-        **pick(profile, "row", "view", "total", "ops", "source"),
+        **pick(profile, "row", "view", "what", "total", "ops", "source"),
         "functions": [
             {"function": function.name, **pick(function, "kernel", "lacks"), "count": count}
             for function, count in profile.functions.items()
         ],
-        **pick(profile, "named", "spaces", "tasks", "without_stacks"),
+        **pick(profile, "named", "spaces", "tasks", "footprints", "without_stacks"),
     }
 
 

@@ -1,0 +1,69 @@
+/* To which instruction does the plugin charge a count, and of which executions? Includes profile.c, with stubs for
+ * QEMU. Prints the charges of three executions, the second not wanted; then those after one that did not end. */
+#define KM_PLUGIN_API 1
+#include "../../../../src/kernometer/guests/plugins/profile.c"
+#include "stubs.h"
+
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_exec_cb cb,
+					    enum qemu_plugin_cb_flags flags, void *userdata)
+{
+	(void)insn;
+	(void)cb;
+	(void)flags;
+	(void)userdata;
+}
+
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, enum qemu_plugin_op op, void *counter,
+						uint64_t by)
+{
+	(void)insn;
+	(void)op;
+	(void)counter;
+	(void)by;
+}
+
+enum { MARKER, FETCHES, BRANCHES, LOADS, INSTRUCTIONS };
+
+static void *number(uintptr_t instruction)
+{
+	return (void *)instruction; /* as the callbacks get it */
+}
+
+/* The branch's misprediction shows when the instruction after it has begun. */
+static void execute(void)
+{
+	cache_counts.l1[CODE] += 100; /* before the region */
+	at_begin(0, number(MARKER));
+	on_instruction(0, number(FETCHES));
+	cache_counts.l1[CODE]++;
+	on_instruction(0, number(BRANCHES));
+	tlbs[0].counts.walks += 2;
+	cache_counts.loads++;
+	on_instruction(0, number(LOADS));
+	predictor.missed[0]++;
+	cache_counts.l2[LOAD]++;
+}
+
+int main(void)
+{
+	int i;
+
+	known = or_abort(calloc(INSTRUCTIONS, sizeof *known));
+	for (n_known = 0; n_known < INSTRUCTIONS; n_known++)
+		known[n_known] = or_abort(calloc(1, sizeof **known));
+	wanted_execution = ALL;
+	charged = "5";
+	for (i = 0; i < 3; i++) {
+		execute();
+		at_end(0, NULL);
+	}
+	write_memory(stdout);
+	puts("killed");
+	complete = 0;
+	execute();
+	write_memory(stdout);
+	execute();
+	at_end(0, NULL);
+	write_memory(stdout);
+	return 0;
+}
