@@ -5,7 +5,7 @@
 #include "km.h"
 
 #define KM_FORMAT 1 /* of the output; results/model.py has its history */
-#define KM_VERSION "0.1.2"
+#define KM_VERSION "0.1.3"
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 

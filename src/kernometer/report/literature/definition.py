@@ -47,7 +47,7 @@ class Group(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     """Rows that are drawn alike; in curves one line for each resulting label."""
 
     rows: tuple[str, ...]  #: patterns: the first one that a result has; the last can be measured by path
-    by_path: bool = True  #: whether it can be measured by path
+    by_path: bool = True  #: whether it has a meaning by path
     label: str = ""  #: of a line, in which {stride} becomes that parameter's value; of a bar
     axis: int | None = None  #: number of their only y axis; None: all axes
 
