@@ -115,7 +115,7 @@ def command(
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
-        plan = with_processor(plan, processor)
+        plan = with_processor(plan, processor, env.store())
         plan = replace(plan, effort=replace(plan.effort, runs=1, budget=0.0))
         if dry_run:
             print_commands(env, plan, targets)

@@ -118,7 +118,8 @@ def measure(
 ) -> list[Column] | None:
     """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
     if rounds.scheduler:
-        plan = with_processor(plan_of(None, program="probe-trio" if unit_costs else "probe"), rounds.processor)
+        plan = plan_of(None, program="probe-trio" if unit_costs else "probe")
+        plan = with_processor(plan, rounds.processor, env.store())
         return _by_scheduler(env, specs, beside, replace(plan, profiled=rounds.profiled), rounds)
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
@@ -126,7 +127,7 @@ def measure(
             check_targets({target.name: target for target in targets}, by)
         plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
-        plan = with_processor(plan, rounds.processor)
+        plan = with_processor(plan, rounds.processor, env.store())
         if rounds.dry_run:
             print_commands(env, plan, targets)
             return None

@@ -78,8 +78,8 @@ processor = click.option(
     metavar="NAME",
     default="skylake",
     show_default=True,
-    help="By path: the processor whose caches and TLBs are counted; NAME+curves: also why lines miss, and in which "
-    "size they would not; none: no one's.",
+    help="By path: the processor whose caches and TLBs are counted; host: this host's; NAME+curves: also why lines "
+    "miss, and in which size they would not; none: no one's.",
 )
 by = click.option(
     "--by",

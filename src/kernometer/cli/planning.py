@@ -12,9 +12,11 @@ import click
 from kernometer.campaign.plan import EFFORTS, Plan, plan_of
 from kernometer.cli.arguments import command_of
 from kernometer.cli.env import Env
+from kernometer.cli.host_processor import HOST, this_host
 from kernometer.errors import UsageError
 from kernometer.results.model import By
 from kernometer.results.processor import find
+from kernometer.results.store import Store
 from kernometer.stats.differences import machine_differences
 from kernometer.targets.base import Profiled, Program, Target
 
@@ -67,9 +69,13 @@ def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
     return replace(plan, profiled=profiled)
 
 
-def with_processor(plan: Plan, name: str) -> Plan:
-    """The same plan with counts of that processor's memory system, by path. Raises UsageError for an unknown one."""
-    processor = None if name == NO_PROCESSOR else find(name)
+def with_processor(plan: Plan, name: str, store: Store) -> Plan:
+    """The same plan with counts of that processor's memory system, by path. Raises UsageError for an unknown one, and
+    what `this_host` raises for this host's, whose latencies are in a session of `store`."""
+    is_host = name.partition(":")[0] == HOST
+    if name == NO_PROCESSOR or (is_host and plan.by == "time"):
+        return replace(plan, processor=None)
+    processor = this_host(name, store) if is_host else find(name)
     return replace(plan, processor=processor if plan.by == "path" else None)
 
 

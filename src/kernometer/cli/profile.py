@@ -79,7 +79,7 @@ def _measured(
     with closing(target_of(spec)) as target:
         program = program_for(target, unit_costs=unit_costs)
         plan = with_profiles(plan_for(target, "path", "quick", words, seed, program), view, target)
-        plan = with_processor(plan, processor)
+        plan = with_processor(plan, processor, env.store())
         if dry_run:
             print_commands(env, plan, (target,))
             return None

@@ -49,7 +49,7 @@ def command(
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)
         plan = plan_for(None if dry_run else target, by, profile, words, seed, program, **effort)
-        plan = with_processor(plan, processor)
+        plan = with_processor(plan, processor, store)
         if dry_run:
             print_commands(env, plan, (target,))
             return

@@ -95,7 +95,7 @@ def find(name: str) -> Processor:
     fully associative caches are counted too. Raises UsageError."""
     file = name.removesuffix(CURVES).replace(" ", "").lower()
     if file not in names():
-        raise UsageError(f"{name[:40]!r}: no such processor.", f"There are {', '.join(names())}.")
+        raise UsageError(f"{name[:40]!r}: no such processor.", f"There are {', '.join(names())}, and host.")
     text = (resources.files(__package__) / "processors" / f"{file}.toml").read_text()
     processor = msgspec.toml.decode(text, type=Processor)
     if not name.endswith(CURVES):

@@ -77,4 +77,4 @@ def test_an_unknown_one_is_refused_with_the_known() -> None:
     """Expected: the names. Broken: a KeyError, or a file that is looked for by any path."""
     with pytest.raises(UsageError, match="no such processor") as caught:
         processor.find("../skylake")
-    assert "n100, skylake, zen3" in caught.value.next_step
+    assert "n100, skylake, zen3, and host" in caught.value.next_step
