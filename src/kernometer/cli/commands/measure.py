@@ -236,7 +236,8 @@ named lines, and where the names of functions come from."""
     "--in",
     "measure",
     type=click.Choice(options.COUNTS),
-    help="Show, instead of instructions, misses, walks or mispredictions of the processor (docs/cycles.md).",
+    metavar="COUNT",
+    help=f"Show, instead of instructions, what the processor counts: {', '.join(options.COUNTS)}.",
 )
 @options.processor
 @options.unit_costs
