@@ -253,6 +253,12 @@ long_mode:
 	end 26
 	again
 
+	times 3                         /* 32: two lines, 64 KiB apart */
+	region 32
+	lines LINES, 2, 0x10000
+	end 32
+	again
+
 	.macro around id count          /* as many lines as a size has, and one more */
 	times 3
 	region \id

@@ -157,6 +157,14 @@ def test_a_miss_is_of_the_sets_or_of_the_size(curves: dict[str, Region], number:
         )
 
 
+def test_one_way_and_two_ways_hold_what_they_can(curves: dict[str, Region]) -> None:
+    """Expected: lines 64 KiB apart are in one set, of one line, or with others of another, of two. Broken: the caches
+    have other sets, or one is the other."""
+    names = "client_data_one_way_64k", "client_data_two_ways_64k", "client_data_misses_64k"
+    assert tuple(settled(curves["32"], *names).values()) == (2, 0, 0)
+    assert tuple(settled(curves["26"], *names).values()) == (10, 10, 0)
+
+
 def test_a_line_is_cold_once(curves: dict[str, Region]) -> None:
     """Expected: 32,768 lines, of which half were used before, then the one that is new. Broken: a line that fell out of
     the largest size is forgotten, and cold again."""

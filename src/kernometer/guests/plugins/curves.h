@@ -1,11 +1,12 @@
 /* curves.h: why lines miss, and in which size they would not. Beside each cache stands a fully associative one of its
  * size, so that a miss is of a line that was never used before (cold), of one that the fully associative cache has lost
  * too (capacity), or of one that only the sets have lost (conflict: Hill and Smith, Evaluating associativity in CPU
- * caches, 1989). Beside the first level also stand fully associative caches of 4 KiB to 2 MiB, and of L1's size apart
- * for clients and for the system. Counted apart are the user mode of clients, that of servers, and the kernel. */
+ * caches, 1989). Beside the first level also stand fully associative caches of 4 KiB to 2 MiB, some of L1's size apart
+ * for clients and for the system, and caches of 64 KiB with one way and with two, as of 1993. Counted apart are the user mode of clients, that of servers, and the kernel. */
 #ifndef KM_CURVES_H
 #define KM_CURVES_H
 
+#include "caches.h"
 #include "processors.h"
 #include "recency.h"
 #include "spaces.h"
@@ -20,11 +21,13 @@ static struct {
 	uint32_t size[2][SIDES];        /* of L1 and L2, as the number of a size of recency.h */
 	struct recency l1[SIDES], l2;   /* l2: of what L1 misses, code and data together */
 	struct recency apart[2][SIDES]; /* of clients, and of the system */
-	uint64_t user_at_switch;        /* instructions in user mode when the current space was entered */
+	struct cache one_way[SIDES], two_ways[SIDES];
+	uint64_t user_at_switch; /* instructions in user mode when the current space was entered */
 	struct curve_counts {
 		struct curve {
 			uint64_t uses, causes[2][CAUSES]; /* causes of misses of L1 and L2 */
 			uint64_t apart; /* misses of L1's size, fully associative, without the others' lines */
+			uint64_t one_way, two_ways;
 			uint64_t misses[CACHE_SIZES];
 		} of[DOMAINS][SIDES];
 		uint64_t server_instructions;
@@ -45,6 +48,14 @@ static enum cause cause_of(uint32_t sizes_too_small, uint32_t size)
 	return sizes_too_small == NEVER_USED ? COLD : sizes_too_small > size ? CAPACITY : CONFLICT;
 }
 
+static int misses(struct cache *cache, uint64_t line)
+{
+	if (cache_find(cache, line, line))
+		return 0;
+	cache_add(cache, line, line);
+	return 1;
+}
+
 /* A line was used, which `levels` levels of the caches did not have. */
 static void curves_use(uint64_t line, enum side side, int kernel, int levels)
 {
@@ -56,6 +67,8 @@ static void curves_use(uint64_t line, enum side side, int kernel, int levels)
 	for (i = 0; i < beyond && i < CACHE_SIZES; i++)
 		of->misses[i]++;
 	of->apart += recency_use(&curves.apart[domain != CLIENT][side], line) > size;
+	of->one_way += (uint64_t)misses(&curves.one_way[side], line);
+	of->two_ways += (uint64_t)misses(&curves.two_ways[side], line);
 	if (levels > 0)
 		of->causes[0][cause_of(beyond, size)]++;
 	if (levels > 0 && (beyond = recency_use(&curves.l2, line), levels > 1))
@@ -83,8 +96,10 @@ static inline void curves_counts(unsigned int vcpu, uint64_t to[CURVE_COUNTS])
 static inline const char *curve_name(size_t number)
 {
 	static const char *const domains[] = { "client", "server", "kernel" }, *const sides[] = { "data", "code" };
-	static const char *const first[] = { "uses",    "l1_cold",     "l1_capacity", "l1_conflict",
-					     "l2_cold", "l2_capacity", "l2_conflict", "misses_apart" };
+	static const char *const first[] = {
+		"uses",        "l1_cold",     "l1_capacity",  "l1_conflict", "l2_cold",
+		"l2_capacity", "l2_conflict", "misses_apart", "one_way_64k", "two_ways_64k"
+	};
 	static char name[40];
 	size_t each = sizeof(struct curve) / sizeof(uint64_t), at = number % each, of = number / each;
 	int n;
@@ -105,6 +120,10 @@ static int curves_open(unsigned long l1i, unsigned long l1d, unsigned long l2)
 	unsigned long lines[2][SIDES] = { { l1d, l1i }, { l2, l2 } };
 	uint32_t i, size;
 
+	for (i = 0; i < SIDES; i++) {
+		cache_open(&curves.one_way[i], CACHE_LINES(4), 1);
+		cache_open(&curves.two_ways[i], CACHE_LINES(4), 2);
+	}
 	for (i = 0; i < 4; i++) {
 		for (size = 0; size < CACHE_SIZES && CACHE_LINES(size) != lines[i / 2][i % 2]; size++)
 			;
