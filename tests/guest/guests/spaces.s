@@ -149,6 +149,9 @@ long_mode:
 	region 30
 	enter space_a
 	lines LINES, 400
+	movl $buffer, %edi
+	movl $7, %ecx
+	rep stosb
 	enter space_b
 	lines LINES + 0x10000, 400
 	end 30

@@ -10,6 +10,7 @@
 #include "processors.h"
 #include "recency.h"
 #include "spaces.h"
+#include "strings.h"
 #include <stdio.h>
 
 enum domain { CLIENT, SERVER, IN_KERNEL, DOMAINS };
@@ -78,7 +79,7 @@ static void curves_use(uint64_t line, enum side side, int kernel, int levels)
 /* Before the space changes, or the count of servers' instructions is read. */
 static void curves_leave(unsigned int vcpu)
 {
-	uint64_t now = counters(vcpu)[USER];
+	uint64_t now = counters(vcpu)[USER] - strings.repeated[USER];
 
 	if (domain_of(0) == SERVER)
 		curves.counts.server_instructions += now - curves.user_at_switch;
