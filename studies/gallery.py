@@ -229,7 +229,7 @@ def sources() -> Study:
     table = [re.sub(r"\]\((\S+\.md)\)", r"](sources/\1)", line) for line in table]
     return Study(
         "sources",
-        "Five papers, measured again",
+        "Six papers, measured again",
         "Do the findings of the literature hold today?",
         f"Each of {len(table) - 2} comparisons of kernels has its table beside ours.",
         table,
