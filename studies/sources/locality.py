@@ -27,7 +27,7 @@ class Row:
         self.counts: dict[str, float] = row["memory"]
         self.parts: dict[str, float] = row["cycles"]["parts"]
         self.tagged: dict[str, float] = row["cycles"]["tagged"]["parts"]
-        self.instructions = self.counts["instructions"]
+        self.instructions: float = self.counts["instructions"]
         self.program = self.counts["user"] - self.counts["server_instructions"]
         self.system = self.instructions - self.program
 
@@ -39,7 +39,7 @@ class Row:
 
     def stall(self, *parts: str) -> float:
         """Cycles an instruction."""
-        return sum(self.parts.get(part, 0.0) for part in parts) / self.instructions
+        return float(sum(self.parts.get(part, 0.0) for part in parts)) / self.instructions
 
     def strings(self) -> float:
         """The part of all misses of L1D that string instructions have: copying and clearing."""

@@ -2,7 +2,8 @@
  * size, so that a miss is of a line that was never used before (cold), of one that the fully associative cache has lost
  * too (capacity), or of one that only the sets have lost (conflict: Hill and Smith, Evaluating associativity in CPU
  * caches, 1989). Beside the first level also stand fully associative caches of 4 KiB to 2 MiB, some of L1's size apart
- * for clients and for the system, and caches of 64 KiB with one way and with two, as of 1993. Counted apart are the user mode of clients, that of servers, and the kernel. */
+ * for clients and for the system, and caches of 64 KiB with one way and with two, as of 1993. Counted apart are the
+ * user mode of clients, that of servers, and the kernel. */
 #ifndef KM_CURVES_H
 #define KM_CURVES_H
 
