@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 
@@ -129,6 +129,7 @@ def draw(figure: PaperFigure, sources: Sequence[Source]) -> Drawing:
     makers = {"curves": _curves, "bars": _bars, "grid": _grid, "samples": _samples}
     if len({source.by for source in sources}) > 1:
         raise UsageError("Some of these results are times, others counts of instructions.", "Draw two figures.")
+    sources = [_with_a_meaning(figure, source) for source in sources]
     lacks = _Lacks(figure)
     panels = tuple(makers[figure.kind](figure, sources, lacks))
     lacks.raise_if_any()
@@ -137,6 +138,13 @@ def draw(figure: PaperFigure, sources: Sequence[Source]) -> Drawing:
         raise UsageError(f"No row of {figure.name} could be measured there: {reasons}.", "Give another result.")
     tried = (f"not drawn: {row}: {why}" for row, why in lacks.tried.items())
     return Drawing(figure, panels, (*lacks.remarks, *tried))
+
+
+def _with_a_meaning(figure: PaperFigure, source: Source) -> Source:
+    """The source without counts of rows that have a meaning by time alone."""
+    without = [part for part in figure.parts if source.by == "path" and not part.by_path]
+    kept = {row: value for row, value in source.values.items() if not any(part.has(row) for part in without)}
+    return replace(source, values=kept)
 
 
 @dataclass(slots=True)
