@@ -115,10 +115,10 @@ def _merge(env: Env, source: Path) -> int:
 def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
     store = env.store()
     try:
-        data = b"".join(chunks(path, MAX_BYTES + 1))
+        data, written = b"".join(chunks(path, MAX_BYTES + 1)), path.stat().st_mtime
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Give a file that a suite wrote.") from error
-    runs = publications(data, str(path), label, command)
+    runs = publications(data, str(path), label, command, max(0.0, written))
     for run in runs:
         kept, paper = store.keep(run), run.paper
         ours = sum(bool(figure.ours) for figure in run.figures)

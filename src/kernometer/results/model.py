@@ -334,7 +334,7 @@ class System(msgspec.Struct, kw_only=True, frozen=True):
 class Scale(msgspec.Struct, kw_only=True, frozen=True):
     """A paper's unit in a unit of ours."""
 
-    unit: Unit | Literal["instructions"]
+    unit: Unit | Literal["instructions", "cycles"]
     factor: Annotated[float, Meta(gt=0, le=LARGEST)]  #: so many of ours are one of the paper's
 
 
@@ -357,6 +357,8 @@ class Paper(Record, kw_only=True, frozen=True, tag="paper"):
     suite: Name = ""  #: the program whose output was imported; "" for a paper, in which all further fields are empty
     label: Name = ""  #: as in a session
     imported: Amount = 0.0  #: when it was imported; seconds since the epoch, UTC
+    started: Amount = 0.0  #: when it was measured, as the suite tells, or as its file's time does; 0: not known
+    seconds: Amount = 0.0  #: how long that took, as far as it is known
     conditions: dict[Name, Text] = {}  #: the conditions of the measurement, with the suite's names
     lacks: tuple[Text, ...] = ()  #: what a session of ours contains, and this does not
 
@@ -378,7 +380,7 @@ class Published(Record, kw_only=True, frozen=True, tag="published"):
     overhead_of: tuple[Name, ...] = ()  #: rows of the catalogue whose overhead, measured with them, is the same
     differs: Text = ""  #: how its definition differs from a similar row of the catalogue
     note: Text = ""
-    #: What the figure summarises, in `unit`, if the suite's file has it: a tuple for each process or run.
+    #: What the figure summarises, in `unit`, if the suite's file has it: a tuple for each process.
     samples: Annotated[tuple[tuple[Signed, ...], ...], Meta(max_length=SAMPLES_PER_RUN)] = ()
 
 

@@ -190,6 +190,13 @@ class Store:
         """As `resolve_set`, read."""
         return tuple(self.read(path) for path in self.resolve_set(name))
 
+    def parted(self, name: str) -> tuple[tuple[Path, ...], tuple[Publication, ...]]:
+        """The sessions that RESULT means, and the results of other suites; of a published table neither."""
+        paths = () if is_published(name) else self.resolve_set(name)
+        publications = {path: of_file(path) for path in paths}
+        sessions = tuple(path for path, publication in publications.items() if publication is None)
+        return sessions, tuple(each for each in publications.values() if each is not None and each.paper.suite)
+
     def column(self, name: str) -> Column | None:
         """The published table or the imported result of RESULT; None if it means sessions. Raises ResultError for an
         unknown name, UsageError for several imported results."""

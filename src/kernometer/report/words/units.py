@@ -16,6 +16,7 @@ _SCALES: dict[str, tuple[tuple[int, str], ...]] = {
     "B/s": ((12, "TB/s"), (9, "GB/s"), (6, "MB/s"), (3, "kB/s"), (0, "B/s")),
     "1/s": ((9, "G/s"), (6, "M/s"), (3, "k/s"), (0, "/s")),
     "instructions": ((0, "instr"),),
+    "cycles": ((0, "cycles"),),
     "count": ((0, ""),),
 }
 _FEWEST, _USUAL, _MOST = 2, 3, 5

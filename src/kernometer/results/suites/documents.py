@@ -50,6 +50,7 @@ class _Command(_Summary, kw_only=True):
 
 class _Values(msgspec.Struct):
     values: tuple[Amount, ...] = ()
+    metadata: dict[str, Any] = {}
 
 
 class _Benchmark(msgspec.Struct):
@@ -98,6 +99,7 @@ class _Json(msgspec.Struct):
     machine_info: dict[str, Any] | None = None
     context: dict[str, Any] | None = None
     version: Any = ""
+    datetime: Any = ""
 
 
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
@@ -111,6 +113,8 @@ def read(data: bytes, name: str) -> Output:
         output, rows = _of_suite(said)
         for row, figures, more in rows:
             output.figures += figures
+            if output.suite == "hyperfine":
+                output.seconds += sum(time for figure in figures for process in figure.samples for time in process)
             output.left_out += [f"{row}: {each}" for each in more or ([] if figures else ["it has no figure"])]
     except _UNREADABLE as error:
         known = "hyperfine, pyperf, pytest-benchmark or google-benchmark"
@@ -127,10 +131,13 @@ def _of_suite(said: _Json) -> tuple[Output, _Rows]:
         return Output("hyperfine"), _hyperfine(said)
     facts = dict(_facts(said.machine_info or said.context or said.metadata))
     if said.machine_info is not None:
-        return Output("pytest-benchmark", str(said.version), conditions=facts), _pytest_benchmark(said)
+        output = Output("pytest-benchmark", str(said.version), conditions=facts, dates=[str(said.datetime)])
+        return output, _pytest_benchmark(said)
     if said.context is not None:
-        return Output("google-benchmark", conditions=facts), _google_benchmark(said)
-    return Output("pyperf", facts.get("perf_version", ""), conditions=facts), _pyperf(said)
+        dates = [facts.get("date", "")]
+        return Output("google-benchmark", conditions=facts, dates=dates), _google_benchmark(said)
+    output = Output("pyperf", facts.get("perf_version", ""), conditions=facts)
+    return output, _pyperf(said, output)
 
 
 def _facts(said: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -155,13 +162,18 @@ def _numbers(said: Mapping[str, Any]) -> list[str]:
 def _figure(row: str, unit: str, said: _Summary, readings: tuple[tuple[float, ...], ...], *notes: str) -> list[Figure]:
     """One figure, or none without a value. Without readings the note has the spread."""
     flat = [value for process in readings for value in process]
-    value = said.median if said.median is not None else statistics.median(flat) if flat else said.mean
+    value = said.median if said.median is not None else _middle(readings) if flat else said.mean
     if value is None:
         return []
     spread = ["the mean"] if value is said.mean and not flat else []
     spread += [] if flat or None in (said.min, said.max) else [f"{said.min:.4g} to {said.max:.4g}"]
     spread += [] if flat or said.stddev is None else [f"standard deviation {said.stddev:.4g}"]
     return [Figure(row, f"{value:.9g}", unit, ", ".join(filter(None, (*notes, *spread))), readings)]
+
+
+def _middle(readings: tuple[tuple[float, ...], ...]) -> float:
+    """The median of the processes, each of which counts by its own median."""
+    return statistics.median(statistics.median(process) for process in readings if process)
 
 
 def _hyperfine(said: _Json) -> _Rows:
@@ -180,11 +192,12 @@ def _hyperfine(said: _Json) -> _Rows:
         yield row, figures, more
 
 
-def _pyperf(said: _Json) -> _Rows:
+def _pyperf(said: _Json, output: Output) -> _Rows:
     for raw in said.benchmarks:
         benchmark, more = _decoded(raw, _Benchmark)
         known = {"name": "not named", "unit": "second", "tags": None} | said.metadata | benchmark.metadata
         readings = tuple(run.values for run in benchmark.runs if run.values)
+        output.dates += [str(run.metadata.get("date", "")) for run in benchmark.runs]
         note = f"{sum(map(len, readings))} values of {len(readings)} processes"
         tags = f"tags: {', '.join(map(str, known['tags']))}" if isinstance(known["tags"], list) else ""
         row = str(known["name"])

@@ -1,4 +1,5 @@
-"""lmbench's results files: lines with a unit, and tables whose unit follows from their heading."""
+"""lmbench's results files, and what its commands print alone: lines with a unit, and tables whose unit follows from
+their heading."""
 
 from __future__ import annotations
 
@@ -7,6 +8,15 @@ import re
 from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, conditions, number
 
 BEGIN = re.compile(r"^\[lmbench([\d.]*)", re.M)
+#: A line of a command that was called alone, as logs and mails have them.
+ALONE = re.compile(
+    r"^.{0,60}\b(?:Simple (?:syscall|read|write|f?stat|open/close)|Select on \d+ (?:\S+ )?fd's|Protection fault"
+    r"|Signal handler (?:installation|overhead)|Process fork\+(?:exit|execve|/bin/sh -c)|Pagefaults on \S+"
+    r"|(?:Pipe|AF_UNIX sock stream|F(?:ifo|IFO)|Semaphore|Fcntl lock) (?:latency|bandwidth)"
+    r"|(?:TCP|UDP) latency using \S+|TCP/IP connection cost to \S+): \d[\d.]* (?:(?:micro|nano)seconds|MB/sec)"
+    r'|^"(?:size=\d+k ovr=|stride=\d+)',
+    re.M,
+)
 _LINE = re.compile(rf"(.{{1,80}}?): ?({NUMBER}) (microseconds|nanoseconds|milliseconds|[KM]B/sec)")
 _POINT = re.compile(rf"({NUMBER})\s+({NUMBER})(?: MB/sec)?")
 _FILES = re.compile(rf"(\d{{1,6}}k)\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})")
@@ -16,8 +26,8 @@ _LIKE_A_FIGURE = re.compile(r"-?\d|[^\[].*:\s*-?\d[\d.,]*(?:e[+-]?\d+)?(?![\d:.]
 
 
 def read(text: str) -> list[Output]:
-    """The file's runs, each of which begins with a line of its host."""
-    starts = [begin.start() for begin in BEGIN.finditer(text)]
+    """The file's runs, each of which begins with a line of its host; without one the whole is a run."""
+    starts = [begin.start() for begin in BEGIN.finditer(text)] or [0]
     return [_run(text[start:end]) for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
@@ -25,7 +35,7 @@ def _run(text: str) -> Output:
     """A blank line ends a table; a program's complaint within a table does not. A date ends the file."""
     begin = BEGIN.match(text)
     output = Output("lmbench", begin[1] if begin else "")
-    said, heading, above, ended = [], "", "Memory load latency", False
+    said, heading, above, ended = [], "", "Memory load latency", not begin
     for line in map(str.strip, text.splitlines()):
         figures = _figures(line, heading, above)
         if not line:
@@ -39,7 +49,8 @@ def _run(text: str) -> Output:
             said.append((condition[1], condition[2]))
         elif _LIKE_A_FIGURE.match(line):
             output.left_out.append(f"{heading}: {line}" if heading and line[0] in "-0123456789" else line)
-        ended = line.startswith("[") or (ended and not figures)
+        output.dates += [line] if line.startswith("[") else []
+        ended = not begin or line.startswith("[") or (ended and not figures)
     output.conditions = conditions(said)
     output.left_out += [] if ended else [CUT]
     return output
@@ -50,8 +61,8 @@ def _figures(line: str, heading: str, above: str) -> list[Figure]:
         return [Figure(match[1], match[2], match[3])]
     if (match := _POINT.fullmatch(line)) and (place := _place(heading, above, number(match[1]))):
         return [Figure(place[0], match[2], place[1])]
-    if heading == "File system latency" and (match := _FILES.fullmatch(line)):
-        row, note = f"{heading}: {match[1]}", f"{match[2]} files"
+    if heading.capitalize() == "File system latency" and (match := _FILES.fullmatch(line)):
+        row, note = f"File system latency: {match[1]}", f"{match[2]} files"
         return [Figure(f"{row}, {end}", match[at], "files/sec", note) for at, end in ((3, "created"), (4, "deleted"))]
     return []
 

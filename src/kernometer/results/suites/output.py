@@ -5,8 +5,11 @@ One rule for every reader: what looks like a figure is in `figures`, or named in
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 #: It is bounded, for a file may come from anywhere. Thousands may have commas.
 NUMBER = r"(?<![\d.])-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?(?![\d.])"
@@ -34,11 +37,33 @@ class Output:
     conditions: dict[str, str] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)  #: what looks like a figure and is not read; a missing end
     notes: list[str] = field(default_factory=list)  #: sentences about the whole
+    dates: list[str] = field(default_factory=list)  #: between the first and the last of them it was measured
+    seconds: float = 0.0  #: how long that took, as far as the file tells
+    ended: float = 0.0  #: when it ended, in seconds since the epoch; 0: not known
+    column: str = ""  #: host and kernel of a summary: runs that share them share a label
 
 
 def number(printed: str) -> float:
     """The value of a NUMBER."""
     return float(printed.replace(",", ""))
+
+
+#: `Sat Nov 28 11:18:01 UTC 2026`, `Sat Nov 28 2026 11:18:01`
+_DATE = re.compile(r"([A-Z][a-z]{2}) +(\d{1,2}) (?:(\d{4}) )?(\d\d:\d\d:\d\d)(?: [A-Z]{2,5}){0,2}(?: (\d{4}))?")
+
+
+def moment(text: str) -> float | None:
+    """The time of a date as the suites write it, in seconds since the epoch; None if it is none. A date without a zone
+    counts as UTC: only differences matter."""
+    if match := _DATE.search(text):
+        text = f"{match[3] or match[5]} {match[1]} {match[2]} {match[4]}"
+    for form in ("%Y %b %d %H:%M:%S", "%Y/%m/%d-%H:%M:%S"):
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(text, form).replace(tzinfo=UTC).timestamp()
+    with contextlib.suppress(ValueError, OverflowError):
+        said = datetime.fromisoformat(text)
+        return (said if said.tzinfo else said.replace(tzinfo=UTC)).timestamp()
+    return None
 
 
 def conditions(said: Iterable[tuple[str, str]]) -> dict[str, str]:

@@ -61,7 +61,7 @@ def _called(command: str) -> tuple[str, int]:
 def _benchmark(output: Output, name: str, text: str, operations: int) -> None:
     """Appends the figures of one benchmark. Its total counts only if no cost of an operation follows from it."""
     figures, totals = list[Figure](), list[Figure]()
-    function, size, bits, readings = "", "", "", list[tuple[float, ...]]()
+    function, size, bits, readings = "", "", "", list[float]()
     for line in map(str.strip, text.splitlines()):
         row = ", ".join((f"{name}: {function}", size) if size else (f"{name}: {function}",)) if function else name
         if match := _FUNCTION.match(line):
@@ -78,15 +78,14 @@ def _benchmark(output: Output, name: str, text: str, operations: int) -> None:
             per = ", per CPU" * (match[2] == "usecs/op/cpu")
             kept.append(Figure(row + per, match[1], match[2] or plain))
         elif match := _READING.fullmatch(line):
-            within = readings.pop() if match[1] == "thread" and readings else ()
-            readings.append((*within, number(match[2])))
+            readings.append(number(match[2]))
         elif (match := _SAID.fullmatch(line)) and (match["unit"] or match["spread"]):
             what = re.sub(r"^Averaged? ?|(?: took| in)$", "", match["label"])
             kind, _, unit = (match["unit"] or "").rpartition(" ")
             label = ", ".join(filter(None, (what, kind)))
             note = ((match["spread"] or "") + (match["time"] or "")).strip(", ")
             row = f"{row}{bits}: {label}" if label else row
-            figures.append(Figure(row, match["value"], unit, note, tuple(readings)))
+            figures.append(Figure(row, match["value"], unit, note, (tuple(readings),) if readings else ()))
             readings.clear()
         elif match := _NUMA.fullmatch(line):
             unit = match["unit"] + " of 10^9" * match["unit"].startswith("GB")

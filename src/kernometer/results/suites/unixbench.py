@@ -49,7 +49,14 @@ def _run(text: str, version: str) -> Output:
             output.left_out.append(line)
     output.left_out += [] if ended else _unfinished(part)
     output.conditions = conditions(said)
+    output.dates += [date for name, when in said if "Benchmark Run" in name for date in _dates(when)]
     return output
+
+
+def _dates(when: str) -> list[str]:
+    """Of version 4 one; of version 5 `Sat Nov 28 2026 11:18:01 - 11:46:12` is two."""
+    begin, _, end = when.partition(" - ")
+    return [begin, re.sub(r"\d\d:\d\d:\d\d", end, begin)] if end else [begin]
 
 
 def _unfinished(part: str) -> list[str]:
