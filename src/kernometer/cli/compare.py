@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ from kernometer.cli import gate as gates
 from kernometer.cli import published
 from kernometer.cli.env import Env
 from kernometer.cli.planning import check_machines
-from kernometer.cli.show_comparisons import known_layouts, show_comparisons
+from kernometer.cli.show_comparisons import known_layouts, show_comparisons, write_report
 from kernometer.errors import UsageError
-from kernometer.results.model import Result
+from kernometer.results.model import Publication, Result
 from kernometer.results.store import Store
 from kernometer.stats.compare import compare_many
 from kernometer.stats.history import History, history_of
+from kernometer.stats.imported import beside, compare_imported
 from kernometer.stats.model import Comparison
 
 
@@ -35,20 +36,62 @@ def command(
     gate = gates.wanted(**gating)
     first, others = _sides(names, baseline)
     store = env.store()
-    sides = {name: store.column(name) for name in (first, *others)}
-    if any(sides.values()):
-        if gate is not None:
-            raise UsageError("A table without samples has no verdicts, and so no gate.", "Leave --gate out.")
-        published.compare(env, sides, report_file)
+    parts = {name: store.parted(name) for name in (first, *others)}
+    imported = _imported({name: publications for name, (_paths, publications) in parts.items()}, delta)
+    measured = all(paths for paths, _publications in parts.values())
+    if not measured and (gate is not None or (imported and report_file)):
+        raise UsageError(
+            "A gate and a report are of measured results, and a published table or an imported result has no session.",
+            "Leave --gate and --report out.",
+        )
+    if not measured and not imported:
+        published.compare(env, {name: store.column(name) for name in parts}, report_file)
         return
-    sets = {name: store.load_set(name) for name in (first, *others)}
-    comparisons, history = judged(store, sets, delta, different_machines=different_machines)
+    sets = {name: tuple(store.read(path) for path in paths) for name, (paths, _publications) in parts.items()}
+    comparisons, history = judged(store, sets, delta, different_machines=different_machines) if measured else ((), None)
     judgements = gates.judged(gate, sets, comparisons)
-    show_comparisons(env, sets, comparisons, report_file, history, whole=whole, points=points, gates=judgements)
+    told = [*comparisons, *(_beside(each, comparisons, parts) for each in imported)]
+    systems = {name: sets.get(name, ()) for each in told for name in (each.a, each.b)}
+    for line in _left_out(parts, measured=measured, suites={each.a.partition(" of ")[0] for each in imported}):
+        env.say(line)
+    show_comparisons(env, systems, told, None, whole=whole, points=points, gates=judgements)
+    write_report(env, sets, comparisons, history, report_file)
     if gate is not None:
         if any(gated.again for gated in judgements):
             env.say("Not measured again, since these sessions are stored: kernometer ab --gate does that.")
         raise click.exceptions.Exit(gates.tell(env, gate, judgements))
+
+
+def _imported(sides: Mapping[str, Sequence[Publication]], delta: float) -> list[Comparison]:
+    """A comparison for each suite that every side has files of, and each side but the first."""
+    made: list[Comparison] = []
+    for suite in dict.fromkeys(each.paper.suite for each in next(iter(sides.values()))):
+        of_suite = {name: [each for each in side if each.paper.suite == suite] for name, side in sides.items()}
+        files = {f"{suite} of {name}": side for name, side in of_suite.items()}
+        if all(files.values()):
+            made += compare_imported(files, delta)
+    return made
+
+
+def _left_out(
+    parts: Mapping[str, tuple[Sequence[Path], Sequence[Publication]]], *, measured: bool, suites: Collection[str]
+) -> Iterator[str]:
+    """What a label means besides what is compared."""
+    for name, (paths, publications) in parts.items():
+        alone = [each.paper.title for each in publications if each.paper.suite not in suites]
+        alone += [] if measured else ["a session of Kernometer"] * len(paths)
+        if alone:
+            yield f"{name}: left out, since another side has none: {', '.join(dict.fromkeys(alone))} ({len(alone)})"
+
+
+def _beside(
+    imported: Comparison, comparisons: Sequence[Comparison], parts: Mapping[str, tuple[object, Sequence[Publication]]]
+) -> Comparison:
+    """With what the sessions of the same sides decide."""
+    for own in comparisons:
+        if imported.a.endswith(f" of {own.a}") and imported.b.endswith(f" of {own.b}"):
+            return beside(imported, own, parts[own.a][1])
+    return imported
 
 
 def judged(

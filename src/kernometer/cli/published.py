@@ -86,10 +86,10 @@ def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Colum
 
 def _two_columns(a: Column, b: Column) -> Sequence[Pair]:
     papers = a.publication.paper, b.publication.paper
-    if papers[0].name != papers[1].name and (not papers[0].suite or papers[0].suite != papers[1].suite):
+    if papers[0].name != papers[1].name or papers[0].suite:
         raise UsageError(
             "Two papers or suites have no rows in common: each has its own programs.",
-            "Compare two systems of one paper, two results of one suite, or each with a measured result.",
+            "Compare two systems of one paper, results of one suite, or each with a measured result.",
         )
     pairs = columns(a.publication, a.system, b.publication, b.system)
     if not pairs:

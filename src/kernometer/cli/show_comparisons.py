@@ -96,7 +96,7 @@ def show_comparisons(
             | {"counters": {row.row: told for row in comparison.rows if (told := counted(row.row, systems))}}
             | {"modelled": cycles.document(systems[comparison.a], systems[comparison.b])}
             | {"functions": {row: difference_document(change) for row, change in by_function[comparison.b].items()}}
-            | ({"gate": gate_of[id(comparison)]} if gates else {})
+            | ({"gate": gate_of[id(comparison)]} if id(comparison) in gate_of else {})
             for comparison in comparisons
         ]
         click.echo(msgspec.json.encode(made).decode(), file=env.out)

@@ -11,5 +11,5 @@ Data goes down this list. A file uses what those above it make, and imports none
     sides, noise, changes: both sides of a comparison, row by row; a host's own noise; a row over time
     path: verdicts by path, from the sides' counts and the floors
     compare, alternate, gate: verdicts by time, from units or from blocks (by path: path's); what fails a gate
-    series: many systems against one, and each against the one before
+    imported, series: files of other suites; many systems against one, and each against the one before
 """

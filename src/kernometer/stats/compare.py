@@ -15,7 +15,7 @@ from kernometer.stats.history import Grain, History, Spread, grain, spread, squa
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowFigure
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
-from kernometer.stats.sides import Side, begun, compared, rows_of, side
+from kernometer.stats.sides import Method, Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio, units_needed
 
 
@@ -53,22 +53,26 @@ def compare_many(
     for results in others.values():
         check_comparable(baseline, results)
     of_baseline = side(name_baseline, baseline)
+    of_others = [side(name, results) for name, results in others.items()]
     if baseline[0].session.by == "path":
-        return tuple(
-            path.compare_counts(of_baseline, side(name, results), delta=delta, floors=floors)
-            for name, results in others.items()
-        )
+        return tuple(path.compare_counts(of_baseline, other, delta=delta, floors=floors) for other in of_others)
+    return compare_sides(of_baseline, of_others, history=history, delta=delta)
+
+
+def compare_sides(
+    baseline: Side, others: Sequence[Side], *, history: History | None, delta: float, method: Method = "compare"
+) -> tuple[Comparison, ...]:
+    """As compare_many, by time: of sides that are comparable, whatever their figures were made of."""
     drafts: list[Draft] = []
     parts: list[tuple[Side, slice, Grain]] = []
-    for name, results in others.items():
-        other = side(name, results)
-        unit = grain(of_baseline.entries, other.entries)
-        made = [_draft(row, of_baseline, other, unit, history, delta) for row in rows_of(of_baseline, other)]
+    for other in others:
+        unit = grain(baseline.entries, other.entries)
+        made = [_draft(row, baseline, other, unit, history, delta) for row in rows_of(baseline, other)]
         parts.append((other, slice(len(drafts), len(drafts) + len(made)), unit))
         drafts.extend(made)
     judged = judge(drafts, delta)
     return tuple(
-        compared(of_baseline, other, "compare", delta, judged[where], _remarks(unit, drafts[where]))
+        compared(baseline, other, method, delta, judged[where], _remarks(unit, drafts[where]))
         for other, where, unit in parts
     )
 
@@ -108,9 +112,10 @@ def _draft(row: str, a: Side, b: Side, unit: Grain, history: History | None, del
     spreads = [_single_spread(row, side, logs, unit, history) for side, logs in ((a, logs_a), (b, logs_b))]
     if None in spreads:
         missing = _missing_without_history(comparison.a, comparison.b, units, delta)
+        known = "no history" if history is None else "the history of this host has fewer than three"
         note = (
-            f"one {unit.value} on a side shows no spread between {unit.value}s, and the history of this host has fewer "
-            f"than three to estimate it: the ratio has no interval, and the number of missing sessions is a lower bound"
+            f"one {unit.value} on a side shows no spread between {unit.value}s, and {known} to estimate it: the ratio "
+            f"has no interval, and the number of missing sessions is a lower bound"
         )
         seen = ratio(math.fsum(logs_b) / len(logs_b) - math.fsum(logs_a) / len(logs_a))
         return Draft(replace(comparison, ratio=seen, sessions_missing=missing, notes=(note, *comparison.notes)))

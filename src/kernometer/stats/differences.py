@@ -78,8 +78,13 @@ def check_definition(results: Iterable[Result], *present: int) -> None:
 
 def differences(a: Sequence[Result], b: Sequence[Result]) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
     """(same, differs): every fact of a side. A fact that varies within a side counts as different."""
-    facts_a, facts_b = [_facts(result) for result in a], [_facts(result) for result in b]
-    asked = _asked(a, b)
+    return contrasts([_facts(result) for result in a], [_facts(result) for result in b], _asked(a, b))
+
+
+def contrasts(
+    facts_a: Sequence[Mapping[str, str]], facts_b: Sequence[Mapping[str, str]], asked: Collection[str] = ()
+) -> tuple[tuple[Difference, ...], tuple[Difference, ...]]:
+    """As `differences`, of the facts of each result of a side. `asked`: those that the names of the targets choose."""
     same: list[Difference] = []
     differs: list[Difference] = []
     for what in dict.fromkeys(name for facts in (*facts_a, *facts_b) for name in facts):

@@ -146,7 +146,7 @@ def _with_cost(row: RowFigure, costs: Sequence[RunCost], by: By, moved: float) -
     if any(cost.below for cost in costs):
         return row
     values = [cost.figure.cost for cost in costs]
-    low, high = (min(values), max(values)) if by == "path" else _interval(values)
+    low, high = (min(values), max(values)) if by == "path" else interval_of_runs(values)
     exact = by == "path" and low == high
     return with_values(replace(row, cost=_middle(values, by), low=low, high=high, exact=exact), moved)
 
@@ -158,7 +158,7 @@ def _middle(values: Sequence[float], by: By) -> float | None:
     return median(values) if min(values) > 0 else None
 
 
-def _interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
+def interval_of_runs(costs: Sequence[float]) -> tuple[float | None, float | None]:
     """95 % interval of the median of these runs; for too few runs that of normal logarithms."""
     if len(costs) < FEW_FOR_MEDIAN:
         return log_interval(costs)

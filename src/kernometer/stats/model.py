@@ -48,6 +48,10 @@ FEW_SESSIONS = (
     "with one session on a side and fewer than three earlier ones of this host; "
     "measure more sessions, or in turn (kernometer ab)"
 )
+FEW_FILES = (
+    "with one file on a side, or with files that were not measured in turn; "
+    "import more files of each side, measured in turn (A B A B)"
+)
 
 #: Verdicts that say which side costs more.
 DECIDED = frozenset({Verdict.SLOWER, Verdict.FASTER})
@@ -191,7 +195,7 @@ class Comparison:
 
     a: str
     b: str
-    method: str  #: "ab", "compare", "path"
+    method: str  #: "ab", "compare", "path", "imported" (files of other suites)
     delta: float
     rows: tuple[RowComparison, ...]
     same: tuple[Difference, ...] = ()  #: what agrees (a == b), for the strip
@@ -223,7 +227,8 @@ class Comparison:
         """The first line of every comparison."""
         between = f"{self.b} against {self.a}" + (f", by different probes ({self.probes})" if self.probes else "")
         if self.undecidable:
-            return f"{between}: nothing can be decided {NOT_QUIET if self.method == 'ab' else FEW_SESSIONS}"
+            why = {"ab": NOT_QUIET, "imported": FEW_FILES}.get(self.method, FEW_SESSIONS)
+            return f"{between}: nothing can be decided {why}"
         lacking = self.count(Verdict.NOT_THERE)
         return (
             f"{between}: {self.count(Verdict.SLOWER)} slower, {self.count(Verdict.FASTER)} faster, "

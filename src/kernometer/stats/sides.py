@@ -15,6 +15,8 @@ from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
 from kernometer.stats.model import Comparison, FlagCode, RowComparison, RowFigure, Verdict
 from kernometer.stats.verdict import ratio
 
+#: How a comparison was made; "imported": of other suites' files.
+Method = Literal["ab", "compare", "path", "imported"]
 #: Characters of a failure's text, which comes from a machine.
 TEXT_LIMIT = 200
 
@@ -34,7 +36,8 @@ class Side:
     @property
     def tried(self) -> dict[str, None]:
         """Rows that were measured, failed, or are unsupported here; in the order of the results."""
-        return tried(self.results)
+        measured = dict.fromkeys(row for entry in self.entries for row in entry.figures)
+        return tried(self.results) if self.results else measured
 
     def missing(self, row: str) -> tuple[Verdict, str]:
         """Why this side has no figure of a row that was tried: it failed, or is not there."""
@@ -169,7 +172,7 @@ def disturbance_remark(rows: Sequence[RowComparison], name_a: str, name_b: str) 
 def compared(
     a: Side,
     b: Side,
-    method: Literal["ab", "compare", "path"],
+    method: Method,
     delta: float,
     rows: tuple[RowComparison, ...],
     remarks: Sequence[str],

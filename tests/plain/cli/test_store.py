@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,38 @@ def test_imported_results_are_shown_compared_and_drawn(store: Store, capsys: pyt
     told = " ".join(call(store, capsys, "compare", "ours", "old").split())
     assert "not compared: Pipe latency differs from ctx/pipe-pair: one byte instead of a word" in told
     call(store, capsys, "import", str(OUTPUTS / "lmbench.txt"), "--label", "new")
-    assert "28 rows" in call(store, capsys, "compare", "old", "new")
+    told = " ".join(call(store, capsys, "compare", "old", "new").split())
+    assert "lmbench of new against lmbench of old: nothing can be decided" in told and "overlap" in told
+    assert "no session" in call(store, capsys, "compare", "old", "new", "--gate", status=Status.USAGE)
     assert "1.741" in call(store, capsys, "figure", "griffiths-1", "old")
     assert "no samples" in call(store, capsys, "report", "old", status=Status.RESULT)
     call(store, capsys, "import", str(OUTPUTS / "hyperfine.json"), "--label", "whole")
     assert "no rows in common" in call(store, capsys, "compare", "old", "whole", status=Status.USAGE)
+
+
+def test_sets_of_files_are_judged_and_the_sessions_of_the_same_labels_beside(
+    store: Store, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Expected: our comparison, and one of lmbench, whose row has our verdict of the same definition beside it.
+    Broken: a refusal, since a label means both; or a verdict of files in a row."""
+    text = "Simple syscall: {} microseconds\nSimple lseek: 1.0 microseconds\n"
+    for place, figure in enumerate((1.0, 1.5, 1.01, 1.51), 1):
+        (tmp_path / "one").write_text(text.format(figure))
+        os.utime(tmp_path / "one", (place * 60, place * 60))
+        side = ("new", "old")[place % 2]
+        call(store, capsys, "import", str(tmp_path / "one"), "--label", side)
+        fill(store, label=side, started=1_795_000_000.0 + 100 * place)
+    own, lmbench = json.loads(call(store, capsys, "compare", "label:old", "label:new", "--json"))
+    assert (own["a"], own["rows"][0]["row"], own["rows"][0]["verdict"]) == (
+        "label:old",
+        "syscall/getppid",
+        "equivalent",
+    )
+    syscall, lseek = lmbench["rows"]
+    assert (lmbench["method"], syscall["verdict"], lseek["verdict"]) == ("imported", "slower", "equivalent")
+    assert any(note.startswith("the same definition has syscall/getppid: 1.000") for note in syscall["notes"])
+    shown = call(store, capsys, "compare", "label:old", "label:new")
+    assert "lmbench of label:new against lmbench of label:old: 1 slower" in " ".join(shown.split())
 
 
 def test_what_an_import_leaves_out_is_said_at_once_and_kept(
@@ -53,11 +81,12 @@ def test_what_an_import_leaves_out_is_said_at_once_and_kept(
     assert said.err.count("not read: tlb: 32 pages") == 2 and "old-1: Linux 6.1.0-56-amd64" in said.out
     assert "left out: tlb: 32 pages" in call(store, capsys, "show", "old-2")
     [told] = json.loads(call(store, capsys, "compare", "old-1", "old-2", "--json"))
-    assert [row["ratio"] for row in told["rows"] if row["row"].endswith(": Simple syscall")] == [2]
+    assert [row["ratio"] for row in told["rows"] if row["row"] == "Simple syscall"] == [pytest.approx(2)]
     (tmp_path / "one").write_text(lmbench.replace("Simple read:", "Simple lseek:"))
     call(store, capsys, "import", str(tmp_path / "one"), "--label", "one")
-    compared = call(store, capsys, "compare", "old-1", "one")
-    assert "only in old-1, 1 rows: Simple read" in compared and "only in one, 1 rows: Simple lseek" in compared
+    [compared] = json.loads(call(store, capsys, "compare", "old-1", "one", "--json"))
+    assert "measured on lmbench of old-1 only, and left out: Simple read" in str(compared["remarks"])
+    assert "measured on lmbench of one only, and left out: Simple lseek" in str(compared["remarks"])
     assert main(["--store", str(store.folder), "import", str(OUTPUTS / "hyperfine-parameters.json")]) == Status.DONE
     assert "2 of 4 commands failed" in capsys.readouterr().err
     assert "1 figures" in call(store, capsys, "import", str(OUTPUTS / "pyperf.json.gz"))

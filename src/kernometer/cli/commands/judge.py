@@ -37,8 +37,8 @@ def compare() -> None:
     """Compare stored results, B (and C…) with A: faster, slower, equivalent, undecided.
 
     The first line is the verdict. Below it stands every other difference between the sides (hardware, compiler,
-    probe). A published table (published/NAME:SYSTEM) or an imported result has no samples: the output gives ratios
-    without a verdict.
+    probe). Files of one other suite (imported; label:NAME: all with that label) are judged as sessions are. Of a
+    published table (published/NAME:SYSTEM), and of an imported result beside a session, the output gives ratios alone.
     """
 
 
