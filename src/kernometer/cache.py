@@ -13,8 +13,8 @@ from pathlib import Path
 
 from kernometer.errors import BuildError, KernometerError, MissingError
 
-#: Seconds. A program of `compiled` takes one or two.
-COMPILE_SECONDS = 120
+#: Seconds. A program of `compiled` takes one or two, and many times that where other work has the processors.
+COMPILE_SECONDS = 600
 
 
 def cache_folder() -> Path:
