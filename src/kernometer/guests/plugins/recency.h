@@ -37,14 +37,15 @@ static uint32_t *recency_place(const struct recency *recency, uint64_t line)
 
 static void recency_grow(struct recency *recency)
 {
-	uint32_t i;
+	uint32_t room = recency->room ? 2 * recency->room : 1u << 14, i;
+	struct used *used = realloc(recency->used, (room / 2 + 1) * sizeof *used);
 
-	recency->room = recency->room ? 2 * recency->room : 1u << 14;
 	free(recency->places);
-	recency->places = calloc(recency->room, sizeof *recency->places);
-	recency->used = realloc(recency->used, (recency->room / 2 + 1) * sizeof *recency->used);
-	if (recency->places == NULL || recency->used == NULL)
+	recency->places = calloc(room, sizeof *recency->places);
+	if (recency->places == NULL || used == NULL)
 		abort();
+	recency->room = room;
+	recency->used = used;
 	for (i = 1; i <= recency->count; i++)
 		*recency_place(recency, recency->used[i].line) = i;
 }

@@ -66,7 +66,10 @@ static void on_access_of_string(unsigned int vcpu, qemu_plugin_meminfo_t how, ui
 	(void)vcpu;
 	(void)how;
 	(void)address;
-	if (here->due > 0 && --here->due == 0)
+	if (here->due == 0)
+		return;
+	here->due--;
+	if (here->due == 0)
 		strings.bytes += (uint64_t)here->size;
 }
 
