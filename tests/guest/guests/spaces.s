@@ -263,12 +263,12 @@ long_mode:
 	again
 
 	.macro around id count          /* as many lines as a size has, and one more */
-	times 3
+	times 2
 	region \id
 	lines LINES, \count
 	end \id
 	again
-	times 3
+	times 2
 	region (\id+1)
 	lines LINES, (\count+1)
 	end (\id+1)

@@ -168,8 +168,8 @@ def test_one_way_and_two_ways_hold_what_they_can(curves: dict[str, Region]) -> N
 def test_a_line_is_cold_once(curves: dict[str, Region]) -> None:
     """Expected: 32,768 lines, of which half were used before, then the one that is new. Broken: a line that fell out of
     the largest size is forgotten, and cold again."""
-    assert curves["118"].memory["client_data_l1_cold"] == (16_383, 0, 0)
-    assert curves["119"].memory["client_data_l1_cold"] == (1, 0, 0)
+    assert curves["118"].memory["client_data_l1_cold"] == (16_383, 0)
+    assert curves["119"].memory["client_data_l1_cold"] == (1, 0)
 
 
 def test_servers_are_told_from_clients(curves: dict[str, Region]) -> None:

@@ -33,5 +33,5 @@ def booted(folder: Path, name: str = "skylake") -> dict[str, Region]:
         events=folder / "events.json",
         recorded=f"memory={processor.find(name).geometry.word}",
     )
-    subprocess.run(argv(boot), check=True, timeout=120, stdin=subprocess.DEVNULL)
+    subprocess.run(argv(boot), check=True, timeout=600, stdin=subprocess.DEVNULL)
     return events.parse((folder / "events.json").read_bytes())
