@@ -139,4 +139,5 @@ def test_the_code_is_as_large_as_the_table_says(kernel: Kernel) -> None:
     if compiler.split(".")[0].strip() != row[1]:
         pytest.skip(f"the sizes are known for gcc {row[1]}; this is {compiler}")
     known = dict(zip((f"trio-{each}" for each in lines.STRUCTURES), map(int, row[2].split(" | ")), strict=True))
-    assert abs(lines.code_kib(kernel.file) - known[kernel.file.stem]) <= 2
+    [kib] = [kib for name, kib in known.items() if kernel.file.stem.startswith(name)]
+    assert abs(lines.code_kib(kernel.file) - kib) <= 2

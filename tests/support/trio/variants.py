@@ -64,7 +64,7 @@ def micro(sources: Path) -> Path:
     with alone("hostile"):  # the next to build there
         folder = continued(sources, "micro")
         name = trio.file_name("micro")
-        return kept(KEPT / f"micro-{folder.name}.elf", lambda scratch: Path(shutil.copy(folder / name, scratch)))
+        return kept(KEPT / f"trio-micro-{folder.name}.elf", lambda scratch: Path(shutil.copy(folder / name, scratch)))
 
 
 def variant(sources: Path, structure: str, *words: str, name: str = "") -> Path:
