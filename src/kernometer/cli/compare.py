@@ -41,7 +41,7 @@ def command(
     measured = all(paths for paths, _publications in parts.values())
     if not measured and (gate is not None or (imported and report_file)):
         raise UsageError(
-            "A gate and a report are of measured results, and a published table or an imported result has no session.",
+            "A gate and a report are of measured results: a published table has no verdicts, an import no session.",
             "Leave --gate and --report out.",
         )
     if not measured and not imported:
