@@ -67,7 +67,8 @@ static void at_begin(unsigned int vcpu, void *userdata)
 	if (memory_on) {
 		footprint_open();
 		memory_counts(region->memory_at_begin);
-		curves_counts(vcpu, region->curves_at_begin);
+		if (curves.on)
+			curves_counts(vcpu, region->curves_at_begin);
 		spaces.home = spaces.current;
 	}
 	region->strings_at_begin = strings;
@@ -92,9 +93,11 @@ static void keep_execution(struct region *region, unsigned int vcpu, const uint6
 	memory_counts(memory);
 	for (i = 0; i < MEMORY_COUNTS; i++)
 		execution->memory[i] = memory[i] - region->memory_at_begin[i];
-	curves_counts(vcpu, of_curves);
-	for (i = 0; i < CURVE_COUNTS; i++)
-		execution->curves[i] = of_curves[i] - region->curves_at_begin[i];
+	if (curves.on) {
+		curves_counts(vcpu, of_curves);
+		for (i = 0; i < CURVE_COUNTS; i++)
+			execution->curves[i] = of_curves[i] - region->curves_at_begin[i];
+	}
 	for (i = 0; i < TOUCHED; i++) {
 		execution->lines[i] = footprint.lines[i];
 		execution->pages[i] = footprint.pages[i];

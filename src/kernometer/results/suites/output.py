@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -41,6 +41,14 @@ class Output:
     seconds: float = 0.0  #: how long that took, as far as the file tells
     ended: float = 0.0  #: when it ended, in seconds since the epoch; 0: not known
     column: str = ""  #: host and kernel of a summary: runs that share them share a label
+
+
+def runs(text: str, begin: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """The parts of a file, each from one match on, and what the match's group says."""
+    begins = [*begin.finditer(text)]
+    ends = [*(each.start() for each in begins[1:]), len(text)]
+    for each, end in zip(begins, ends, strict=True):
+        yield text[each.start() : end], each[1]
 
 
 def number(printed: str) -> float:

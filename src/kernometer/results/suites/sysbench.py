@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, number
+from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, number, runs
 
 BEGIN = re.compile(r"^sysbench (\d[\w.-]*)", re.M)
 #: What names the test, which the report does not.
@@ -29,9 +29,7 @@ _LIKE_A_FIGURE = re.compile(r".*:\s+-?\d")
 
 def read(text: str) -> list[Output]:
     """The file's runs, each of which begins with the name and the version."""
-    begins = [*BEGIN.finditer(text)]
-    ends = [*(begin.start() for begin in begins[1:]), len(text)]
-    return [_run(text[begin.start() : end], begin[1]) for begin, end in zip(begins, ends, strict=True)]
+    return [_run(part, version) for part, version in runs(text, BEGIN)]
 
 
 def _run(text: str, version: str) -> Output:

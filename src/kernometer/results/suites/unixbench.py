@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, conditions
+from kernometer.results.suites.output import CUT, NUMBER, Figure, Output, conditions, runs
 
 BEGIN = re.compile(r"^.{0,80}?BYTE UNIX Benchmarks +\(Version ([\d.]*)", re.M)
 _FIGURE = re.compile(
@@ -20,9 +20,7 @@ _LIKE_A_FIGURE = re.compile(r"\d ?(?:lp[sm]|MWIPS|KBps)\b|\d samples\)|no measur
 
 def read(text: str) -> list[Output]:
     """The file's runs, each of which begins with the suite's name and version."""
-    begins = [*BEGIN.finditer(text)]
-    ends = [*(begin.start() for begin in begins[1:]), len(text)]
-    return [_run(text[begin.start() : end], begin[1]) for begin, end in zip(begins, ends, strict=True)]
+    return [_run(part, version) for part, version in runs(text, BEGIN)]
 
 
 def _run(text: str, version: str) -> Output:

@@ -4,24 +4,6 @@
 #include "../../../../src/kernometer/guests/plugins/profile.c"
 #include "stubs.h"
 
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_exec_cb cb,
-					    enum qemu_plugin_cb_flags flags, void *userdata)
-{
-	(void)insn;
-	(void)cb;
-	(void)flags;
-	(void)userdata;
-}
-
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, enum qemu_plugin_op op, void *counter,
-						uint64_t by)
-{
-	(void)insn;
-	(void)op;
-	(void)counter;
-	(void)by;
-}
-
 enum { MARKER, FETCHES, BRANCHES, LOADS, INSTRUCTIONS };
 
 static void *number(uintptr_t instruction)

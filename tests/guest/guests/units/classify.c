@@ -2,6 +2,7 @@
  * of the processor that its argument names. Reads lines "NAME BYTES-IN-HEX"; prints the lines whose class has another
  * name, and how many were read. */
 #define KM_PLUGIN_API 1
+#define OWN_REGISTRATION
 #include "../../../../src/kernometer/guests/plugins/events.c"
 #include "stubs.h"
 
