@@ -5,7 +5,8 @@ usage: beside PUBLISHED.json TABLE A:B OURS.json[,OURS.json…] SYSTEM…
 
 PUBLISHED.json: of `kernometer show published/NAME --json`. A:B are two of its systems; B/A is B's cost to A's, as
 printed. OURS.json: of `kernometer matrix --json`, or of `show published/NAME --json` (its systems are NAME:SYSTEM).
-SYSTEM is a column: a system of OURS, or X/Y for the ratio of two.
+SYSTEM is a column: a system of OURS, or X/Y for the ratio of two; with :cycles or :tagged at its end in cycles of the
+modelled processor, with an untagged or a tagged TLB.
 """
 
 import json
@@ -13,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+#: How a column's name ends whose figures are cycles.
+CYCLES = (":cycles", ":tagged")
 #: The programs in a guest that stand in for the host's.
 STAND_INS = {
     "sh/script-1": "sh/script-busybox-1",
@@ -24,7 +27,8 @@ STAND_INS = {
 
 
 def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """(row, system) to figure. A matrix has the baseline's figures beside the cells of the others."""
+    """(row, system) to figure; a system's cycles are those of SYSTEM:cycles and SYSTEM:tagged. A matrix has the
+    baseline's figures beside the cells of the others."""
     if "paper" in ours:
         name = ours["paper"]["name"]
         return {
@@ -33,6 +37,13 @@ def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
     cells = {(row["row"], name): cell for row in ours["rows"] for name, cell in row["cells"].items()}
     cells |= {(row["row"], ours["baseline"]): row for row in ours["rows"]}
     there = {key: cell["value"] for key, cell in cells.items() if cell and cell["value"]}
+    for row in ours["rows"]:
+        for name, modelled in (row.get("modelled") or {}).items():
+            cycles = modelled["cycles"]
+            there |= {
+                (row["row"], f"{name}:cycles"): cycles["value"],
+                (row["row"], f"{name}:tagged"): cycles["tagged"]["value"],
+            }
     return {(row, name.removeprefix("qemu:")): value for (row, name), value in there.items()}
 
 
@@ -41,7 +52,9 @@ def number(value: float) -> str:
 
 
 def cell(known: dict[tuple[str, str], float], row: str, system: str) -> str:
-    values = [known[row, name] for name in system.split("/") if (row, name) in known]
+    end = next((end for end in CYCLES if system.endswith(end)), "")
+    names = [name + end for name in system.removesuffix(end).split("/")]
+    values = [known[row, name] for name in names if (row, name) in known]
     if len(values) <= system.count("/"):
         return "–"
     return number(values[0]) if len(values) == 1 else f"{values[0] / values[1]:.3g}"

@@ -112,7 +112,8 @@ class Plan:
 
     @property
     def _per_run(self) -> float:
-        return 12 * self.effort.seconds + 5 if self.by == "time" else 0.0
+        """By path a row takes a second or two, and several where other programs compute."""
+        return 12 * self.effort.seconds + 5 if self.by == "time" else 20.0
 
 
 def definitions(
