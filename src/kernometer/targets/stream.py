@@ -207,13 +207,16 @@ class Splitter:
             raise TargetError(
                 f"{self.name} printed more than {self.max_bytes:,} bytes, or a line without end.", "", self.tail
             )
-        *whole, self._pending = (self._pending + chunk).split(b"\n")
-        for line in whole:
-            yield bytes(line).removesuffix(b"\r")
+        begun, *others = chunk.split(b"\n")
+        self._pending += begun
+        for other in others:
+            line, self._pending = bytes(self._pending), bytearray(other)
+            yield line.removesuffix(b"\r")
 
-    def rest(self) -> tuple[bytes, ...]:
-        """The text after the last newline, for the end of the output."""
-        return (bytes(self._pending),) if self._pending else ()
+    def rest(self, end: bytes = b"") -> tuple[bytes, ...]:
+        """The text after the last newline, if there is one and it ends with `end`, which is left out."""
+        rest = self._pending
+        return (bytes(rest.removesuffix(end)),) if rest and rest.endswith(end) else ()
 
     @property
     def tail(self) -> str:

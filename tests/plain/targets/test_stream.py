@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from kernometer.errors import MissingError, TargetError
 from kernometer.targets.base import Deadline
-from kernometer.targets.stream import between_markers, running
+from kernometer.targets.stream import Splitter, between_markers, running
 
 LINE = b'{"type":"end","complete":true}'
 #: Seconds; far beyond what is needed, so that only a wait without end reaches it.
@@ -112,6 +113,25 @@ def test_line_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kernometer.targets.stream.LINE_BYTES", 1 << 20)
     with pytest.raises(TargetError, match=r"printed more than|without end"):
         list(said_by("import sys\nwhile True: sys.stdout.write('x' * 65536)", max_bytes=1 << 30))
+
+
+def test_a_long_line_is_not_copied_for_each_piece_of_it() -> None:
+    """Expected: a piece takes memory of its own size. Broken: all of the line that has come is copied at each piece, so
+    a line of 16 MiB takes gigabytes of copying."""
+    splitter, piece = Splitter("it", 64 << 20), b"x" * (1 << 16)
+    tracemalloc.start()
+    try:
+        for _ in range(64):
+            assert not list(splitter.feed(piece))
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        list(splitter.feed(piece))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most - before < 32 * len(piece)
+    assert [len(line) for line in splitter.feed(b"\r\nnext")] == [65 * len(piece)]
+    assert (splitter.rest(), splitter.rest(b"xt"), splitter.rest(b"$ ")) == ((b"next",), (b"ne",), ())
 
 
 def test_escapes_in_the_last_output_are_shown_and_not_obeyed() -> None:

@@ -142,9 +142,8 @@ class Console:
             for line in splitter.feed(chunk):
                 self._look_for_panic(step, line)
                 yield line
-            pending = b"".join(splitter.rest())
-            if pending.endswith(end):
-                yield pending.removesuffix(end)
+            if last := splitter.rest(end):
+                yield from last
                 return
             self._spawn.total = 0
             left = min(silence, until.left())
