@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from kernometer.errors import BuildError, KernometerError, MissingError
 
 #: Seconds. A program of `compiled` takes one or two, and many times that where other work has the processors.
 COMPILE_SECONDS = 600
+#: What `kept` waits for another process: a compiler of C takes ten minutes on a busy machine.
+MAKE_SECONDS = 1800
 
 
 def cache_folder() -> Path:
@@ -37,24 +43,60 @@ def sha256(data: bytes) -> str:
 def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerError] = BuildError) -> Path:
     """Returns `final`, a file or a directory in the cache, after making it if it does not exist.
 
-    `make` makes it in the directory that it is given, and returns its path. Processes that make it at the same time
-    do not disturb each other, and `final` is never half done. Raises `failure` if the cache cannot be written.
+    `make` makes it in the directory that it is given, and returns its path. `final` is never half done. If two
+    processes want it at once, one makes it and the other waits, for MAKE_SECONDS at most; then, as on a file system
+    without locks, both make it, and the first one's stays. Raises `failure` if the cache cannot be written.
     """
     if final.exists():
         return final
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
-            made = make(Path(scratch))
+        lock = final.with_name(f".{final.name}.lock")
+        with locked(lock, MAKE_SECONDS):
             try:
-                made.rename(final)
-            except OSError:  # another process made the same directory first
-                if not final.exists():
-                    raise
+                _make(final, make)
+            finally:
+                lock.unlink(missing_ok=True)
     except OSError as error:
         what = f"The cache {final.parent} cannot be written: {error.strerror}."
         raise failure(what, "Set XDG_CACHE_HOME.") from error
     return final
+
+
+def _make(final: Path, make: Callable[[Path], Path]) -> None:
+    if final.exists():  # another process was faster
+        return
+    with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
+        made = make(Path(scratch))
+        try:
+            made.rename(final)
+        except OSError:  # another process made the same directory, without the lock
+            if not final.exists():
+                raise
+
+
+@contextmanager
+def locked(path: Path, seconds: float) -> Iterator[bool]:
+    """Takes the lock of the file `path`, which it makes, for the block: one process at a time. The value is whether it
+    could be taken in so many seconds, which is always so on a file system without locks (some network ones)."""
+    until = time.monotonic() + seconds
+    with path.open("w") as file:
+        while held := _is_held(file):
+            if time.monotonic() >= until:
+                break
+            time.sleep(0.2)
+        yield not held
+
+
+def _is_held(file: IO[str]) -> bool:
+    """Takes the lock unless another process holds it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def compiled(name: str, command: Sequence[str], sources: Sequence[Path]) -> Path:

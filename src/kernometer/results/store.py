@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from kernometer.cache import locked
 from kernometer.errors import MissingError, ResultError, UsageError
 from kernometer.results import index
 from kernometer.results.archive import unpacked
@@ -104,20 +104,18 @@ class Store:
         if by == "path":
             yield
             return
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise store_error(self.folder, error) from error
-        try:
-            if not _locked(handle):
+        with ExitStack() as held:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                taken = held.enter_context(locked(folder / LOCK, 0))
+            except OSError as error:
+                raise store_error(self.folder, error) from error
+            if not taken:
                 raise ResultError(
                     f"Another session is being measured into {self.folder}; two at once would disturb each other.",
                     "Wait until it is done ('kernometer list' shows it as measuring).",
                 )
             yield
-        finally:
-            os.close(handle)
 
     def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
         """Newest first; every filter that is not empty must match. A store that does not exist is empty."""
@@ -285,17 +283,6 @@ class Store:
 
 def _place(result: Result) -> tuple[str, str, str]:
     return host_key(result), result.session.target, result.session.by
-
-
-def _locked(handle: int) -> bool:
-    """Whether the lock could be taken, which is always so on a file system without locks (some network ones)."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-    return True
 
 
 def _check_label(label: str) -> None:

@@ -6,7 +6,6 @@ Nothing here needs root. Package lists other than the system's own are kept in a
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -18,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernometer.cache import cache_folder, sha256
+from kernometer.cache import cache_folder, locked, sha256
 from kernometer.errors import KernometerError, MissingError, ResultError, TargetError
 from kernometer.guests.packages import debsource, sourcelist
 
@@ -224,16 +223,9 @@ class Apt:
             for folder in ("state/lists/partial", "lists/partial", "cache/archives/partial"):
                 (self.state / folder).mkdir(parents=True, exist_ok=True)
             (self.state / _STATUS).touch()
-            with (self.state / _LOCK).open("w") as lock:
-                until = time.monotonic() + UPDATE_SECONDS
-                while True:
-                    try:
-                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                        break
-                    except BlockingIOError:
-                        if time.monotonic() > until:
-                            raise TargetError(f"Another process holds {self.state}.", "Try again.") from None
-                        time.sleep(0.2)
+            with locked(self.state / _LOCK, UPDATE_SECONDS) as taken:
+                if not taken:
+                    raise TargetError(f"Another process holds {self.state}.", "Try again.")
                 yield self.state
         except OSError as error:
             raise ResultError(
