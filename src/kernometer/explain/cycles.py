@@ -41,8 +41,12 @@ _PRICED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "{tag}cr3_write": ("CR3 writes", ("cr3_writes",)),
     "invlpg": ("CR3 writes", ("invlpg",)),
 }
-#: What a processor's file must have the cost of.
-KINDS = tuple(dict.fromkeys(kind.format(tag=tag) for kind in _PRICED for tag in ("", _TAG)))
+#: What a processor's file must have the cost of, and the counts that it is for (of the TLB the tagged ones).
+KINDS: Mapping[str, tuple[str, ...]] = {
+    kind.format(tag=tag): tuple(name.format(tag=tag) for name in names)
+    for tag in ("", _TAG)
+    for kind, (_part, names) in _PRICED.items()
+}
 #: What tables show of the counts, by its head.
 SHOWN: Mapping[str, tuple[str, ...]] = {
     "L1I misses": ("l1i_misses",),
@@ -76,9 +80,9 @@ def cycles(counts: Mapping[str, float], processor: Processor, *, tagged: bool = 
     parts: dict[str, float] = {}
     least = most = 0.0
     for kind, (part, names) in _PRICED.items():
-        cost = processor.costs[kind.format(tag=tag)]
         count = sum(counts.get(name.format(tag=tag), 0.0) for name in names)
         if count:
+            cost = processor.costs[kind.format(tag=tag)]
             parts[part] = parts.get(part, 0.0) + count * cost.cycles
             least += count * cost.least
             most += count * cost.most
@@ -86,14 +90,17 @@ def cycles(counts: Mapping[str, float], processor: Processor, *, tagged: bool = 
 
 
 def processor_of(result: Result) -> Processor | None:
-    """Whose memory system the session counted; None if it counted none, or of a form that is no longer known."""
+    """Whose memory system the session counted; None if it counted none, or what its processor has no cost of. An older
+    session has fewer kinds of counts, and fewer costs."""
     if not result.session.processor:
         return None
     try:
         processor = msgspec.convert(result.session.processor, Processor)
     except msgspec.ValidationError:
         return None
-    return processor if set(KINDS) <= set(processor.costs) else None
+    counted = {name for memory in result.memories for name in memory.counts}
+    priced = (kind in processor.costs or counted.isdisjoint(names) for kind, names in KINDS.items())
+    return processor if all(priced) else None
 
 
 @dataclass(frozen=True, slots=True)

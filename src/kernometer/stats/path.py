@@ -24,6 +24,7 @@ DEFAULT_MEANS_FLOOR = 0.10
 
 EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
+CYCLES_TOO = "verdicts compare instructions, to which waits and cache misses add none; the modelled cycles have the misses"
 SAME_LAYOUT = "counts of two builds whose data lie at the same addresses: each difference is the code's"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 MEANS = "the iterations have levels, so the means are compared"
@@ -62,7 +63,9 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     rule = _Floored(delta, used, _told_apart(a, b) if itself else None)
     rows = tuple(_row(row, a, b, rule, delta) for row in names)
     words = (EXACT,) if itself else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, measured))
-    return compared(a, b, "path", delta, rows, (*words, NOT_CYCLES), conditions(a, b))
+    modelled = all(any(result.memories for result in side.results) for side in (a, b))
+    words = (*words, CYCLES_TOO if modelled else NOT_CYCLES)
+    return compared(a, b, "path", delta, rows, words, conditions(a, b))
 
 
 def processor(result: Result) -> str:

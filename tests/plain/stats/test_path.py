@@ -11,7 +11,8 @@ from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare
 from kernometer.stats.floors import Layout, RowSpread
 from kernometer.stats.model import Comparison, RowComparison, Verdict
-from kernometer.stats.path import DEFAULT_LAYOUT_FLOOR, EXACT, FLOORED, kernel
+from kernometer.stats.path import CYCLES_TOO, DEFAULT_LAYOUT_FLOOR, EXACT, FLOORED, NOT_CYCLES, kernel
+from tests.support.explain.memory import modelled
 from tests.support.stats.simulate import ROW, header, path_result
 
 OTHER = "linux 6.12 sha256:2"
@@ -98,6 +99,16 @@ def test_remark_says_by_which_rule() -> None:
     assert compared(1, 1).remarks[0] == EXACT
     assert compared(1, 1, other_build=True).remarks[0] == FLOORED
     assert compared(1, 1).method == "path"
+
+
+def test_remark_on_cycles_fits_what_is_shown() -> None:
+    """Expected: that instructions are not cycles where only they were counted; where both sides have the memory
+    system's counts, of which of the two the verdicts are. Broken: "not cycles" above a table of cycles."""
+    rows = {"syscall/getppid": {"instructions": 138}}
+    with_cycles, also = (modelled(name, rows) for name in ("a", "b"))
+    without = path_result("c", {"syscall/getppid": 138})
+    assert compare([with_cycles], [also], history=None).remarks[-1] == CYCLES_TOO
+    assert compare([with_cycles], [without], history=None).remarks[-1] == NOT_CYCLES
 
 
 def test_what_makes_another_kernel() -> None:
