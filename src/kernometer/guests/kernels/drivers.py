@@ -104,7 +104,6 @@ def files(modules: Mapping[str, bytes], built_in: Iterable[str]) -> dict[str, by
     names = "".join(f"{name}\n" for name in sorted(built_in))
     stored = {f"{store.DRIVERS}/{name}.ko": content for name, content in modules.items()}
     return stored | {f"{store.DRIVERS}/{BUILT_IN}": names.encode()}
-    return modules | {f"{store.DRIVERS}/{BUILT_IN}": names.encode()}
 
 
 def name_of(file: str) -> str:
