@@ -85,9 +85,9 @@ static bool resolve(struct grant g, unsigned rights, struct entry *to)
 		to->owner = e->owner;
 		return true;
 	}
-	if (is_own(g)) {
+	if (is_own(g) && !BY_PROCESS) {
 		to->owner = TASKS;
-		return !BY_PROCESS;
+		return true;
 	}
 	return !domain || !is_vector(g.id);
 }
@@ -142,7 +142,7 @@ bool grants_give(struct task *t, const struct endpoint *e, uint16_t call, uint64
 bool grants_are_own(const struct shape *shape, const uint64_t *words)
 {
 	for (const struct shape_grant *g = shape->grants; g->rights; g++)
-		if (!is_entry(words[g->at]) && !is_user(words[g->at], words[g->at + 1]))
+		if (!is_entry(words[g->at]) && !is_processs(words[g->at], words[g->at + 1]))
 			return false;
 	return true;
 }
@@ -175,14 +175,16 @@ uint64_t grant_of_client(uint32_t task, uint64_t address, uint64_t length)
 /* Copies ---------------------------------------------------------------------------------------------------------- */
 
 /* Finds the byte at `address` of an owner's space in the direct map; NULL: it is absent, or not writable. `access`:
- * what vm is to be asked about it. */
+ * what vm is to be asked about it if it is a task's. */
 static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access)
 {
 	uint64_t frame;
 	uint32_t protection;
-	/* A service's number is its space's number. A task has the space that it lives in, and may have ended. */
-	uint32_t space = owner >= TASKS ? owner : tasks[owner] ? tasks[owner]->space : TASKS;
+	/* A task has the space that it lives in, and may have ended. */
+	uint32_t space = owner < TASKS && tasks[owner] ? tasks[owner]->space : TASKS;
 
+	if (owner > TASKS)
+		return process_place(owner - TASKS, address, write);
 	*access = write ? VM_ACCESS_USER | VM_ACCESS_WRITE : VM_ACCESS_USER;
 	if (space == TASKS || space_roots[space] == 0 ||
 	    space_find(space, address & ~(PAGE - 1), &frame, &protection) != 0)
@@ -205,7 +207,7 @@ static int64_t place_of(const struct entry *e, struct copying *c, uint64_t offse
 	}
 	if (e->owner < TASKS && is_vector(e->base))
 		piece = vector_piece(&tasks[e->owner]->vector, e->base, offset);
-	if (piece.length == 0 || piece.address >= USER_END)
+	if (piece.length == 0 || (piece.address >= USER_END && e->owner < TASKS))
 		return -EFAULT;
 	*room = MIN(piece.length, PAGE - piece.address % PAGE);
 	*there = find(e->owner, piece.address, write, &c->access);
@@ -289,7 +291,7 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	if (c->kind > COPY_ZEROS || !e || begin > e->length || c->grant.length > e->length - begin ||
 	    is_beyond(c->grant, c->offset, c->n))
 		return -EFAULT;
-	if (!trusted && !is_user(c->own, c->n))
+	if (!trusted && !is_processs(c->own, c->n))
 		return -EFAULT;
 	while (c->n > 0 && !end) {
 		uint64_t room = 0;
@@ -374,7 +376,7 @@ int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_
 	t = tasks[e->owner];
 	address = e->base + begin + offset;
 	if (!t || offset > length || n > length - offset || begin + length > e->length || length > e->length ||
-	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_user(own, n)))
+	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_processs(own, n)))
 		return -EAGAIN;
 	if (maps)
 		return map_page(s, t, kind, address, n);

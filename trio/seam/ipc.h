@@ -82,6 +82,15 @@ static inline bool is_user(uint64_t address, size_t n)
 	return address < USER_END && n <= USER_END - address;
 }
 
+/* What a server that is a process may name as its own: user memory, and the text of programs of processes. Only its page
+ * tables know which of it is there. */
+static inline bool is_processs(uint64_t address, size_t n)
+{
+	uint64_t text = address - PROCESS_TEXT, end = DOMAINS * PROCESS_TEXT_BYTES;
+
+	return is_user(address, n) || (text < end && n <= end - text);
+}
+
 /* Copies one piece between memory that may be absent, such as a program's, and the caller's own. Returns 0 if it
  * did. */
 static inline long copy_user(enum copy_kind kind, uint64_t user, uint64_t own, size_t n)
@@ -197,6 +206,8 @@ bool frame_drop_own(uint64_t frame);
 bool process_may_map(uint64_t frame, uint64_t count);
 /* Frees the memory of the present process, whose address space is gone. The pages that it keeps stay. */
 void process_free(uint32_t domain);
+/* Where a byte that a process may read, or write, is in the direct map; NULL: it may not, or the byte is absent. */
+char *process_place(uint32_t domain, uint64_t address, bool write);
 /* Copies from a process's memory. Returns false if that memory is absent. */
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n);
 uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
@@ -205,8 +216,8 @@ uint64_t process_device(uint32_t domain, uint64_t physical, uint64_t length);
 uint64_t process_dma_take(size_t count);
 /* Makes a server's process of a program, an ELF file. Returns NULL without memory. */
 struct task *process_load(uint32_t domain, const uint8_t *image);
-/* Whether a process can be made of that file. */
-bool process_is_program(const uint8_t *image, size_t length);
+/* Whether the domain's process can be made of that file. */
+bool process_is_program(uint32_t domain, const uint8_t *image, size_t length);
 /* rights.c: what of the machine the present server may touch if it is a process. */
 bool process_may_port(uint32_t port, uint32_t size);
 bool process_may_line(uint32_t line);

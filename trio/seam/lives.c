@@ -104,7 +104,7 @@ int64_t kernel_server_replace(uint32_t number, struct grant image)
 	copy = pages_take(pages);
 	if (!copy)
 		return -ENOMEM;
-	if (copy_in(copy, image, 0, image.length) != 0 || !process_is_program(copy, image.length)) {
+	if (copy_in(copy, image, 0, image.length) != 0 || !process_is_program(number, copy, image.length)) {
 		pages_give(copy, pages);
 		return -EINVAL;
 	}

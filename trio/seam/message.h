@@ -64,8 +64,13 @@ int64_t message_plain_call(uint64_t header, uint64_t *words);
 	int64_t serve_##interface##_call(const void *table, uint16_t call, uint64_t *words); \
 	verdict serve_##interface##_client(const void *table, struct request *r, const uint64_t *words)
 
-/* Where a process has its program, its stack, its own pages and its windows on frames. */
-#define PROCESS_STACK_TOP 0x70000000UL
+/* Where a process has its program's text, which every space has and nobody may write (a domain has this many bytes, all
+ * of them what Linux reserves for vsyscalls); its stack and, behind that, its program's data; its own pages, and its
+ * windows on frames. */
+#define PROCESS_TEXT 0xffffffffff600000UL
+#define PROCESS_TEXT_BYTES 0x80000UL
+#define PROCESS_STACK_TOP 0x10004000UL
+#define PROCESS_DATA_END 0x20000000UL
 #define PROCESS_STACK_PAGES 4
 #define PROCESS_PAGES 0x100000000000UL
 #define PROCESS_WINDOWS 0x200000000000UL

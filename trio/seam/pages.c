@@ -14,6 +14,10 @@
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
 
+/* A process has its data in a large page if that is no more than this part of all memory. */
+#define LARGE_PAGE_PART 256
+#define LARGE_PAGE REACH(1)
+
 /* Bits for each frame: some process has a window on it; it is programs' memory; vm, as a process, holds it beside those
  * who have mapped it. */
 enum { WINDOWED = 1, LENT = 2, HELD = 4 };
@@ -213,7 +217,9 @@ static void table_free(uint64_t *table, int level, uint64_t address)
 
 		if (entry == 0 || at >= USER_END)
 			continue;
-		if (level > 0)
+		if (entry & PAGE_HUGE)
+			pages_give(table_below(entry), ENTRIES);
+		else if (level > 0)
 			table_free(table_below(entry), level - 1, at);
 		else if (at < PROCESS_WINDOWS)
 			frame_drop(entry & PAGE_FRAME);
@@ -230,15 +236,36 @@ static uint64_t *own_pages(uint64_t *root)
 	return &root[PROCESS_PAGES / REACH(3)];
 }
 
+static uint64_t text_of(uint32_t domain)
+{
+	_Static_assert(DOMAINS * PROCESS_TEXT_BYTES <= 0x800000, "all text is where Linux has vsyscalls");
+
+	return PROCESS_TEXT + domain * PROCESS_TEXT_BYTES;
+}
+
+/* The page is in all spaces, and stays in the TLB when these are switched. */
+static void text_page_free(uint32_t domain, uint64_t at)
+{
+	uint64_t *entry = entry_at(space_roots[TASKS + domain], at, false), frame = entry ? *entry & PAGE_FRAME : 0;
+
+	if (!frame)
+		return;
+	entry_clear(space_roots[TASKS + domain], at, entry);
+	cpu_forget_page(at);
+	frame_drop(frame);
+}
+
 static void space_free(uint32_t domain)
 {
 	uint64_t *root = physical(space_roots[TASKS + domain]);
 
-	space_roots[TASKS + domain] = 0;
 	if (domains[domain].keeps_pages) {
 		servers[domain].lives.kept_pages = *own_pages(root);
 		*own_pages(root) = 0;
 	}
+	for (uint64_t at = text_of(domain); at < text_of(domain + 1); at += PAGE)
+		text_page_free(domain, at);
+	space_roots[TASKS + domain] = 0;
 	table_free(root, 3, 0);
 }
 
@@ -250,19 +277,34 @@ void process_free(uint32_t domain)
 	space_free(domain);
 }
 
+char *process_place(uint32_t domain, uint64_t address, bool write)
+{
+	uint64_t root = space_roots[TASKS + domain], rights = PAGE_PRESENT | PAGE_USER | (write ? PAGE_WRITE : 0);
+	uint64_t *table = physical(root);
+
+	for (int level = 3; root; level--) {
+		uint64_t entry = table[ENTRY_OF(address, level)];
+
+		if ((entry & rights) != rights)
+			return NULL;
+		table = table_below(entry);
+		if (level == 0 || entry & PAGE_HUGE)
+			return (char *)table + address % REACH(level);
+	}
+	return NULL;
+}
+
 bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 {
 	char *at = to;
 
 	while (n > 0) {
 		size_t part = MIN(n, PAGE - from % PAGE);
-		const uint64_t *entry = from < PROCESS_PAGES && space_roots[TASKS + domain]
-						? entry_at(space_roots[TASKS + domain], from, false)
-						: NULL;
+		const char *place = from < PROCESS_PAGES ? process_place(domain, from, false) : NULL;
 
-		if (!entry || *entry == 0)
+		if (!place)
 			return false;
-		memcpy(at, (char *)physical(*entry & PAGE_FRAME) + from % PAGE, part);
+		memcpy(at, place, part);
 		at += part;
 		from += part;
 		n -= part;
@@ -272,19 +314,41 @@ bool process_read(uint32_t domain, uint64_t from, void *to, size_t n)
 
 /* Programs -------------------------------------------------------------------------------------------------------- */
 
-/* Gives a server a page of zeros for good. Returns its address in the direct map; NULL: no memory. */
+/* Gives a server a page of zeros for good, if it has none at that address. Returns its address in the direct map; NULL:
+ * no memory. */
 static char *load_page(uint32_t domain, uint64_t at, uint32_t flags)
 {
-	uint64_t frame = frame_take();
+	char *place = process_place(domain, at, false);
+	uint64_t frame = place ? 0 : frame_take();
 	uint64_t bits = PAGE_PRESENT | PAGE_USER | (flags & PF_WRITE ? PAGE_WRITE : 0) |
-			(flags & PF_EXECUTE ? 0 : PAGE_NO_EXECUTE);
+			(flags & PF_EXECUTE ? 0 : PAGE_NO_EXECUTE) | (at >= PROCESS_TEXT ? PAGE_GLOBAL : 0);
 
 	if (!frame)
-		return NULL;
+		return place;
 	if (map(domain, at, frame | bits))
 		return physical(frame);
 	frame_drop(frame);
 	return NULL;
+}
+
+/* The large pages of a program's stack and data end here; 0: it has none. */
+static uint64_t load_large(uint32_t domain, const struct elf_segment *segment)
+{
+	uint64_t end = (segment->address + segment->size + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+
+	if (segment->address != PROCESS_STACK_TOP || frames.total < LARGE_PAGE_PART * ENTRIES)
+		return 0;
+	for (uint64_t at = PROCESS_STACK_TOP & ~(LARGE_PAGE - 1); at < end; at += LARGE_PAGE) {
+		uint64_t frame = frames_take(ENTRIES);
+
+		if (!frame)
+			return 0;
+		if (!large_page_map(space_roots[TASKS + domain], at, frame | READ_WRITE)) {
+			pages_give(physical(frame), ENTRIES);
+			return 0;
+		}
+	}
+	return end;
 }
 
 /* Loads one segment of a server's program: pages of its own with the bytes of the file. */
@@ -321,16 +385,21 @@ static bool window_begin(uint32_t domain)
 	return true;
 }
 
-static bool load(uint32_t domain, const uint8_t *image)
+/* `*end`: where large pages end. */
+static bool load(uint32_t domain, const uint8_t *image, uint64_t *end)
 {
 	const struct elf_header *head = (const struct elf_header *)image;
 	const struct elf_segment *segments = (const struct elf_segment *)(image + head->segments);
 
 	if (domains[domain].has_windows)
 		windows_begin(domain);
-	for (unsigned i = 0; i < head->segment_count; i++)
-		if (segments[i].type == PT_LOAD && !load_segment(domain, image, &segments[i]))
+	for (unsigned i = 0; i < head->segment_count; i++) {
+		if (segments[i].type != PT_LOAD)
+			continue;
+		*end = MAX(*end, load_large(domain, &segments[i]));
+		if (!load_segment(domain, image, &segments[i]))
 			return false;
+	}
 	if (BY_MAPPING && !window_begin(domain))
 		return false;
 	for (unsigned i = 1; i <= PROCESS_STACK_PAGES; i++)
@@ -342,6 +411,7 @@ static bool load(uint32_t domain, const uint8_t *image)
 struct task *process_load(uint32_t domain, const uint8_t *image)
 {
 	uint32_t number = TASKS + domain;
+	uint64_t end = 0;
 	struct task *t = task_create_server(number, domains[domain].name, NULL);
 
 	if (!t)
@@ -356,7 +426,7 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 		*entry = servers[domain].lives.kept_pages;
 		++*uses_of(entry);
 	}
-	if (!load(domain, image)) {
+	if (!load(domain, image, &end)) {
 		space_free(domain);
 		task_discard(t);
 		return NULL;
@@ -364,32 +434,43 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 	servers[domain].lives.kept_pages = 0;
 	t->root = space_roots[number];
 	t->space = number;
-	task_exec(t, ((const struct elf_header *)image)->entry, PROCESS_STACK_TOP - 8);
+	task_exec(t, 0, PROCESS_STACK_TOP - 8);
+	t->user->rip = ((const struct elf_header *)image)->entry;
+	t->user->rdi = domains[domain].keeps_pages ? 0 : end;
 	return t;
 }
 
-/* Whether a segment lies below the stack, and the file contains all of its bytes. */
-static bool is_segment(const struct elf_segment *s, size_t length)
+static bool is_within(uint64_t address, uint64_t size, uint64_t begin, uint64_t end)
 {
-	uint64_t end = PROCESS_STACK_TOP - (PROCESS_STACK_PAGES + 1) * PAGE;
-
-	return s->type != PT_LOAD ||
-	       (s->address >= PAGE && s->address <= end && s->size <= end - s->address && s->file_size <= s->size &&
-		s->offset <= length && s->file_size <= length - s->offset);
+	return address >= begin && address <= end && size <= end - address;
 }
 
-bool process_is_program(const uint8_t *image, size_t length)
+/* Whether a segment lies below the stack, behind it, or where the domain's text is, and the file contains all of its
+ * bytes. */
+static bool is_segment(uint32_t domain, const struct elf_segment *s, size_t length)
+{
+	uint64_t begin = s->address;
+	bool is_placed = is_within(begin, s->size, PAGE, PROCESS_STACK_TOP - (PROCESS_STACK_PAGES + 1) * PAGE) ||
+			 is_within(begin, s->size, PROCESS_STACK_TOP, PROCESS_DATA_END) ||
+			 (!(s->flags & PF_WRITE) && is_within(begin, s->size, text_of(domain), text_of(domain + 1)));
+
+	return s->type != PT_LOAD || (is_placed && s->file_size <= s->size && s->offset <= length &&
+				      s->file_size <= length - s->offset);
+}
+
+bool process_is_program(uint32_t domain, const uint8_t *image, size_t length)
 {
 	const struct elf_header *head = (const struct elf_header *)image;
 	const struct elf_segment *segments;
 
 	if (length < sizeof *head || head->magic != ELF_MAGIC || head->class_and_order != ELF_64_LITTLE ||
 	    head->machine != EM_X86_64 || head->type != ET_EXEC || head->segments > length || head->segments % 8 ||
-	    head->segment_count > (length - head->segments) / sizeof *segments || head->entry >= PROCESS_STACK_TOP)
+	    head->segment_count > (length - head->segments) / sizeof *segments || 
+	    !(head->entry < PROCESS_DATA_END || is_within(head->entry, 0, text_of(domain), text_of(domain + 1))))
 		return false;
 	segments = (const struct elf_segment *)(image + head->segments);
 	for (unsigned i = 0; i < head->segment_count; i++)
-		if (!is_segment(&segments[i], length))
+		if (!is_segment(domain, &segments[i], length))
 			return false;
 	return true;
 }

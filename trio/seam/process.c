@@ -84,6 +84,51 @@ int64_t string_by_mapping(char *to, size_t most, struct grant from)
 	return -ENAMETOOLONG;
 }
 
+/* The rest of the process's large pages, which pages_take() hands out first; and what was given back of it. */
+extern char heap_begin[];
+static char *heap, *heap_end;
+static struct given {
+	struct given *next;
+} *given;
+
+void *pages_take(size_t count)
+{
+	void *pages = heap;
+
+	if (count == 1 && given) {
+		pages = given;
+		given = given->next;
+		return memset(pages, 0, PAGE);
+	}
+	if (count > (size_t)(heap_end - heap) / PAGE)
+		return (void *)trap_kernel(TRAP_PAGES_TAKE, count, 0, 0);
+	heap += count * PAGE;
+	return pages;
+}
+
+void pages_give(void *pages, size_t count)
+{
+	struct given *page = pages;
+
+	if ((char *)pages < heap_begin || (char *)pages >= heap) {
+		trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
+		return;
+	}
+	for (; count > 0; count--, page += PAGE / sizeof *page) {
+		page->next = given;
+		given = page;
+	}
+}
+
+/* The kernel says where the large page ends that has the process's data; 0: it is in small ones. */
+_Noreturn void process_begin(uint64_t end);
+_Noreturn void process_begin(uint64_t end)
+{
+	heap = heap_begin;
+	heap_end = (char *)MAX(end, (uint64_t)heap);
+	serve();
+}
+
 static void say(uint64_t number, const char *format, va_list list)
 {
 	char line[256];

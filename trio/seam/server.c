@@ -148,16 +148,6 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline)
 	trap_kernel(TRAP_ALARM, endpoint, deadline, 0);
 }
 
-void *pages_take(size_t count)
-{
-	return (void *)trap_kernel(TRAP_PAGES_TAKE, count, 0, 0);
-}
-
-void pages_give(void *pages, size_t count)
-{
-	trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
-}
-
 /* What comes ------------------------------------------------------------------------------------------------------ */
 
 static const struct dispatcher *service_at(uint32_t endpoint)

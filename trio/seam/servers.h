@@ -93,10 +93,10 @@ void window_lose(struct server *s);
 void call_done(struct task *t, int64_t result);
 
 /* Copies between the kernel and the present server, at addresses that only the server vouches for: a process's memory
- * must be below the kernel's. False: that memory is absent. */
+ * must be its own. False: that memory is absent. */
 static inline bool is_servers(uint64_t address, size_t n)
 {
-	return !is_process(PRESENT_DOMAIN) || is_user(address, n);
+	return !is_process(PRESENT_DOMAIN) || is_processs(address, n);
 }
 
 static inline bool server_get(void *to, uint64_t from, size_t n)

@@ -49,6 +49,13 @@
 #define DECODED_BY_SERVICES 0
 #endif
 
+/* scattered: a process's text, data and stack are each where they happen to be, in pages of 4 KiB that a switch of address
+ * spaces drops from the TLB; else all spaces have its text, and its data and stack are in one page of 2 MiB. Only tools/
+ * domains.py reads it. "Small working sets" (Liedtke 1996: Toward real microkernels). */
+#ifndef SCATTERED
+#define SCATTERED 0
+#endif
+
 /* heartbeats: rs asks each process twice a second whether it is alive, and ends one that has not answered by the next
  * time; else only the clock's ticks show that one does not return. MINIX 3's reincarnation server (Herder 2006). */
 #ifndef HEARTBEATS

@@ -23,3 +23,13 @@ int64_t copy_directly(struct grant g, uint64_t offset, uint64_t own, size_t n, e
 {
 	return grants_copy_short(g.id, g.length, offset, own, n, kind);
 }
+
+void *pages_take(size_t count)
+{
+	return (void *)trap_kernel(TRAP_PAGES_TAKE, count, 0, 0);
+}
+
+void pages_give(void *pages, size_t count)
+{
+	trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
+}

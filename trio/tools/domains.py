@@ -14,6 +14,10 @@ Interfaces = dict[str, Interface]
 #: As message.h has them.
 REGISTER_WORDS = 8
 REPLY_WORDS = 5
+TEXT, TEXT_BYTES = 0xFFFFFFFFFF600000, 0x80000
+DATA = 0x10004000
+#: With the switch scattered: text at a place of each process's own, and data behind it.
+SCATTERED_TEXT = 0x400000
 
 
 def written(made: Structure, known: Interfaces, found: tuple[Service, ...]) -> dict[str, str]:
@@ -49,6 +53,9 @@ def _fragment(made: Structure) -> str:
         lines.append(f"{kind.upper()}_DOMAINS := {' '.join(each.name for each in made.servers if each.kind == kind)}")
     lines.append("CHOSEN := " + " ".join(f"-D{each.upper().replace('-', '_')}=1" for each in made.switches))
     lines += [f"SERVICES_{each.name} := {' '.join(one.sources for one in each.services)}" for each in made.servers]
+    for each in made.servers:
+        text, data = (SCATTERED_TEXT, 0) if "scattered" in made.switches else (TEXT + each.number * TEXT_BYTES, DATA)
+        lines.append(f"PLACES_{each.name} := --defsym=TEXT_AT={text:#x} --defsym=DATA_AT={data:#x}")
     return "\n".join([*lines, ""])
 
 

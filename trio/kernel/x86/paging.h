@@ -35,6 +35,8 @@ static inline uint32_t *uses_of(const uint64_t *table)
 /* spaces.c: finds the lowest table's entry for an address; with `make`, makes the tables on the way. Returns NULL if
  * there is none, or without memory. */
 uint64_t *entry_at(uint64_t root, uint64_t address, bool make);
+/* Maps a large page where nothing is mapped. Returns false without memory. */
+bool large_page_map(uint64_t root, uint64_t address, uint64_t entry);
 /* Sets it to 0; frees tables that this leaves empty. */
 void entry_clear(uint64_t root, uint64_t address, uint64_t *entry);
 

@@ -89,13 +89,13 @@ static void prune(uint64_t root, uint64_t address)
 	}
 }
 
-/* Finds the entry for an address, and makes the tables on the way that are missing. */
-static uint64_t *entry_make(uint64_t root, uint64_t address)
+/* Finds the entry of a level for an address, and makes the tables on the way that are missing. */
+static inline __attribute__((always_inline)) uint64_t *entry_make_at(uint64_t root, uint64_t address, int lowest)
 {
 	uint64_t *table = physical(root);
 
 #pragma GCC unroll 3
-	for (int level = 3; level > 0; level--) {
+	for (int level = 3; level > lowest; level--) {
 		uint64_t *entry = &table[ENTRY_OF(address, level)];
 
 		if (*entry == 0) {
@@ -104,7 +104,12 @@ static uint64_t *entry_make(uint64_t root, uint64_t address)
 		}
 		table = table_below(*entry);
 	}
-	return &table[ENTRY_OF(address, 0)];
+	return &table[ENTRY_OF(address, lowest)];
+}
+
+static uint64_t *entry_make(uint64_t root, uint64_t address)
+{
+	return entry_make_at(root, address, 0);
 }
 
 /* Unlike all else here this takes frames that nobody was promised. */
@@ -118,6 +123,20 @@ uint64_t *entry_at(uint64_t root, uint64_t address, bool make)
 		frames.unpromised += TABLES_MOST - (free - frames.free);
 	}
 	return entry;
+}
+
+bool large_page_map(uint64_t root, uint64_t address, uint64_t entry)
+{
+	uint64_t free = frames.free, *at;
+
+	if (frames.unpromised < TABLES_MOST)
+		return false;
+	frames.unpromised -= TABLES_MOST;
+	at = entry_make_at(root, address, 1);
+	frames.unpromised += TABLES_MOST - (free - frames.free);
+	*at = entry | PAGE_HUGE;
+	++*uses_of(at);
+	return true;
 }
 
 void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)

@@ -17,7 +17,7 @@ struct processor {
 	unsigned int (*classify)(const unsigned char *bytes, int kernel); /* a set of its counters */
 };
 
-/* x86-64. In long mode the kernel's instructions are in the upper half of the addresses; elsewhere the ring tells. */
+/* x86-64. */
 
 enum x86_counter {
 	SYSCALLS = 2,
@@ -46,11 +46,6 @@ static const char *const x86_names[] = {
 	"swapgs", "fpu_saves", "fpu_restores", "cli",     "sti",  "rdtsc",  "rep_iterations",
 	"wrmsr",  "invlpg",    "cpuid",        "port_io", "hlt",  "locked", NULL,
 };
-
-static int x86_in_kernel(uint64_t address, int ring)
-{
-	return ring == LONG_MODE ? (int)(address >> 63) : ring < 3;
-}
 
 /* Group 15 and group 9 with an operand in memory: saving and restoring the FPU's state. */
 static enum x86_counter classify_fpu(unsigned char opcode, unsigned char modrm, const struct decoded *d)

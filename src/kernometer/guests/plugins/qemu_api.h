@@ -115,6 +115,18 @@ static inline int ring_of_translation(void)
 	return (int)(register_of_cpu(REGISTER_CS) & 3);
 }
 
+/* What Linux reserves for vsyscalls, which are user code. Trio has its services' text there. */
+#define VSYSCALLS 0xffffffffff600000u
+#define VSYSCALLS_BYTES 0x800000u
+
+/* Whether code is the kernel's on x86-64: in long mode in the upper half of the addresses, elsewhere by its ring. */
+static inline int x86_in_kernel(uint64_t address, int ring)
+{
+	if (ring != LONG_MODE)
+		return ring < 3;
+	return address >> 63 && address - VSYSCALLS >= VSYSCALLS_BYTES;
+}
+
 #define MAX_COUNTERS 32
 
 #if KM_PLUGIN_API >= 2
