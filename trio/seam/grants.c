@@ -183,7 +183,7 @@ static char *find(uint32_t owner, uint64_t address, bool write, uint32_t *access
 	/* A task has the space that it lives in, and may have ended. */
 	uint32_t space = owner < TASKS && tasks[owner] ? tasks[owner]->space : TASKS;
 
-	if (owner > TASKS)
+	if (PROCESSES && owner > TASKS)
 		return process_place(owner - TASKS, address, write);
 	*access = write ? VM_ACCESS_USER | VM_ACCESS_WRITE : VM_ACCESS_USER;
 	if (space == TASKS || space_roots[space] == 0 ||

@@ -8,9 +8,9 @@
 #include "servers.h"
 #include "structure.h"
 #include "switches.h"
-#include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"
+#include "x86/tags.h"
 
 #define READ_WRITE (PAGE_PRESENT | PAGE_USER | PAGE_WRITE | PAGE_NO_EXECUTE)
 
@@ -51,8 +51,7 @@ static void unmap(uint32_t domain, uint64_t address)
 	if (!entry || *entry == 0)
 		return;
 	entry_clear(root, address, entry);
-	if (cpu_cr3() == root)
-		cpu_forget_page(address);
+	forget(TASKS + domain, root, address, 1);
 }
 
 static int64_t pages_map(uint32_t domain, uint64_t frame, uint64_t count)
@@ -272,7 +271,8 @@ static void space_free(uint32_t domain)
 void process_free(uint32_t domain)
 {
 	current->root = kernel_root;
-	cpu_set_cr3(kernel_root);
+	current->cr3 = kernel_cr3;
+	space_load(kernel_cr3);
 	COUNT(space_switches, 1);
 	space_free(domain);
 }
@@ -433,6 +433,7 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 	}
 	servers[domain].lives.kept_pages = 0;
 	t->root = space_roots[number];
+	t->cr3 = space_cr3(number, t->root);
 	t->space = number;
 	task_exec(t, 0, PROCESS_STACK_TOP - 8);
 	t->user->rip = ((const struct elf_header *)image)->entry;

@@ -11,6 +11,7 @@ import pytest
 import idl_parse
 import structures
 from kernometer import source_folder
+from kernometer.explain.cycles import by_row
 from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_kernel
@@ -54,6 +55,7 @@ EFFECTS = {
     "in-memory": Effect("micro", "syscall/getppid", _count("bytes.messages", 0), _count("bytes.messages", 100, 1000)),
     "by-mapping": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
     "decoded-by-services": Effect("micro", "syscall/read-zero", _count("traps.servers", 2), _count("traps.servers", 3)),
+    "scattered": Effect("micro", "syscall/getppid", _count("walks", 9, 11), _count("walks", 18, 20)),
     "checksums": Effect("mono", FSYNC_ON_DISK, _count("calls.block.write", 2), _count("calls.block.write", 4)),
     "parking-counted": Effect(
         "mono", "ctx/pipe-pair@same-cpu", _count("parked.work", 0), _count("parked.work", 100, 1000)
@@ -93,7 +95,7 @@ def test_a_switch_does_what_it_says(sources: Path, guest_cache: Path, tmp_path: 
         kernometer(folder, "run", "--by", "path", "--on", f"qemu:trio-{structure}", effect.row)
         (file,) = folder.glob("*.ndjson")
         result = read_file(file)
-        counted[structure] = by_kernel(effect.row, (result,)) or {}
+        counted[structure] = {**(by_kernel(effect.row, (result,)) or {}), **by_row(result)[effect.row]}
         assert figures(result)[effect.row].value
     off, on = counted.values()
     assert effect.off(off), off

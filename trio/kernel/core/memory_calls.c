@@ -6,8 +6,8 @@
 #include "ipc.h"
 #include "kernel_serve.h"
 #include "structure.h"
-#include "x86/cpu.h"
 #include "x86/paging.h"
+#include "x86/tags.h"
 
 static bool is_space(uint32_t space)
 {
@@ -31,7 +31,7 @@ uint32_t space_tasks[SPACES];
 
 void space_leave(const struct task *t)
 {
-	if (t->root != kernel_root)
+	if (t->cr3 != kernel_cr3)
 		space_tasks[t->space]--;
 }
 
@@ -45,8 +45,9 @@ int64_t kernel_space_use(uint32_t task, uint32_t space)
 	space_tasks[space] += space != TASKS;
 	t->space = space;
 	t->root = space == TASKS ? kernel_root : space_roots[space];
-	if (t == current && cpu_cr3() != t->root) {
-		cpu_set_cr3(t->root);
+	t->cr3 = space == TASKS ? kernel_cr3 : space_cr3(space, t->root);
+	if (t == current && cr3_loaded != t->cr3) {
+		space_load(t->cr3);
 		COUNT(space_switches, 1);
 	}
 	return 0;

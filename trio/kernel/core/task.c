@@ -33,6 +33,7 @@ uint64_t tasks_made;
 /* The idle task runs when no other can; it has no user mode and no number of its own. */
 struct task idle = { .number = TASKS, .counters = &counters_of_others, .name = "" };
 struct task *current = &idle, *payer = &idle;
+uint64_t cr3_loaded __attribute__((section(".data")));
 /* The time up to which the payer's account is settled. */
 static nanoseconds since;
 
@@ -77,6 +78,7 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	t->counters = &CONTAINER(t, struct task_page, task)->counters;
 	t->request.task = child;
 	t->root = kernel_root;
+	t->cr3 = kernel_cr3;
 	if (parent != child) {
 		const struct task *from = tasks[parent];
 

@@ -69,19 +69,6 @@ static inline uint64_t cpu_cr2(void)
 	return value;
 }
 
-static inline uint64_t cpu_cr3(void)
-{
-	uint64_t value;
-
-	__asm__ volatile("mov %%cr3, %0" : "=r"(value));
-	return value;
-}
-
-static inline void cpu_set_cr3(uint64_t value)
-{
-	__asm__ volatile("mov %0, %%cr3" : : "r"(value) : "memory");
-}
-
 /* Waits until an interrupt comes. */
 static inline void cpu_wait(void)
 {

@@ -6,6 +6,7 @@
 #include "x86/cpu.h"
 #include "x86/machine.h"
 #include "x86/paging.h"
+#include "x86/tags.h"
 
 #define MSR_EFER 0xc0000080
 #define EFER_NO_EXECUTE (1UL << 11)
@@ -16,7 +17,7 @@ _Static_assert(REACH(1) % STACK_STRIDE == 0, "a stack's entries are in one table
 /* Whole pages, from the linker script. */
 extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], data_end[], boot_stack[], image_end[];
 
-uint64_t kernel_root;
+uint64_t kernel_root, kernel_cr3;
 
 static uint64_t table_new(void)
 {
@@ -63,7 +64,10 @@ void kernel_map_start(void)
 	map_image(boot_stack, image_end, PAGE_WRITE | PAGE_NO_EXECUTE);
 
 	cpu_write_msr(MSR_EFER, cpu_read_msr(MSR_EFER) | EFER_NO_EXECUTE);
-	cpu_set_cr3(kernel_root);
+	kernel_cr3 = kernel_root | (has_tags ? CR3_KEEP : 0);
+	/* Nothing of the temporary map is kept. */
+	cr3_write(kernel_root);
+	cr3_loaded = kernel_cr3;
 }
 
 void kernel_half_set(uint64_t *table)

@@ -4,6 +4,7 @@
 #include "x86/entry.h"
 #include "x86/processor.h"
 #include "x86/switch.h"
+#include "x86/tags.h"
 
 #define KERNEL_CS 0x08
 #define KERNEL_SS 0x10
@@ -139,6 +140,7 @@ void processor_start(void)
 	load_segments();
 	load_vectors();
 	choose_features();
+	tags_start();
 	cpu_write_msr(MSR_STAR, (uint64_t)(KERNEL_SS | 3) << 48 | (uint64_t)KERNEL_CS << 32);
 	cpu_write_msr(MSR_LSTAR, (uint64_t)entry_system_call);
 	cpu_write_msr(MSR_SFMASK, FLAG_TRAP | FLAG_INTERRUPT | FLAG_DIRECTION | FLAG_NESTED | FLAG_ACCESS);

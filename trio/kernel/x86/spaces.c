@@ -8,11 +8,8 @@
 #include "kernel_serve.h"
 #include "structure.h"
 #include "switches.h"
-#include "x86/cpu.h"
 #include "x86/paging.h"
-
-/* If more pages than this changed, all of them are forgotten. */
-#define FORGET_ONE_BY_ONE 16
+#include "x86/tags.h"
 
 /* What it costs to look at one table, in pages. */
 #define TABLE_WORK 8
@@ -149,21 +146,8 @@ void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)
 	frames.unpromised += frames.free - free;
 }
 
-/* Tells the processor to forget what it knows of pages that changed. */
-static void forget(uint64_t root, uint64_t address, uint64_t pages)
-{
-	if (cpu_cr3() != root)
-		return;
-	if (pages > FORGET_ONE_BY_ONE) {
-		cpu_set_cr3(root);
-		return;
-	}
-	for (uint64_t i = 0; i < pages; i++)
-		cpu_forget_page(address + i * PAGE);
-}
-
 /* Puts a frame, which is held for this, into an entry; what was there is dropped. */
-static void put(uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
+static void put(uint32_t space, uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
 {
 	uint64_t old = *at;
 
@@ -172,7 +156,7 @@ static void put(uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
 		++*uses_of(at);
 		return;
 	}
-	forget(root, address, 1);
+	forget(space, root, address, 1);
 	frame_drop_promised(old & PAGE_FRAME);
 }
 
@@ -184,6 +168,9 @@ int64_t space_create(uint32_t space)
 		return -ENOMEM;
 	kernel_half_set(physical(root));
 	space_roots[space] = root;
+	/* The tag may have been another space's. */
+	if (has_tags)
+		tags_forget(space, 0, USER_END / PAGE);
 	return 0;
 }
 
@@ -196,8 +183,8 @@ int64_t kernel_space_destroy(uint32_t space, int64_t pages)
 	TRY(kernel_memory_promise(-pages));
 	if (*uses_of(physical(root)) > 1)
 		kernel_space_unmap(space, 0, USER_END / PAGE, UINT64_MAX, &next);
-	if (cpu_cr3() == root) {
-		cpu_set_cr3(kernel_root);
+	if ((cr3_loaded & PAGE_FRAME) == root) {
+		space_load(kernel_cr3);
 		COUNT(space_switches, 1);
 	}
 	kernel_half_clear(physical(root));
@@ -216,7 +203,7 @@ int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 	entry = entries_find(root, address, address, &next);
 	if (entry == NULL)
 		entry = entry_make(root, address);
-	put(root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
+	put(space, root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
 	return 0;
 }
 
@@ -237,7 +224,7 @@ int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint6
 			if (there && protection & KERNEL_MAP_KEEP)
 				continue;
 			frame_hold_inline(frame + i * PAGE);
-			put(root, entry, address + i * PAGE, (frame + i * PAGE) | bits);
+			put(space, root, entry, address + i * PAGE, (frame + i * PAGE) | bits);
 			new += !there;
 		}
 	}
@@ -269,7 +256,7 @@ int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protecti
 		frame_drop_promised(frame);
 	}
 	*at = copy | rights[protection & 7];
-	forget(root, address, 1);
+	forget(space, root, address, 1);
 	return 0;
 }
 
@@ -302,7 +289,7 @@ int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uin
 			prune(root, at);
 	}
 	if (dropped > 0)
-		forget(root, address, (at - address) / PAGE);
+		forget(space, root, address, (at - address) / PAGE);
 	*next = at;
 	return dropped;
 }
@@ -326,7 +313,7 @@ int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, u
 				*entry = frame | (*frame_word(frame) > 1 ? bits & ~careful : bits);
 		}
 	}
-	forget(root, address, pages);
+	forget(space, root, address, pages);
 	return 0;
 }
 
@@ -346,7 +333,7 @@ int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_
 		for (const uint64_t *beyond = entry + (next - at) / PAGE; entry < beyond; entry++, target += PAGE) {
 			if (*entry == 0)
 				continue;
-			put(root, entry_make(root, target), target, *entry);
+			put(space, root, entry_make(root, target), target, *entry);
 			*entry = 0;
 			--*uses_of(entry);
 		}
@@ -354,7 +341,7 @@ int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_
 	/* It comes after the moves: one table may serve both ranges. */
 	for (uint64_t at = address; at < end; at = (at | (REACH(1) - 1)) + 1)
 		prune(root, at);
-	forget(root, address, pages);
+	forget(space, root, address, pages);
 	return 0;
 }
 
@@ -394,7 +381,7 @@ int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_
 			prune(child, at);
 	}
 	if (private && total > 0)
-		forget(root, address, (at - address) / PAGE);
+		forget(from, root, address, (at - address) / PAGE);
 	*next = at;
 	return total;
 }

@@ -5,6 +5,7 @@
 
 #include "core/task.h"
 #include "x86/cpu.h"
+#include "x86/tags.h"
 
 /* Intel SDM volume 3, 8.7: the 64-bit task state segment. The present task's registers are saved at rsp[0], which
  * entry.S reads too. */
@@ -78,7 +79,7 @@ static inline void processor_load(const struct task *to)
 
 static inline void processor_load_space(const struct task *to)
 {
-	cpu_set_cr3(to->root);
+	space_load(to->cr3);
 	COUNT_FOR(to, space_switches, 1);
 }
 
@@ -91,7 +92,7 @@ static inline void processor_switch(struct task *from, struct task *to)
 	if (!to->user)
 		return;
 	processor_load(to);
-	if (cpu_cr3() != to->root)
+	if (cr3_loaded != to->cr3)
 		processor_load_space(to);
 }
 
