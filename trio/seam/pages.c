@@ -51,7 +51,7 @@ static void unmap(uint32_t domain, uint64_t address)
 	if (!entry || *entry == 0)
 		return;
 	entry_clear(root, address, entry);
-	forget(TASKS + domain, root, address, 1);
+	forget(root, address, 1);
 }
 
 static int64_t pages_map(uint32_t domain, uint64_t frame, uint64_t count)
@@ -432,6 +432,9 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 		return NULL;
 	}
 	servers[domain].lives.kept_pages = 0;
+	/* The process before had the same tag. */
+	if (has_tags)
+		tags_forget(space_roots[number], 0, USER_END / PAGE);
 	t->root = space_roots[number];
 	t->cr3 = space_cr3(number, t->root);
 	t->space = number;

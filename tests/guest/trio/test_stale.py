@@ -38,11 +38,11 @@ class Plant:
 
 
 PLANTS = {
-    "no-invlpg": ("mono", "", Plant("kernel/x86/tags.h", "cpu_forget_page(address + i * PAGE);", "")),
-    "no-cr3": ("mono", "", Plant("kernel/x86/tags.h", "cr3_write(cr3_loaded);\n", "")),
-    "no-invpcid": ("mono", TAGS, Plant("kernel/x86/tags.c", "invalidate(ONE_PAGE,", "(void)sizeof(")),
-    "tag-again": ("mono", TAGS, Plant("kernel/x86/spaces.c", "if (has_tags)", "if (!has_tags)")),
-    "window": ("micro", TAGS, Plant("seam/pages.c", "forget(TASKS + domain, root, address, 1);", "")),
+    "no-invlpg": ("mono", "", Plant("kernel/x86/tags.h", "cpu_forget_page(address + i * PAGE);", ";")),
+    "no-cr3": ("mono", "", Plant("kernel/x86/tags.h", "cr3_write(cr3_loaded);", ";")),
+    "boot-kept": ("mono", TAGS, Plant("kernel/x86/mmu.c", "cr3_write(kernel_root);", "cr3_write(kernel_cr3);")),
+    "no-invpcid": ("micro", TAGS, Plant("kernel/x86/tags.c", "invalidate(ONE_PAGE, tag, address + i * PAGE);", ";")),
+    "no-space": ("micro", TAGS, Plant("kernel/x86/tags.c", "invalidate(ONE_SPACE, tag, 0);", ";")),
 }
 
 

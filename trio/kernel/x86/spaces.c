@@ -147,7 +147,7 @@ void entry_clear(uint64_t root, uint64_t address, uint64_t *entry)
 }
 
 /* Puts a frame, which is held for this, into an entry; what was there is dropped. */
-static void put(uint32_t space, uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
+static void put(uint64_t root, uint64_t *at, uint64_t address, uint64_t entry)
 {
 	uint64_t old = *at;
 
@@ -156,7 +156,7 @@ static void put(uint32_t space, uint64_t root, uint64_t *at, uint64_t address, u
 		++*uses_of(at);
 		return;
 	}
-	forget(space, root, address, 1);
+	forget(root, address, 1);
 	frame_drop_promised(old & PAGE_FRAME);
 }
 
@@ -167,10 +167,8 @@ int64_t space_create(uint32_t space)
 	if (root == 0)
 		return -ENOMEM;
 	kernel_half_set(physical(root));
+	tag_set(root, space);
 	space_roots[space] = root;
-	/* The tag may have been another space's. */
-	if (has_tags)
-		tags_forget(space, 0, USER_END / PAGE);
 	return 0;
 }
 
@@ -203,7 +201,7 @@ int64_t kernel_space_zero(uint32_t space, uint64_t address, uint32_t protection)
 	entry = entries_find(root, address, address, &next);
 	if (entry == NULL)
 		entry = entry_make(root, address);
-	put(space, root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
+	put(root, entry, address, frame_lent(frame_take_promised()) | rights[protection & 7]);
 	return 0;
 }
 
@@ -224,7 +222,7 @@ int64_t kernel_space_map(uint32_t space, uint64_t address, uint64_t frame, uint6
 			if (there && protection & KERNEL_MAP_KEEP)
 				continue;
 			frame_hold_inline(frame + i * PAGE);
-			put(space, root, entry, address + i * PAGE, (frame + i * PAGE) | bits);
+			put(root, entry, address + i * PAGE, (frame + i * PAGE) | bits);
 			new += !there;
 		}
 	}
@@ -256,7 +254,7 @@ int64_t kernel_space_private(uint32_t space, uint64_t address, uint32_t protecti
 		frame_drop_promised(frame);
 	}
 	*at = copy | rights[protection & 7];
-	forget(space, root, address, 1);
+	forget(root, address, 1);
 	return 0;
 }
 
@@ -289,7 +287,7 @@ int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uin
 			prune(root, at);
 	}
 	if (dropped > 0)
-		forget(space, root, address, (at - address) / PAGE);
+		forget(root, address, (at - address) / PAGE);
 	*next = at;
 	return dropped;
 }
@@ -313,7 +311,7 @@ int64_t kernel_space_protect(uint32_t space, uint64_t address, uint64_t pages, u
 				*entry = frame | (*frame_word(frame) > 1 ? bits & ~careful : bits);
 		}
 	}
-	forget(space, root, address, pages);
+	forget(root, address, pages);
 	return 0;
 }
 
@@ -333,7 +331,7 @@ int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_
 		for (const uint64_t *beyond = entry + (next - at) / PAGE; entry < beyond; entry++, target += PAGE) {
 			if (*entry == 0)
 				continue;
-			put(space, root, entry_make(root, target), target, *entry);
+			put(root, entry_make(root, target), target, *entry);
 			*entry = 0;
 			--*uses_of(entry);
 		}
@@ -341,7 +339,7 @@ int64_t kernel_space_move(uint32_t space, uint64_t address, uint64_t to, uint64_
 	/* It comes after the moves: one table may serve both ranges. */
 	for (uint64_t at = address; at < end; at = (at | (REACH(1) - 1)) + 1)
 		prune(root, at);
-	forget(space, root, address, pages);
+	forget(root, address, pages);
 	return 0;
 }
 
@@ -381,7 +379,7 @@ int64_t kernel_space_share(uint32_t from, uint32_t to, uint64_t address, uint64_
 			prune(child, at);
 	}
 	if (private && total > 0)
-		forget(from, root, address, (at - address) / PAGE);
+		forget(root, address, (at - address) / PAGE);
 	*next = at;
 	return total;
 }

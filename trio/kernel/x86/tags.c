@@ -43,18 +43,22 @@ static void invalidate(uint64_t type, uint64_t tag, uint64_t address)
 	}
 }
 
-void tags_forget(uint32_t space, uint64_t address, uint64_t pages)
+void tags_forget(uint64_t root, uint64_t address, uint64_t pages)
 {
-	bool is_present = cr3_loaded == space_cr3(space, space_roots[space]);
+	uint64_t tag = ((uint64_t *)physical(root))[ENTRY_OF(KERNEL_BASE, 3)] >> TAG_SHIFT & TAG_MASK;
+	bool is_present = (cr3_loaded & PAGE_FRAME) == root;
 
 	if (pages > FORGET_ONE_BY_ONE) {
-		invalidate(ONE_SPACE, space + 1, 0);
+		if (is_present)
+			cr3_write(cr3_loaded & ~CR3_KEEP);
+		else
+			invalidate(ONE_SPACE, tag, 0);
 		return;
 	}
 	for (uint64_t i = 0; i < pages; i++) {
 		if (is_present)
 			cpu_forget_page(address + i * PAGE);
 		else
-			invalidate(ONE_PAGE, space + 1, address + i * PAGE);
+			invalidate(ONE_PAGE, tag, address + i * PAGE);
 	}
 }

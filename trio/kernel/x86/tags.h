@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "x86/cpu.h"
+#include "x86/paging.h"
 
 #ifdef TRIO_TAGS_TOLD
 #define TAGS_TOLD 1
@@ -41,22 +42,33 @@ static inline void space_load(uint64_t cr3)
 	cr3_write(cr3);
 }
 
-/* The value of CR3 for a space of that number and root. */
+/* The value of CR3 for a space of that number and root; TASKS: the kernel's. */
 static inline uint64_t space_cr3(uint32_t space, uint64_t root)
 {
-	return has_tags ? root | (space + 1) | CR3_KEEP : root;
+	if (has_tags)
+		root |= CR3_KEEP | (space == TASKS ? 0 : space + 1);
+	return root;
 }
 
 /* Uses tags if the processor has them. */
 void tags_start(void);
 /* If more pages than this changed, all of their space are forgotten. */
 #define FORGET_ONE_BY_ONE 16
-/* With tags: forgets pages of a space; all of it if they are many. */
-void tags_forget(uint32_t space, uint64_t address, uint64_t pages);
+/* With tags: forgets pages of the space with this root; all of it if they are many. */
+void tags_forget(uint64_t root, uint64_t address, uint64_t pages);
 
-/* Tells the processor to forget what it knows of pages of a space, of this root, that changed. Without tags it knows the
- * present space alone. */
-static inline void forget(uint32_t space, uint64_t root, uint64_t address, uint64_t pages)
+/* A root has its space's tag where the processor looks for nothing: in its entry for the kernel. */
+#define TAG_SHIFT 52
+#define TAG_MASK 0x7ffUL
+
+static inline void tag_set(uint64_t root, uint32_t space)
+{
+	((uint64_t *)physical(root))[ENTRY_OF(KERNEL_BASE, 3)] |= (space + 1UL) << TAG_SHIFT;
+}
+
+/* Tells the processor to forget what it knows of pages, of the space with this root, that changed. Without tags it knows
+ * the present space alone. */
+static inline void forget(uint64_t root, uint64_t address, uint64_t pages)
 {
 	if (cr3_loaded == root) {
 		if (pages > FORGET_ONE_BY_ONE) {
@@ -66,7 +78,7 @@ static inline void forget(uint32_t space, uint64_t root, uint64_t address, uint6
 		for (uint64_t i = 0; i < pages; i++)
 			cpu_forget_page(address + i * PAGE);
 	} else if (has_tags) {
-		tags_forget(space, address, pages);
+		tags_forget(root, address, pages);
 	}
 }
 

@@ -6,32 +6,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define has_tags false
-#define cr3_loaded host_cr3
-static uint64_t host_cr3;
+static uint64_t cr3_loaded;
 
 static inline void space_load(uint64_t cr3)
 {
-	host_cr3 = cr3;
+	cr3_loaded = cr3;
 }
 
-static inline uint64_t space_cr3(uint32_t space, uint64_t root)
-{
-	(void)space;
-	return root;
-}
-
-static inline void tags_forget(uint32_t space, uint64_t address, uint64_t pages)
-{
-	(void)space;
-	(void)address;
-	(void)pages;
-}
-
-static inline void forget(uint32_t space, uint64_t root, uint64_t address, uint64_t pages)
+static inline void tag_set(uint64_t root, uint32_t space)
 {
 	(void)root;
-	tags_forget(space, address, pages);
+	(void)space;
+}
+
+static inline void forget(uint64_t root, uint64_t address, uint64_t pages)
+{
+	(void)root;
+	(void)address;
+	(void)pages;
 }
 
 #endif
