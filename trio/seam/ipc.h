@@ -82,8 +82,8 @@ static inline bool is_user(uint64_t address, size_t n)
 	return address < USER_END && n <= USER_END - address;
 }
 
-/* What a server that is a process may name as its own: user memory, and the text of programs of processes. Only its page
- * tables know which of it is there. */
+/* What a server that is a process may name as its own: user memory, and the text of programs of processes. Only its
+ * page tables know which of it is there. */
 static inline bool is_processs(uint64_t address, size_t n)
 {
 	uint64_t text = address - PROCESS_TEXT, end = DOMAINS * PROCESS_TEXT_BYTES;

@@ -49,9 +49,9 @@
 #define DECODED_BY_SERVICES 0
 #endif
 
-/* scattered: a process's text, data and stack are each where they happen to be, in pages of 4 KiB that a switch of address
- * spaces drops from the TLB; else all spaces have its text, and its data and stack are in one page of 2 MiB. Only tools/
- * domains.py reads it. "Small working sets" (Liedtke 1996: Toward real microkernels). */
+/* scattered: a process's text, data and stack are each where they happen to be, in pages of 4 KiB that a switch of
+ * address spaces drops from the TLB; else all spaces have its text, and its data and stack are in one page of 2 MiB.
+ * Only tools/domains.py reads it. "Small working sets" (Liedtke 1996: Toward real microkernels). */
 #ifndef SCATTERED
 #define SCATTERED 0
 #endif

@@ -197,7 +197,8 @@ static uint64_t read_virtual(uint64_t address)
 static void on_fault(void)
 {
 	uint64_t address = register_of_cpu(REGISTER_CR2), error = read_virtual(register_of_cpu(REGISTER_RSP));
-	unsigned int wanted = (error & 2 ? MAY_WRITE : 0u) | (error & 4 ? MAY_USER : 0u) | (error & 16 ? MAY_EXECUTE : 0u);
+	unsigned int wanted = (error & 2 ? MAY_WRITE : 0u) | (error & 4 ? MAY_USER : 0u) |
+			      (error & 16 ? MAY_EXECUTE : 0u);
 	struct entry *e = answer_for((address & 0xffffffffffffull) >> PAGE_SHIFT);
 	struct grant now = { 0, 0, 0 };
 

@@ -66,8 +66,8 @@ static inline void tag_set(uint64_t root, uint32_t space)
 	((uint64_t *)physical(root))[ENTRY_OF(KERNEL_BASE, 3)] |= (space + 1UL) << TAG_SHIFT;
 }
 
-/* Tells the processor to forget what it knows of pages, of the space with this root, that changed. Without tags it knows
- * the present space alone. */
+/* Tells the processor to forget what it knows of pages, of the space with this root, that changed. Without tags it
+ * knows the present space alone. */
 static inline void forget(uint64_t root, uint64_t address, uint64_t pages)
 {
 	if (cr3_loaded == root) {

@@ -1,5 +1,5 @@
-/* Stands for the processor's address spaces in a program on a host: there are no tags, and no translations that could be
- * stale. */
+/* Stands for the processor's address spaces in a program on a host: there are no tags, and no translations that could
+ * be stale. */
 #ifndef TRIO_TAGS_H
 #define TRIO_TAGS_H
 
