@@ -273,12 +273,13 @@ int64_t kernel_space_unmap(uint32_t space, uint64_t address, uint64_t pages, uin
 			continue;
 		uses = uses_of(entry);
 		had = left = *uses;
-		for (const uint64_t *beyond = entry + (stop - at) / PAGE; entry < beyond && left > 1; entry++) {
+		for (const uint64_t *beyond = entry + (stop - at) / PAGE; entry < beyond; entry++) {
 			if (*entry == 0)
 				continue;
 			frame_drop_promised(*entry & PAGE_FRAME);
 			*entry = 0;
-			left--;
+			if (--left == 1)
+				break;
 		}
 		*uses = left;
 		dropped += had - left;
