@@ -311,9 +311,9 @@ int64_t grants_copy(struct copying *c, bool trusted)
 }
 
 /* Finds the page of a program's that contains the address in the direct map; NULL: it is absent, or not writable. */
-static inline char *present_page(uint64_t root, uint64_t address, bool write)
+static inline char *present_page(uint64_t cr3, uint64_t address, bool write)
 {
-	uint64_t entry = ((uint64_t *)physical(root))[ENTRY_OF(address, 3)];
+	uint64_t entry = table_below(cr3)[ENTRY_OF(address, 3)];
 
 #pragma GCC unroll 3
 	for (int level = 2; level >= 0; level--) {
@@ -329,7 +329,7 @@ static inline char *present_page(uint64_t root, uint64_t address, bool write)
 /* Copies within one page of a program. Returns -EAGAIN if that page is absent or not writable. */
 static inline int64_t copy_in_page(const struct task *t, uint64_t kind, uint64_t address, uint64_t own, size_t n)
 {
-	char *page = present_page(t->root, address, kind >= COPY_OUT);
+	char *page = present_page(t->cr3, address, kind >= COPY_OUT);
 
 	if (!page)
 		return -EAGAIN;
@@ -349,7 +349,7 @@ static __attribute__((noinline)) int64_t copy_in_pages(const struct task *t, uin
 /* With the switch by-mapping the server copies itself. */
 static int64_t map_page(struct server *s, const struct task *t, uint64_t kind, uint64_t address, size_t n)
 {
-	char *page = present_page(t->root, address, kind >= COPY_OUT);
+	char *page = present_page(t->cr3, address, kind >= COPY_OUT);
 
 	if (!page)
 		return -EAGAIN;

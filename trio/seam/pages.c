@@ -270,7 +270,6 @@ static void space_free(uint32_t domain)
 
 void process_free(uint32_t domain)
 {
-	current->root = kernel_root;
 	current->cr3 = kernel_cr3;
 	space_load(kernel_cr3);
 	COUNT(space_switches, 1);
@@ -435,8 +434,7 @@ struct task *process_load(uint32_t domain, const uint8_t *image)
 	/* The process before had the same tag. */
 	if (has_tags)
 		tags_forget(space_roots[number], 0, USER_END / PAGE);
-	t->root = space_roots[number];
-	t->cr3 = space_cr3(number, t->root);
+	t->cr3 = space_cr3(number, space_roots[number]);
 	t->space = number;
 	task_exec(t, 0, PROCESS_STACK_TOP - 8);
 	t->user->rip = ((const struct elf_header *)image)->entry;
@@ -458,8 +456,8 @@ static bool is_segment(uint32_t domain, const struct elf_segment *s, size_t leng
 			 is_within(begin, s->size, PROCESS_STACK_TOP, PROCESS_DATA_END) ||
 			 (!(s->flags & PF_WRITE) && is_within(begin, s->size, text_of(domain), text_of(domain + 1)));
 
-	return s->type != PT_LOAD || (is_placed && s->file_size <= s->size && s->offset <= length &&
-				      s->file_size <= length - s->offset);
+	return s->type != PT_LOAD ||
+	       (is_placed && s->file_size <= s->size && s->offset <= length && s->file_size <= length - s->offset);
 }
 
 bool process_is_program(uint32_t domain, const uint8_t *image, size_t length)
@@ -469,7 +467,7 @@ bool process_is_program(uint32_t domain, const uint8_t *image, size_t length)
 
 	if (length < sizeof *head || head->magic != ELF_MAGIC || head->class_and_order != ELF_64_LITTLE ||
 	    head->machine != EM_X86_64 || head->type != ET_EXEC || head->segments > length || head->segments % 8 ||
-	    head->segment_count > (length - head->segments) / sizeof *segments || 
+	    head->segment_count > (length - head->segments) / sizeof *segments ||
 	    !(head->entry < PROCESS_DATA_END || is_within(head->entry, 0, text_of(domain), text_of(domain + 1))))
 		return false;
 	segments = (const struct elf_segment *)(image + head->segments);

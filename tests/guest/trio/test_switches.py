@@ -11,7 +11,7 @@ import pytest
 import idl_parse
 import structures
 from kernometer import source_folder
-from kernometer.explain.cycles import by_row
+from kernometer.explain.cycles import modelled
 from kernometer.guests.kernels import trio
 from kernometer.results.store import read_file
 from kernometer.stats.counters import by_kernel
@@ -95,7 +95,7 @@ def test_a_switch_does_what_it_says(sources: Path, guest_cache: Path, tmp_path: 
         kernometer(folder, "run", "--by", "path", "--on", f"qemu:trio-{structure}", effect.row)
         (file,) = folder.glob("*.ndjson")
         result = read_file(file)
-        counted[structure] = {**(by_kernel(effect.row, (result,)) or {}), **by_row(result)[effect.row]}
+        counted[structure] = {**(by_kernel(effect.row, (result,)) or {}), **modelled((result,))[1][effect.row].counts}
         assert figures(result)[effect.row].value
     off, on = counted.values()
     assert effect.off(off), off

@@ -36,7 +36,7 @@ static struct entry {
 } *entries;
 static size_t room = 1u << 16, filled;
 static uint32_t flushes[TAGS], changes = 1; /* of page tables */
-static uint8_t *is_table;                  /* by physical page */
+static uint8_t *is_table;                   /* by physical page */
 static unsigned int tag;
 static int keeps;
 static uint64_t fault_entry, told, stale, checks, flushed;
@@ -65,8 +65,8 @@ static int granted(uint64_t address, struct grant *to)
 			is_table[table >> PAGE_SHIFT] = 1;
 		if (!(entry & PRESENT))
 			return 0;
-		to->rights &= (entry & 2 ? MAY_WRITE : 0u) | (entry & 4 ? MAY_USER : 0u) |
-			      (entry >> 63 ? 0u : MAY_EXECUTE);
+		to->rights &=
+			(entry & 2 ? MAY_WRITE : 0u) | (entry & 4 ? MAY_USER : 0u) | (entry >> 63 ? 0u : MAY_EXECUTE);
 		if (level == 0 || entry & LARGE_PAGE) {
 			to->frame = ((entry & FRAME & ~((1ull << shift) - 1)) | (address & ((1ull << shift) - 1))) >>
 				    PAGE_SHIFT;
@@ -197,8 +197,8 @@ static uint64_t read_virtual(uint64_t address)
 static void on_fault(void)
 {
 	uint64_t address = register_of_cpu(REGISTER_CR2), error = read_virtual(register_of_cpu(REGISTER_RSP));
-	unsigned int wanted = (error & 2 ? MAY_WRITE : 0u) | (error & 4 ? MAY_USER : 0u) |
-			      (error & 16 ? MAY_EXECUTE : 0u);
+	unsigned int wanted =
+		(error & 2 ? MAY_WRITE : 0u) | (error & 4 ? MAY_USER : 0u) | (error & 16 ? MAY_EXECUTE : 0u);
 	struct entry *e = answer_for((address & 0xffffffffffffull) >> PAGE_SHIFT);
 	struct grant now = { 0, 0, 0 };
 

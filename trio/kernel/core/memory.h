@@ -63,7 +63,7 @@ uint64_t kernel_stack_lowest(uint32_t task);
 int64_t space_create(uint32_t space);
 /* By space, the physical address of its root table; 0: there is no such space. */
 extern uint64_t space_roots[SPACES];
-/* The root of a space that contains the kernel alone, and the value of CR3 for it. */
-extern uint64_t kernel_root, kernel_cr3;
+/* The value of CR3 for the space that contains the kernel alone. */
+extern uint64_t kernel_cr3;
 
 #endif

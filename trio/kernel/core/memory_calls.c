@@ -44,8 +44,7 @@ int64_t kernel_space_use(uint32_t task, uint32_t space)
 	space_leave(t);
 	space_tasks[space] += space != TASKS;
 	t->space = space;
-	t->root = space == TASKS ? kernel_root : space_roots[space];
-	t->cr3 = space_cr3(space, t->root);
+	t->cr3 = space == TASKS ? kernel_cr3 : space_cr3(space, space_roots[space]);
 	if (t == current && cr3_loaded != t->cr3) {
 		space_load(t->cr3);
 		COUNT(space_switches, 1);

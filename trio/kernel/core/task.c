@@ -77,7 +77,6 @@ int64_t task_create(uint32_t parent, uint32_t child, uint64_t stack, uint32_t se
 	/* committed */
 	t->counters = &CONTAINER(t, struct task_page, task)->counters;
 	t->request.task = child;
-	t->root = kernel_root;
 	t->cr3 = kernel_cr3;
 	if (parent != child) {
 		const struct task *from = tasks[parent];

@@ -62,8 +62,8 @@ struct task {
 	uint64_t absent;
 	uint32_t absent_access;
 	struct sleep sleep;
-	/* The physical address of its page tables' root, the value of CR3 for it, and its address space's number. */
-	uint64_t root, cr3;
+	/* The value of CR3 for its address space, and that space's number. */
+	uint64_t cr3;
 	uint32_t space;
 	uint64_t fs_base, gs_base;
 	/* Bits for what few tasks have, so that a switch tests all of it at once. */

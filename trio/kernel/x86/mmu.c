@@ -17,7 +17,8 @@ _Static_assert(REACH(1) % STACK_STRIDE == 0, "a stack's entries are in one table
 /* Whole pages, from the linker script. */
 extern char text_begin[], text_end[], rodata_begin[], rodata_end[], data_begin[], data_end[], boot_stack[], image_end[];
 
-uint64_t kernel_root, kernel_cr3;
+uint64_t kernel_cr3;
+static uint64_t kernel_root;
 
 static uint64_t table_new(void)
 {

@@ -42,12 +42,10 @@ static inline void space_load(uint64_t cr3)
 	cr3_write(cr3);
 }
 
-/* The value of CR3 for a space of that number and root; TASKS: the kernel's. */
+/* The value of CR3 for a space of that number and root. */
 static inline uint64_t space_cr3(uint32_t space, uint64_t root)
 {
-	if (has_tags)
-		root |= CR3_KEEP | (space == TASKS ? 0 : space + 1);
-	return root;
+	return has_tags ? root | CR3_KEEP | (space + 1) : root;
 }
 
 /* Uses tags if the processor has them. */

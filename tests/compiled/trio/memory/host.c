@@ -52,7 +52,7 @@ void frame_check_zeros(uint64_t frame)
 		CHECK(words[i] == 0);
 }
 
-uint64_t kernel_root, kernel_cr3;
+uint64_t kernel_cr3;
 
 void *pages_take(size_t count)
 {
