@@ -35,13 +35,14 @@ from kernometer.guests import variant
 from kernometer.report.explanation import boundaries, machines, switches
 from kernometer.report.matrix import terminal
 from kernometer.report.matrix.document import document
-from kernometer.report.matrix.measures import measured_in
+from kernometer.report.matrix.measures import counted_in, measured_in
 from kernometer.report.matrix.view import view
 from kernometer.report.session import counters
 from kernometer.report.write.file import write
 from kernometer.results.model import By
 from kernometer.results.store import Store
 from kernometer.results.writer import new_session_id
+from kernometer.stats.figures import Counted
 from kernometer.stats.series import Column, Series, series
 from kernometer.targets.base import Profiled, Target
 from kernometer.targets.parse import target_of
@@ -79,12 +80,10 @@ class Shown:
     measure: str | None = None  #: of report/matrix/measures.py, instead of the figures
 
 
-def check_shown(*, boundaries: bool, factorial: bool, measure: str | None = None) -> None:
+def check_shown(*, boundaries: bool, factorial: bool) -> None:
     """Raises UsageError if two things are to be shown instead of ratios."""
     if boundaries and factorial:
         raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
-    if measure and (boundaries or factorial):
-        raise UsageError("--in is for ratios, which --boundaries and --factorial replace.", "Give one of them.")
 
 
 def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
@@ -201,22 +200,25 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
         delta=shown.delta,
         floors=known_layouts(store) if counted else (),
     )
+    in_measure = counted_in(judged, shown.measure)
+    if in_measure is None:
+        raise UsageError(f"{judged.baseline} has no {shown.measure}.", "Measure it: --by path --processor skylake")
     if env.json:
-        click.echo(document(judged), file=env.out)
+        click.echo(document(judged, in_measure), file=env.out)
     else:
-        _print(env, judged, shown)
+        _print(env, judged, shown, in_measure)
     if shown.report_file is not None:
         from kernometer.report.matrix.page import render
 
-        write(shown.report_file, render(judged))
+        write(shown.report_file, render(judged, in_measure))
         env.say(f"The report is in {shown.report_file}.")
     failed = any(column.failure or any(result.failures for result in column.results) for column in columns)
     return Status.ROWS_FAILED if failed else Status.DONE
 
 
-def _print(env: Env, judged: Series, shown: Shown) -> None:
+def _print(env: Env, judged: Series, shown: Shown, in_measure: Counted) -> None:
     if shown.factorial:
-        effects = switches.of_columns(judged)
+        effects = switches.of_columns(judged, in_measure)
         if effects is None:
             raise UsageError(
                 "There is no switch: that takes sessions of one structure of Trio with switches on and off.",
@@ -224,7 +226,7 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
             )
         env.show(switches.blocks(effects))
     elif shown.boundaries:
-        prices = boundaries.of_series(judged)
+        prices = boundaries.of_series(judged, in_measure)
         if prices is None:
             raise UsageError(
                 "There is no boundary: that takes sessions of Trio's mono, and of mono with one service cut out.",
@@ -233,9 +235,7 @@ def _print(env: Env, judged: Series, shown: Shown) -> None:
         env.show(boundaries.blocks(prices))
         tell_lacking(env, (column.name for column in judged.columns))
     else:
-        told = measured_in(judged, shown.measure) if shown.measure else judged
-        if told is None:
-            raise UsageError(f"{judged.baseline} has no {shown.measure}.", "Measure it: --by path --processor skylake")
+        told = (measured_in(judged, shown.measure) if shown.measure else None) or judged
         env.show(terminal.blocks(view(told, points=shown.points)))
         if told is judged and (study := machines.of_columns(judged)):
             env.show(machines.blocks(study))

@@ -47,7 +47,7 @@ def command(
     different_machines: bool,
     dry_run: bool,
 ) -> None:
-    many.check_shown(boundaries=boundaries, factorial=factorial, measure=measure)
+    many.check_shown(boundaries=boundaries, factorial=factorial)
     beside = split_targets(aside)
     if bool(names) == bool(specs):
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")

@@ -1,12 +1,13 @@
 """What each boundary between services costs, operation by operation, and whether the prices add up. Pure.
 
-All figures are instructions of one operation. docs/trio.md, "The price of each boundary", defines the words.
+All figures are counts of one operation, instructions if nothing else is said. docs/trio.md, "The price of each
+boundary", defines the words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import median_low
 
@@ -14,7 +15,7 @@ from kernometer.explain.partitions import MICRO, MONO, Pair, cut, cut_of, merged
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.differences import check_definition
-from kernometer.stats.figures import instructions
+from kernometer.stats.figures import INSTRUCTIONS, Counted
 
 #: The figures of one structure, by row.
 RowCounts = Mapping[str, float]
@@ -91,6 +92,7 @@ class Boundaries:
     merges: tuple[Pair, ...]
     rows: tuple[Priced, ...]
     missing: tuple[str, ...]  #: structures of which no row has a figure
+    what: str = INSTRUCTIONS.what  #: is counted
 
 
 def boundaries(systems: Mapping[str, RowCounts], rows: Iterable[str] | None = None) -> Boundaries | None:
@@ -113,23 +115,26 @@ def boundaries(systems: Mapping[str, RowCounts], rows: Iterable[str] | None = No
     return Boundaries(services, pairs, merges, priced, missing)
 
 
-def of_results(results: Iterable[Result], tried: Iterable[str] = ()) -> Boundaries | None:
+def of_results(
+    results: Iterable[Result], tried: Iterable[str] = (), counted: Counted = INSTRUCTIONS
+) -> Boundaries | None:
     """The prices, from sessions by path: a session's target names its structure, and the newest of each counts.
 
     `tried`: all targets, including those whose guest failed. Targets that are not Trio's, and those on other machines
     than the first of mono, are left out. Raises ResultError for counts of two definitions.
     """
-    counted = [result for result in results if result.session.by == "path"]
-    check_definition(counted)
-    known = [(of_trio, result) for result in counted if (of_trio := structure_of(result.session.target))]
+    by_path = [result for result in results if result.session.by == "path"]
+    check_definition(by_path)
+    known = [(of_trio, result) for result in by_path if (of_trio := structure_of(result.session.target))]
     machine = next((words for (structure, words), _ in known if structure == MONO), None)
     same = [(structure, result) for (structure, words), result in known if words == machine]
     named = (structure_of(name) for name in (*tried, *(result.session.target for _, result in same)))
     systems: dict[str, RowCounts] = {of_trio[0]: {} for of_trio in named if of_trio and of_trio[1] == machine}
     for structure, result in sorted(same, key=lambda each: each[1].session.started):
-        systems[structure] = instructions(result)
+        systems[structure] = counted.rows(result)
     rows = dict.fromkeys(row for figures in systems.values() for row in figures)
-    return boundaries(systems, in_registry_order([result for _, result in same], rows))
+    priced = boundaries(systems, in_registry_order([result for _, result in same], rows))
+    return replace(priced, what=counted.what) if priced else None
 
 
 def _pair(services: tuple[str, ...]) -> Pair:

@@ -1,7 +1,7 @@
 """What each switch of Trio costs an operation, alone and with others, by their full factorial. Pure.
 
-All figures are instructions of one operation. Counts do not vary, so an effect has no error, but a range over the
-settings of the other switches. docs/trio.md, "Switches".
+All figures are counts of one operation, instructions if nothing else is said. Counts do not vary, so an effect has no
+error, but a range over the settings of the other switches. docs/trio.md, "Switches".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernometer.explain.partitions import structure_of, switches_of
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.differences import check_definition
-from kernometer.stats.figures import instructions
+from kernometer.stats.figures import INSTRUCTIONS, Counted
 
 #: The switches that are on.
 Cell = frozenset[str]
@@ -50,6 +50,7 @@ class Factorial:
     switches: tuple[str, ...]
     rows: tuple[Effects, ...]
     missing: tuple[Cell, ...]  #: without a figure of any operation
+    what: str  #: is counted
 
 
 def cells(switches: Sequence[str]) -> tuple[Cell, ...]:
@@ -88,7 +89,7 @@ def between(mono: float, micro: float, share: float) -> float:
     return mono + (micro - mono) * share
 
 
-def of_results(results: Iterable[Result]) -> Factorial | None:
+def of_results(results: Iterable[Result], counted: Counted = INSTRUCTIONS) -> Factorial | None:
     """From sessions by path of one structure, on the machine of the first session without switches; the newest session
     of each setting counts. None without two settings. Raises ResultError for counts of two definitions."""
     known = [
@@ -106,9 +107,10 @@ def of_results(results: Iterable[Result]) -> Factorial | None:
         return None
     by_row: dict[str, dict[Cell, float]] = {}
     for on, result in same:
-        for row, count in instructions(result).items():
+        for row, count in counted.rows(result).items():
             by_row.setdefault(row, {})[on] = count
     ordered = in_registry_order([result for _, result in same], by_row)
     rows = tuple(each for row in ordered if (each := effects(row, by_row[row], switches)))
     have = {on for on, _ in same}
-    return Factorial(first[0], switches, rows, tuple(cell for cell in cells(switches) if cell not in have))
+    missing = tuple(cell for cell in cells(switches) if cell not in have)
+    return Factorial(first[0], switches, rows, missing, counted.what)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from statistics import median, median_low
 
@@ -43,6 +43,17 @@ def instructions(result: Result) -> dict[str, float]:
     """The value of every row whose figure is a count of instructions, in the result's order."""
     known = figures(result).items()
     return {row: figure.value for row, figure in known if figure.value is not None and figure.unit == "instructions"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What is counted by path: the word for it, and its value of one operation of each row of a session."""
+
+    what: str
+    rows: Callable[[Result], Mapping[str, float]]
+
+
+INSTRUCTIONS = Counted("instructions", instructions)
 
 
 def _edge(core: Core | None) -> float | None:

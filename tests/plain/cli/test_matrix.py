@@ -214,7 +214,6 @@ def test_one_target_on_two_hosts_is_two_columns(tmp_path: Path) -> None:
             "not asked for their commands",
         ),
         (("matrix", "--by", "time", "--on", "local,wrap:env", "--in", "cycles"), UsageError, "Add --by path|by path"),
-        ((*MATRIX, "--on", "local", "--in", "lines", "--factorial"), UsageError, "--in is for ratios"),
         (("matrix", "label:none"), ResultError, "No stored session"),
         (("floors", ONLY), UsageError, "guest to measure is missing"),
         (("floors", "--on", "local"), UsageError, "Only guests have"),

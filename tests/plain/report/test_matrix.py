@@ -12,19 +12,21 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from kernometer.explain.partitions import target
+from kernometer.report.explanation import boundaries, switches
 from kernometer.report.matrix.document import document
-from kernometer.report.matrix.measures import MEASURES, measured_in
+from kernometer.report.matrix.measures import MEASURES, counted_in, measured_in
 from kernometer.report.matrix.page import render
 from kernometer.report.matrix.terminal import blocks
 from kernometer.report.matrix.view import SIGNS, Cell, MatrixView, view
 from kernometer.report.words.names import lines, short_names
 from kernometer.report.write.html import breakable
-from kernometer.report.write.terminal import show
+from kernometer.report.write.terminal import Line, show
 from kernometer.results.model import Failure, Unsupported
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Column, Series, series
 from tests.support.explain.memory import SKYLAKE, modelled
-from tests.support.explain.profiles import profiled
+from tests.support.explain.profiles import ROW, profiled
 from tests.support.report import factory
 from tests.support.report.factory import HOSTILE
 from tests.support.report.html import ACTIVE, Elements
@@ -399,6 +401,46 @@ def test_a_matrix_in_lines_has_the_footprint_without_pages() -> None:
     assert of is not None
     assert [row.figure for row in view(of).rows] == ["8", "8", "8"]
     assert cells(view(of), "syscall/getppid") == ["=", ""]
+
+
+def test_switches_and_boundaries_have_their_effects_in_cycles_without_and_with_tags() -> None:
+    """Kernels that differ in walks alone. Expected: what these walks cost, nothing in instructions, nothing with tags;
+    the words say which. Broken: instructions below the head of cycles, or walks that tags save."""
+    walks = {"mono": 1, "mono+apart=fs": 4, "mono+with=scattered": 11}
+    columns = [
+        Column(target(kernel), (modelled(f"2026112{n}T0", {ROW: {"instructions": 100, "walks": count}},
+                                         target=target(kernel), image=f"image {n}"),))
+        for n, (kernel, count) in enumerate(walks.items())
+    ]  # fmt: skip  # a line a system
+    matrix, walk = series(columns), SKYLAKE.costs["walk"].cycles
+    for measure, cost in ((None, 0.0), ("cycles", walk), ("cycles-tagged", 0.0)):
+        counted = counted_in(matrix, measure)
+        assert counted is not None
+        effects, prices = switches.of_columns(matrix, counted), boundaries.of_columns(matrix, counted)
+        assert effects is not None and prices is not None
+        assert effects.rows[0].switches["scattered"].mean == pytest.approx(10 * cost)
+        assert prices.rows[0].cuts == pytest.approx({"fs": 3 * cost})
+        assert [*prices.rows[0].figures] == [*walks]
+        title, *_ = switches.blocks(effects)
+        assert isinstance(title, Line) and f"in {counted.what}: scattered" in title.text
+        assert f"More {counted.what} than in mono" in boundaries.view(prices).cuts.words
+        told = json.loads(document(matrix, counted))
+        assert told["boundaries"]["what"] == told["factorial"]["what"] == counted.what
+        assert (f"More {counted.what} than in mono" in render(matrix, counted)) and "{what}" not in render(matrix)
+    assert counted_in(made(), "cycles") is None
+
+
+def test_another_processors_counts_have_no_part_in_an_effect() -> None:
+    """Expected: no figure of the kernel that was counted on another processor. Broken: the processors' difference is
+    the switch's."""
+    matrix = in_cycles(**{"1": "zen3"})
+    counted = counted_in(matrix, "cycles")
+    assert counted is not None
+    assert [bool(counted.rows(result)) for column in matrix.columns for result in column.results] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_page_and_document_have_every_measure() -> None:

@@ -186,8 +186,9 @@ system, in the order in which they were measured."""
 @click.option(
     "--in",
     "measure",
-    type=click.Choice(("cycles", "lines")),
-    help="By path: show, instead of instructions, cycles of the processor or lines that are touched (docs/cycles.md).",
+    type=click.Choice(("cycles", "cycles-tagged", "lines")),
+    help="By path: show, instead of instructions, cycles of the processor, without or with tags in its TLB, or lines "
+    "that are touched (docs/cycles.md).",
 )
 @options.processor
 @options.boundaries

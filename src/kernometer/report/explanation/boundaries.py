@@ -16,13 +16,14 @@ from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import NOTHING, count_text, format_percent
 from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
+from kernometer.stats.figures import Counted
 from kernometer.stats.series import Series
 from kernometer.tables import grouped, packaged
 from kernometer.text import printable
 
 #: How many interactions and merges of an operation are named.
 NAMED = 3
-#: Instructions below which nothing is named.
+#: Of what is counted: below it nothing is named.
 LEAST = 0.5
 
 
@@ -36,7 +37,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class PriceCell:
-    """A count of instructions; `colour` is a CSS class of the heat map, "" without one."""
+    """A count; `colour` is a CSS class of the heat map, "" without one."""
 
     value: float | None
     text: str
@@ -70,16 +71,15 @@ class BoundariesView:
     failures: tuple[tuple[str, str], ...]  #: system, why it is not whole
 
 
-def of_columns(matrix: Series) -> Boundaries | None:
+def of_columns(matrix: Series, counted: Counted) -> Boundaries | None:
     """The prices of a matrix; None if its systems have no boundary."""
-    return of_results(
-        (result for column in matrix.columns for result in column.results), (column.name for column in matrix.columns)
-    )
+    results = (result for column in matrix.columns for result in column.results)
+    return of_results(results, (column.name for column in matrix.columns), counted)
 
 
-def of_series(matrix: Series) -> BoundariesView | None:
+def of_series(matrix: Series, counted: Counted) -> BoundariesView | None:
     """The view of a matrix's systems, with their failures; None if they have no boundary."""
-    priced = of_columns(matrix)
+    priced = of_columns(matrix, counted)
     if priced is None:
         return None
     return view(priced, ((column.name, column.failure) for column in matrix.columns if column.failure))
@@ -91,7 +91,8 @@ def view(priced: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Bounda
 
     def table(anchor: str, heads: Sequence[str], cells: Callable[[Priced], Sequence[PriceCell]]) -> PriceTable:
         rows = tuple((name(row.row), tuple(cells(row))) for row in priced.rows)
-        return PriceTable(anchor=anchor, heads=tuple(map(name, heads)), rows=rows, **texts[anchor])
+        title, words = (texts[anchor][each].format(what=priced.what) for each in ("title", "words"))
+        return PriceTable(title, anchor, words, tuple(map(name, heads)), rows)
 
     def prices(row: Priced, base: str, each: Iterable[float | None], *, more: bool = True) -> list[PriceCell]:
         return [_figure(row, base), *(_price(row, price, base, more=more) for price in each)]
@@ -158,7 +159,7 @@ def document(priced: Boundaries | None) -> dict[str, Any] | None:
     return (
         None
         if priced is None
-        else pick(priced, "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in priced.rows]}
+        else pick(priced, "what", "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in priced.rows]}
     )
 
 

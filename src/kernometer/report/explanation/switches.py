@@ -11,6 +11,7 @@ from kernometer.report.words.names import name
 from kernometer.report.words.units import count_text, format_percent
 from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import Block, Line
+from kernometer.stats.figures import Counted
 from kernometer.stats.series import Series
 from kernometer.text import printable
 
@@ -21,15 +22,15 @@ LEGEND = (
 )
 
 
-def of_columns(matrix: Series) -> Factorial | None:
+def of_columns(matrix: Series, counted: Counted) -> Factorial | None:
     """The effects in a matrix's sessions; None without switches."""
-    return of_results(result for column in matrix.columns for result in column.results)
+    return of_results((result for column in matrix.columns for result in column.results), counted)
 
 
 def blocks(design: Factorial) -> Iterator[Block]:
     """For the terminal: of each operation both ends, the switches' effects, the interactions of two, what is left."""
     yield Line(
-        f"What switches cost in {printable(design.structure)}, in instructions: {', '.join(design.switches)}", "bold"
+        f"What switches cost in {printable(design.structure)}, in {design.what}: {', '.join(design.switches)}", "bold"
     )
     for row in design.rows:
         yield Line(f"{printable(name(row.row))}: {count_text(row.off)} without, {count_text(row.on)} with all")
@@ -68,4 +69,5 @@ def _signed(value: float) -> str:
 def document(design: Factorial) -> dict[str, Any]:
     """For --json: docs/trio.md."""
     rows = [pick(row, "row", "off", "on", "switches", "pairs", "rest") for row in design.rows]
-    return pick(design, "structure", "switches") | {"rows": rows, "missing": [sorted(cell) for cell in design.missing]}
+    missing = [sorted(cell) for cell in design.missing]
+    return pick(design, "what", "structure", "switches") | {"rows": rows, "missing": missing}

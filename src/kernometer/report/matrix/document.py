@@ -21,6 +21,7 @@ from kernometer.report.session.absolute import family
 from kernometer.report.words.curves import definitions, rows_document
 from kernometer.report.write.document import pick
 from kernometer.stats.counters import counted
+from kernometer.stats.figures import INSTRUCTIONS, Counted
 from kernometer.stats.model import RowComparison, RowFigure
 from kernometer.stats.series import Change, Column, Series
 
@@ -28,9 +29,9 @@ from kernometer.stats.series import Change, Column, Series
 _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "by_mean", "smallest", "sessions_missing", "notes")
 
 
-def document(matrix: Series) -> str:
-    """The whole matrix; strings are not made printable."""
-    of_settings, of_machines = settings_of(matrix), study_of(matrix)
+def document(matrix: Series, counted_in: Counted = INSTRUCTIONS) -> str:
+    """The whole matrix; strings are not made printable. `counted_in`: what boundaries and switches are priced in."""
+    of_settings, of_machines = settings_of(matrix, counted_in), study_of(matrix)
     others = [column for column in matrix.columns if column.name != matrix.baseline]
     profiles = {column.name: newest(column.results) for column in matrix.columns}
     processor, systems = by_system(matrix)
@@ -56,7 +57,7 @@ def document(matrix: Series) -> str:
         "curves": rows_document(
             matrix.rows, definitions(result for column in matrix.columns for result in column.results)
         ),
-        "boundaries": boundaries_document(of_columns(matrix)),
+        "boundaries": boundaries_document(of_columns(matrix, counted_in)),
         "factorial": factorial_document(of_settings) if of_settings else None,
         "machines": study_document(of_machines) if of_machines else None,
         "changes": [_change(change, profiles) for change in matrix.changes],

@@ -7,15 +7,27 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from kernometer.explain.cycles import Modelled, modelled
+from kernometer.results.model import Result
 from kernometer.results.processor import Processor
+from kernometer.stats.figures import INSTRUCTIONS, Counted
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
 from kernometer.stats.series import Series
 
-#: By name: what it is, and its value of one operation.
-MEASURES: Mapping[str, tuple[str, Callable[[Modelled], float]]] = {
-    "cycles": ("Cycles of one operation on a {}, modelled", lambda of_row: of_row.cycles.value),
+#: By name: what it is, the words for some of it, and its value of one operation.
+MEASURES: Mapping[str, tuple[str, str, Callable[[Modelled], float]]] = {
+    "cycles": (
+        "Cycles of one operation on a {}, modelled",
+        "cycles of a {}",
+        lambda of_row: of_row.cycles.value,
+    ),
+    "cycles-tagged": (
+        "Cycles of one operation on a {} with tags in the TLB, modelled",
+        "cycles of a {} with tags",
+        lambda of_row: of_row.tagged.value,
+    ),
     "lines": (
         "Distinct lines of 64 bytes that one iteration touches",
+        "lines",
         lambda of_row: sum(count for kind, count in of_row.footprint.items() if kind.endswith("_lines")),
     ),
 }
@@ -34,7 +46,7 @@ def measured_in(matrix: Series, measure: str) -> Series | None:
     processor, systems = by_system(matrix)
     if processor is None:
         return None
-    what, value = MEASURES[measure]
+    what, _words, value = MEASURES[measure]
     values = {name: {row: value(of_row) for row, of_row in rows.items()} for name, rows in systems.items()}
     base, told = values[matrix.baseline], (what.format(processor.name),)
     comparisons = {
@@ -43,6 +55,23 @@ def measured_in(matrix: Series, measure: str) -> Series | None:
     }
     figures = {row: _figure(figure, base[row]) for row, figure in matrix.figures.items() if row in base}
     return replace(matrix, figures=figures, comparisons=comparisons, changes=())
+
+
+def counted_in(matrix: Series, measure: str | None) -> Counted | None:
+    """The rows of a session in this measure, None for instructions; None if the baseline counted none. A session that
+    counted for another processor than the baseline has none."""
+    if measure is None:
+        return INSTRUCTIONS
+    processor, _systems = by_system(matrix)
+    if processor is None:
+        return None
+    _title, words, value = MEASURES[measure]
+
+    def rows(result: Result) -> dict[str, float]:
+        of, modelled_rows = modelled((result,))
+        return {row: value(of_row) for row, of_row in modelled_rows.items()} if of == processor else {}
+
+    return Counted(words.format(processor.name), rows)
 
 
 def _rows(comparison: Comparison, a: Mapping[str, float], b: Mapping[str, float]) -> Iterator[RowComparison]:

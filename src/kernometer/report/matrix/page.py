@@ -16,12 +16,13 @@ from kernometer.report.matrix.measures import MEASURES, measured_in
 from kernometer.report.matrix.view import STEPS, MatrixView, families, view
 from kernometer.report.session.counters import counters
 from kernometer.report.write.html import fill
+from kernometer.stats.figures import INSTRUCTIONS, Counted
 from kernometer.stats.model import Verdict
 from kernometer.stats.series import Series
 
 
-def render(matrix: Series) -> str:
-    """The page of a series."""
+def render(matrix: Series, counted: Counted = INSTRUCTIONS) -> str:
+    """The page of a series. `counted`: what boundaries are priced in."""
     shown, study = view(matrix), study_of(matrix)
     every = [row for line in shown.rows for row in (line, *line.points)]
     points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in shown.families]
@@ -32,7 +33,7 @@ def render(matrix: Series) -> str:
         "lead": _lead(shown),
         "matrix": shown,
         "tallies": counters({column.name: column.results for column in matrix.columns if column.results}),
-        "boundaries": of_series(matrix),
+        "boundaries": of_series(matrix, counted),
         "study": study_view(study) if study and study.whole else None,  # of kernels by machines
         "points": [family for family in points if family[1]],  # of curves, by family
         "measures": [
