@@ -238,6 +238,11 @@ void alarm_at(uint32_t endpoint, nanoseconds deadline);
  * follow each other. Returns NULL without memory. */
 void *pages_take(size_t count);
 void pages_give(void *pages, size_t count);
+/* Memory of any size, or NULL if there is none in one piece; heap_allocate() fills it with zeros. It is freed with the
+ * same size. */
+void *heap_take(size_t size);
+void *heap_allocate(size_t size);
+void heap_free(void *p, size_t size);
 /* A word of the service that outlives its process: kept() returns what keep() was given last, or 0. */
 void keep(uint32_t endpoint, uint64_t word);
 uint64_t kept(uint32_t endpoint);

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support.trio.host_programs import HOST, NEEDS_GCC, TRIO, built
 
 PARTS = (
-    *("alloc", "files/descriptors", "files/tasks", "files/io", "files/locks"),
+    *("files/descriptors", "files/tasks", "files/io", "files/locks"),
     *("names/walk", "names/open", "names/attributes", "names/names", "names/directories", "names/mounts"),
     *("tmpfs/tmpfs", "tmpfs/directory", "tmpfs/data", "tmpfs/mount"),
 )
@@ -19,7 +19,7 @@ pytestmark = NEEDS_GCC
 def program(folder: Path) -> Path:
     vfs = TRIO / "services/vfs"
     hosts = ("vfs_files", "vfs_files_seam", "seam")
-    sources = [*(vfs / f"{part}.c" for part in PARTS), TRIO / "seam/text.c", *(HOST / f"{part}.c" for part in hosts)]
+    sources = [*(vfs / f"{part}.c" for part in PARTS), TRIO / "seam/heap.c", TRIO / "seam/text.c", *(HOST / f"{part}.c" for part in hosts)]
     return built(folder / "vfs_files", sources, vfs)
 
 

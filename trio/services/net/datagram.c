@@ -11,7 +11,7 @@ static void received(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_ad
 
 	datagrams_taken++;
 	if (s->weight + weight <= DATAGRAMS_MOST)
-		d = net_allocate(sizeof *d);
+		d = heap_take(sizeof *d);
 	if (d == NULL) {
 		pbuf_free(p);
 		return;
@@ -37,7 +37,7 @@ static void datagram_drop(struct net_socket *s, struct datagram *d)
 	s->weight -= d->bytes->tot_len + (uint32_t)DATAGRAM_WEIGHT;
 	list_remove(&d->link);
 	pbuf_free(d->bytes);
-	net_free(d);
+	heap_free(d, sizeof *d);
 }
 
 void datagram_close(struct net_socket *s)

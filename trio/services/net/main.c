@@ -63,7 +63,6 @@ int64_t bytes_out(struct grant to, const struct pbuf *p, uint64_t n)
 
 void net_start(void)
 {
-	memory_start();
 	list_start(&net.changed);
 	lwip_init();
 }
@@ -81,7 +80,7 @@ struct net_socket *socket_new(uint32_t type)
 
 	while (number <= NET_SOCKETS && net.sockets[number] != NULL)
 		number++;
-	s = number <= NET_SOCKETS ? net_allocate(sizeof *s) : NULL;
+	s = number <= NET_SOCKETS ? heap_take(sizeof *s) : NULL;
 	if (s == NULL)
 		return NULL;
 	*s = (struct net_socket){ .number = number, .type = type };
@@ -94,7 +93,7 @@ static void socket_free(struct net_socket *s)
 	if (s->changed.next != NULL)
 		list_remove(&s->changed);
 	net.sockets[s->number] = NULL;
-	net_free(s);
+	heap_free(s, sizeof *s);
 }
 
 static int64_t socket_of(uint32_t number, struct net_socket **out)

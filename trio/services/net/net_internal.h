@@ -45,9 +45,6 @@ struct net_socket {
 	struct link changed;
 };
 
-/* memory.c */
-void memory_start(void);
-
 /* main.c */
 struct net_socket *socket_new(uint32_t type);
 /* Notes the change for those who wait. */

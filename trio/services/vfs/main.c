@@ -13,7 +13,6 @@ void vfs_start(void)
 	static struct directories directories;
 	uint64_t epoch = 0;
 
-	allocator_start();
 	clock_epoch(&epoch);
 	vfs.epoch = (int64_t)epoch;
 	if (mount_root() != 0)

@@ -137,12 +137,6 @@ struct vfs {
 };
 extern struct vfs vfs;
 
-void allocator_start(void);
-/* Allocates zeroed memory of any size, or returns NULL if there is none in one piece. It is freed with the same
- * size. */
-void *heap_allocate(size_t size);
-void heap_free(void *p, size_t size);
-
 /* The time in nanoseconds since 1970. */
 static inline int64_t vfs_time(void)
 {

@@ -335,7 +335,6 @@ static void begin(void)
 	struct task_files *own = &vfs.tasks[VFS_TASK];
 	static struct directories directories;
 
-	allocator_start();
 	HOLDS(mount_root() == 0);
 	directories = (struct directories){ .root = vfs.root, .current = vfs.root, .references = 1 };
 	own->directories = &directories;

@@ -1,6 +1,7 @@
-/* alloc.c: memory of any size. Each class of sizes has slabs of one page; larger sizes get pages of their own. An empty
- * slab is freed, except one per class, which makes repeated allocation and freeing fast. */
-#include "vfs_internal.h"
+/* heap.c: memory of any size, for the services of one domain. Each class of sizes has slabs of one page; larger sizes
+ * get pages of their own. An empty slab is freed, except one per class, which makes repeated allocation and freeing
+ * fast. */
+#include "port.h"
 
 /* The sizes are multiples of 16 bytes. A page less its head holds 63 to 2 of them. */
 static const uint16_t class_sizes[] = { 64, 128, 192, 288, 528, 1008, 2016 };
@@ -21,7 +22,9 @@ static const uint8_t classes[SMALL_MOST / 16 + 1] = {
 #endif
 
 /* For each class the slabs with a free place, and one empty slab. */
-static struct link partial[COUNT_OF(class_sizes)];
+#define EMPTY(class) { &partial[class], &partial[class] }
+static struct link partial[COUNT_OF(class_sizes)] = { EMPTY(0), EMPTY(1), EMPTY(2), EMPTY(3), EMPTY(4), EMPTY(5),
+						      EMPTY(6) };
 static struct slab *spare[COUNT_OF(class_sizes)];
 
 /* The slab's head lies at the beginning of its page. */
@@ -58,13 +61,7 @@ static struct slab *slab_more(unsigned class)
 	return s;
 }
 
-void allocator_start(void)
-{
-	for (unsigned i = 0; i < COUNT_OF(partial); i++)
-		list_start(&partial[i]);
-}
-
-void *heap_allocate(size_t size)
+static inline void *take(size_t size)
 {
 	unsigned class;
 	struct link *head;
@@ -86,7 +83,19 @@ void *heap_allocate(size_t size)
 	}
 	if (++s->used == s->places)
 		list_remove(&s->link);
-	return memset(p, 0, size);
+	return p;
+}
+
+void *heap_take(size_t size)
+{
+	return take(size);
+}
+
+void *heap_allocate(size_t size)
+{
+	void *p = take(size);
+
+	return p == NULL || size > SMALL_MOST ? p : memset(p, 0, size);
 }
 
 void heap_free(void *p, size_t size)
