@@ -124,24 +124,17 @@ typedef enum { ANSWERED, PARKED } verdict;
  * nothing. */
 enum ends { BY_A_SIGNAL, BY_THE_END, BY_NOTHING };
 
-/* Answers a request with a value, or with an errno (given as a positive number). */
-static inline verdict answer(struct request *r, int64_t value)
-{
-	r->result = value;
-	return ANSWERED;
-}
-
-static inline verdict refuse(struct request *r, int errno_number)
-{
-	r->result = -errno_number;
-	return ANSWERED;
-}
-
 /* Answers a request with what a call returned: a value, or a negative errno (never -EWAIT). */
-static inline verdict settle(struct request *r, int64_t result)
+static inline verdict answer(struct request *r, int64_t result)
 {
 	r->result = result;
 	return ANSWERED;
+}
+
+/* Answers it with an errno, given as a positive number. */
+static inline verdict refuse(struct request *r, int errno_number)
+{
+	return answer(r, -errno_number);
 }
 
 /* For a function that returns a negative errno when it fails: returns the call's result if that is negative. */
@@ -151,6 +144,15 @@ static inline verdict settle(struct request *r, int64_t result)
                                          \
 		if (tried_ < 0)          \
 			return tried_;   \
+	} while (0)
+
+/* TRY() in a handler: a failed call's error is the answer to the request. */
+#define TRY_ANSWER(r, call)                         \
+	do {                                        \
+		int64_t tried_ = (call);            \
+                                                    \
+		if (tried_ < 0)                     \
+			return answer((r), tried_); \
 	} while (0)
 
 /* Sets a request aside until the queue is unparked, a signal ends it (the answer is -EINTR, or `done` if that is not

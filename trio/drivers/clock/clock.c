@@ -203,7 +203,7 @@ verdict clock_forget(struct request *r, struct grant from)
 
 verdict clock_forget_string(struct request *r, struct grant from)
 {
-	return settle(r, copy_string(forgotten, sizeof forgotten, from));
+	return answer(r, copy_string(forgotten, sizeof forgotten, from));
 }
 
 /* Uses RDRAND if the processor has it, otherwise a mixed cycle counter (splitmix64: Steele, Lea, Flood 2014). */

@@ -34,7 +34,7 @@ verdict pm_prctl(struct request *r, uint32_t option, uint64_t value, struct gran
 		p->death_signal = (uint32_t)value;
 		return answer(r, 0);
 	case PR_GET_PDEATHSIG:
-		return settle(r, copy_out(to, 0, &p->death_signal, sizeof p->death_signal));
+		return answer(r, copy_out(to, 0, &p->death_signal, sizeof p->death_signal));
 	case PR_GET_DUMPABLE:
 		return answer(r, p->dumpable);
 	case PR_SET_DUMPABLE:
@@ -45,7 +45,7 @@ verdict pm_prctl(struct request *r, uint32_t option, uint64_t value, struct gran
 	case PR_SET_NAME:
 		return set_name(t, r, name);
 	case PR_GET_NAME:
-		return settle(r, copy_out(to, 0, t->name, sizeof t->name));
+		return answer(r, copy_out(to, 0, t->name, sizeof t->name));
 	case PR_SET_NO_NEW_PRIVS:
 		if (value != 1)
 			return refuse(r, EINVAL);
@@ -65,7 +65,7 @@ verdict pm_ioperm(struct request *r, uint64_t from, uint64_t count, uint32_t on)
 		return refuse(r, EINVAL);
 	if (on && !is_root(t->process))
 		return refuse(r, EPERM);
-	return settle(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
+	return answer(r, kernel_task_ports(t->slot, (uint32_t)from, (uint32_t)count, on != 0));
 }
 
 /* Data that is not yet on a disk is written back first: the handler runs again until that is done. */
@@ -107,14 +107,14 @@ verdict pm_server_replace(struct request *r, struct grant image, struct grant na
 {
 	int64_t number = server_named(r, name);
 
-	return settle(r, number < 0 ? number : kernel_server_replace((uint32_t)number, image));
+	return answer(r, number < 0 ? number : kernel_server_replace((uint32_t)number, image));
 }
 
 verdict pm_server_stop(struct request *r, struct grant name)
 {
 	int64_t number = server_named(r, name);
 
-	return settle(r, number < 0 ? number : kernel_server_stop((uint32_t)number));
+	return answer(r, number < 0 ? number : kernel_server_stop((uint32_t)number));
 }
 
 verdict pm_personality(struct request *r, uint32_t persona)
@@ -159,12 +159,12 @@ verdict pm_set_affinity(struct request *r, int32_t thread, struct grant from)
 
 verdict pm_scheduler(struct request *r, int32_t thread, struct grant priority)
 {
-	return is_thread(thread) ? settle(r, copy_zeros(priority, 0, priority.length)) : refuse(r, ESRCH);
+	return is_thread(thread) ? answer(r, copy_zeros(priority, 0, priority.length)) : refuse(r, ESRCH);
 }
 
 verdict pm_getcpu(struct request *r, struct grant processor, struct grant node)
 {
 	int64_t result = copy_zeros(processor, 0, processor.length);
 
-	return settle(r, result != 0 ? result : copy_zeros(node, 0, node.length));
+	return answer(r, result != 0 ? result : copy_zeros(node, 0, node.length));
 }

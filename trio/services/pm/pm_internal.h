@@ -50,15 +50,6 @@ static inline bool is_root(const struct process *p)
 	return p->identity.user.effective == 0;
 }
 
-/* TRY() in a handler: a failed call's error is the answer to the request. */
-#define TRY_ANSWER(r, call)                         \
-	do {                                        \
-		int64_t tried_ = (call);            \
-                                                    \
-		if (tried_ < 0)                     \
-			return settle((r), tried_); \
-	} while (0)
-
 /* The entry of a number. Invalid numbers get entry 0, which names no thread and no process. */
 static inline struct number *number_of(int32_t number)
 {

@@ -4,7 +4,7 @@
  * A handler runs to completion. Operations that may have to wait get the request and return a verdict (they park it and
  * return). The handler then runs again from its start, so a run may not leave changes that the next one would repeat,
  * unless r->done and r->scratch note them. Operations below a file system return -EWAIT instead; their callers pass
- * every result to vfs_settle(), which parks the request until the disk has answered. */
+ * every result to answer_or_wait(), which parks the request until the disk has answered. */
 #ifndef TRIO_VFS_INTERNAL_H
 #define TRIO_VFS_INTERNAL_H
 
@@ -155,18 +155,18 @@ verdict disk_park(struct request *r);
 void disk_notified(void);
 
 /* Answers a request, or parks it until the disk has answered if `result` is -EWAIT. */
-static inline verdict vfs_settle(struct request *r, int64_t result)
+static inline verdict answer_or_wait(struct request *r, int64_t result)
 {
-	return result == -EWAIT ? disk_park(r) : settle(r, result);
+	return result == -EWAIT ? disk_park(r) : answer(r, result);
 }
 
-/* TRY() in a handler: answers a failed call's error, or waits for the disk. */
-#define TRY_ANSWER(r, call)                             \
-	do {                                            \
-		int64_t tried_ = (call);                \
-                                                        \
-		if (tried_ < 0)                         \
-			return vfs_settle((r), tried_); \
+/* TRY_ANSWER() of a call that may have to wait for the disk. */
+#define TRY_OR_WAIT(r, call)                                \
+	do {                                                \
+		int64_t tried_ = (call);                    \
+                                                            \
+		if (tried_ < 0)                             \
+			return answer_or_wait((r), tried_); \
 	} while (0)
 
 #endif

@@ -111,7 +111,7 @@ verdict vm_resident(struct request *r, uint64_t address, uint64_t length, uint64
 			return refuse(r, ENOMEM);
 		result = user_place(s, to + done, true, &place);
 		if (result != 0)
-			return paged_settle(r, result, BY_THE_END);
+			return answer_or_wait(r, result, BY_THE_END);
 		memcpy(place, part, count);
 		done += count;
 	}

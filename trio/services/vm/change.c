@@ -12,7 +12,7 @@ static verdict change_regions(struct space *s, struct request *r, uint64_t begin
 	result = change_by_shares(s, r, begin, end, REGIONS_MOST, act, with);
 	if (result == UNDER_WAY)
 		return PARKED;
-	return settle(r, result == 0 && r->scratch[SHARES] == SHARES_WITH_GAPS ? -ENOMEM : result);
+	return answer(r, result == 0 && r->scratch[SHARES] == SHARES_WITH_GAPS ? -ENOMEM : result);
 }
 
 static int64_t act_protect(struct space *s, struct region *r, uint64_t end, struct share *share)
@@ -164,13 +164,13 @@ verdict vm_remap(struct request *r, uint64_t address, uint64_t old_length, uint6
 	if (!r->again && (old == NULL || old_length > old->end - address))
 		return refuse(r, EFAULT);
 	if (flags & MREMAP_FIXED)
-		return settle(r, remap_fixed(s, address, old_length, new_length, new_address));
+		return answer(r, remap_fixed(s, address, old_length, new_length, new_address));
 	if (new_length == old_length)
 		return answer(r, (int64_t)address);
 	if (new_length < old_length) {
 		int64_t result = unmap_for(s, r, address + new_length, address + old_length);
 
-		return result == UNDER_WAY ? PARKED : settle(r, result < 0 ? result : (int64_t)address);
+		return result == UNDER_WAY ? PARKED : answer(r, result < 0 ? result : (int64_t)address);
 	}
 	if (!space_may_grow(s, (new_length - old_length) / PAGE, old->bits))
 		return refuse(r, ENOMEM);
@@ -179,5 +179,5 @@ verdict vm_remap(struct request *r, uint64_t address, uint64_t old_length, uint6
 	to = flags & MREMAP_MAYMOVE && new_length <= USER_TOP ? space_place(s, new_length, 0) : 0;
 	if (to == 0)
 		return refuse(r, ENOMEM);
-	return settle(r, move_region(s, address, old_length, new_length, to));
+	return answer(r, move_region(s, address, old_length, new_length, to));
 }

@@ -69,10 +69,10 @@ verdict vm_futex_wait(struct request *r, uint64_t address, uint32_t value, uint6
 		return refuse(r, EINVAL);
 	result = key_of(s, address, own, &key);
 	if (result != 0)
-		return settle(r, result);
+		return answer(r, result);
 	result = user_place(s, address, false, &word);
 	if (result != 0)
-		return paged_settle(r, result, BY_A_SIGNAL);
+		return answer_or_wait(r, result, BY_A_SIGNAL);
 	if (*(const uint32_t *)word != value)
 		return refuse(r, EAGAIN);
 	r->scratch[STATE] = WAITS;
@@ -139,7 +139,7 @@ verdict vm_futex_wake(struct request *r, uint64_t address, uint32_t count, uint3
 	if (mask == 0)
 		return refuse(r, EINVAL);
 	result = key_of(space_of(r->task), address, own, &key);
-	return settle(r, result != 0 ? result : take_waiters(&key, count, mask, NULL));
+	return answer(r, result != 0 ? result : take_waiters(&key, count, mask, NULL));
 }
 
 verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, uint64_t other, uint32_t more,
@@ -153,13 +153,13 @@ verdict vm_futex_requeue(struct request *r, uint64_t address, uint32_t count, ui
 	if (result == 0)
 		result = key_of(s, other, own, &to);
 	if (result != 0)
-		return settle(r, result);
+		return answer(r, result);
 	if (compare != -1) {
 		void *word;
 
 		result = user_place(s, address, false, &word);
 		if (result != 0)
-			return paged_settle(r, result, BY_THE_END);
+			return answer_or_wait(r, result, BY_THE_END);
 		if (*(const uint32_t *)word != (uint32_t)compare)
 			return refuse(r, EAGAIN);
 	}

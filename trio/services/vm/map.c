@@ -248,7 +248,7 @@ static verdict populate_new(struct space *s, struct request *r, uint32_t flags, 
 	uint64_t begin = (uint64_t)value;
 
 	if (value <= 0 || !is_populated(s, flags))
-		return settle(r, value);
+		return answer(r, value);
 	/* mmap succeeds even if not all pages can be populated. */
 	r->again = r->again && r->scratch[MAPPED] != 0;
 	r->done = r->scratch[MAPPED] = begin;
@@ -266,7 +266,7 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 	if (r->again && r->scratch[MAPPED] != 0)
 		return populate_new(s, r, flags, (int64_t)r->scratch[MAPPED], length);
 	if (bits < 0)
-		return settle(r, bits);
+		return answer(r, bits);
 	/* Without a file nobody can validate flags. */
 	if ((flags & MAP_TYPE) == MAP_SHARED_VALIDATE)
 		return refuse(r, EINVAL);
@@ -275,7 +275,7 @@ verdict vm_map_anonymous(struct request *r, uint64_t address, uint64_t length, u
 	if (space_is_large(s) && replaces(address, length, flags)) {
 		result = unmap_for(s, r, address, address + PAGE_UP(length));
 		if (result != 0)
-			return result == UNDER_WAY ? PARKED : settle(r, result);
+			return result == UNDER_WAY ? PARKED : answer(r, result);
 	}
 	if (flags & MAP_GROWSDOWN && !(bits & REGION_SHARED))
 		new.bits |= REGION_DOWN;
@@ -295,7 +295,7 @@ verdict vm_unmap(struct request *r, uint64_t address, uint64_t length)
 	if (length == 0 || check_range(address, length) != 0)
 		return refuse(r, EINVAL);
 	result = unmap_for(space_of(r->task), r, address, address + PAGE_UP(length));
-	return result == UNDER_WAY ? PARKED : settle(r, result);
+	return result == UNDER_WAY ? PARKED : answer(r, result);
 }
 
 int64_t vm_map_object(uint32_t task, uint64_t address, uint64_t length, uint32_t protection, uint32_t flags,

@@ -98,10 +98,10 @@ static void want(uint32_t task, uint32_t object, uint64_t index, uint64_t count)
 	notify(ENDPOINT_VFS, VFS_PAGES);
 }
 
-verdict paged_settle(struct request *r, int64_t result, enum ends ends)
+verdict answer_or_wait(struct request *r, int64_t result, enum ends ends)
 {
 	if (result != -EWAIT)
-		return settle(r, result);
+		return answer(r, result);
 	want(r->task, absent.object, absent.index, 1);
 	(void)park(waiters_of(absent.object, absent.index), r);
 	r->ends = (uint8_t)ends;
@@ -133,7 +133,7 @@ verdict vm_await(struct request *r, uint64_t address, uint32_t access)
 		return refuse(r, EFAULT);
 	if (kernel_space_find(s->number, PAGE_DOWN(address), &frame, &protection) == 0)
 		return answer(r, 0);
-	return paged_settle(r, space_fault(s, address, access), BY_A_SIGNAL);
+	return answer_or_wait(r, space_fault(s, address, access), BY_A_SIGNAL);
 }
 
 int64_t vm_object_paged(uint64_t name, uint32_t *out_object)

@@ -111,7 +111,7 @@ verdict each_by_shares(struct space *s, struct request *r, uint64_t begin, uint6
 		return give_way(r, ends);
 	/* If a page has to be read first, the request continues there, as after a share. */
 	r->again = true;
-	return paged_settle(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
+	return answer_or_wait(r, result == 0 && share.gaps ? -ENOMEM : result, BY_THE_END);
 }
 
 int64_t act_nothing(struct space *s, struct region *r, uint64_t end, struct share *share)

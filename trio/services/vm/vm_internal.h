@@ -304,7 +304,7 @@ void object_unmapped(uint32_t object);
 /* paged.c: for a page that object_frame() does not have. Returns -EWAIT, or why it cannot be read. */
 int64_t paged_absent(uint32_t object, uint64_t index);
 /* Answers with `result` or, if that is -EWAIT, waits for the last page found absent. */
-verdict paged_settle(struct request *r, int64_t result, enum ends ends);
+verdict answer_or_wait(struct request *r, int64_t result, enum ends ends);
 /* Requests pages that will be needed. */
 void paged_need(struct space *s, uint32_t task, uint64_t begin, uint64_t end);
 /* Whether the page's contents are there. */

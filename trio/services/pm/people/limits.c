@@ -148,5 +148,5 @@ verdict pm_setpriority(struct request *r, uint32_t which, int32_t who, int32_t n
 			if (result == -ESRCH || error != 0)
 				result = error;
 		}
-	return settle(r, result);
+	return answer(r, result);
 }

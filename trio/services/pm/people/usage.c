@@ -61,7 +61,7 @@ verdict pm_getrusage(struct request *r, int32_t who, struct grant to)
 		sum = thread_usage(t);
 	else
 		return refuse(r, EINVAL);
-	return settle(r, usage_write(to, &sum));
+	return answer(r, usage_write(to, &sum));
 }
 
 /* The answer is the number of ticks since boot. */

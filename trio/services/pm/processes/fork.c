@@ -148,7 +148,7 @@ verdict pm_clone(struct request *r, uint64_t flags, uint64_t stack, struct grant
 	if (result != 0) {
 		number_of(number)->uses--;
 		slot_give((uint32_t)slot);
-		return settle(r, result);
+		return answer(r, result);
 	}
 	/* committed */
 	if (!(flags & CLONE_THREAD))

@@ -249,5 +249,5 @@ verdict pm_execute(struct request *r, int32_t directory, uint64_t path, uint64_t
 	if (t->image->stage == COMMITTED)
 		process_end(t->process, SIGKILL, NULL);
 	image_drop(t);
-	return settle(r, result);
+	return answer(r, result);
 }

@@ -107,7 +107,7 @@ static verdict all_values(struct request *r, struct semaphore_set *s, bool set, 
 	if (!set) {
 		for (uint32_t i = 0; i < s->count; i++)
 			values[i] = (uint16_t)s->semaphores[i].value;
-		v = settle(r, copy_out(memory, 0, values, bytes));
+		v = answer(r, copy_out(memory, 0, values, bytes));
 	} else if (copy_in(values, memory, 0, bytes) != 0) {
 		v = refuse(r, EFAULT);
 	} else {

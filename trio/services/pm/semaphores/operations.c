@@ -204,14 +204,14 @@ static verdict begin(struct request *r, struct semaphore_set *s, nanoseconds dea
 	if (s->updating && !set_update(s))
 		return give_way(r, BY_A_SIGNAL);
 	if (result != 0)
-		return settle(r, result);
+		return answer(r, result);
 	if (undoes && !undo_reserve(asking(r)->process, s))
 		return refuse(r, ENOMEM);
 	result = attempt(s, r);
 	if (result == 0 && alters)
 		return update_share(r, s);
 	if (result != BLOCKED)
-		return settle(r, result);
+		return answer(r, result);
 	return park_until(&s->waiting[alters ? ALTERING : CONSTANT], r, deadline);
 }
 
@@ -221,7 +221,7 @@ verdict pm_semop(struct request *r, int32_t id, struct grant operations, uint32_
 	struct semaphore_set *s;
 
 	if (r->scratch[STATE] == SETTLED)
-		return settle(r, (int64_t)r->scratch[VALUE]);
+		return answer(r, (int64_t)r->scratch[VALUE]);
 	if (r->scratch[STATE] == UPDATES)
 		return update_share(r, set_of(id));
 	if (r->late)

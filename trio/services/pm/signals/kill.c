@@ -44,13 +44,13 @@ verdict pm_kill(struct request *r, int32_t pid, uint32_t signal)
 	if (signal > SIGNALS)
 		return refuse(r, EINVAL);
 	if (pid == -1)
-		return settle(r, kill_some(from, 0, signal, &i));
+		return answer(r, kill_some(from, 0, signal, &i));
 	if (pid == INT32_MIN)
 		return refuse(r, ESRCH);
 	if (pid <= 0)
-		return settle(r, kill_some(from, pid ? -pid : from->group, signal, &i));
+		return answer(r, kill_some(from, pid ? -pid : from->group, signal, &i));
 	to = process_of(pid);
-	return settle(r, to ? send_checked(from, to, NULL, signal, &i) : -ESRCH);
+	return answer(r, to ? send_checked(from, to, NULL, signal, &i) : -ESRCH);
 }
 
 verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal)
@@ -63,7 +63,7 @@ verdict pm_tgkill(struct request *r, int32_t group, int32_t tid, uint32_t signal
 		return refuse(r, EINVAL);
 	if (!to || (group != 0 && to->process->number != group))
 		return refuse(r, ESRCH);
-	return settle(r, send_checked(from, to->process, to, signal, &i));
+	return answer(r, send_checked(from, to->process, to, signal, &i));
 }
 
 /* Codes of the kernel's own are refused for another process. */
@@ -83,5 +83,5 @@ verdict pm_sigqueue(struct request *r, int32_t group, int32_t id, uint32_t signa
 		return refuse(r, ESRCH);
 	if ((given.code >= 0 || given.code == SI_TKILL) && to != from)
 		return refuse(r, EPERM);
-	return settle(r, send_checked(from, to, t, signal, &i));
+	return answer(r, send_checked(from, to, t, signal, &i));
 }

@@ -60,7 +60,7 @@ static int64_t mask_borrow(struct thread *t, struct grant mask)
 
 verdict pm_sigmask_wait(struct request *r, struct grant mask)
 {
-	return settle(r, mask_borrow(asking(r), mask));
+	return answer(r, mask_borrow(asking(r), mask));
 }
 
 void mask_restore(struct thread *t)

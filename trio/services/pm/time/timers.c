@@ -186,7 +186,7 @@ static verdict time_set(struct request *r, const struct linux_timespec *time)
 		return refuse(r, EINVAL);
 	if (!is_root(asking(r)->process))
 		return refuse(r, EPERM);
-	return settle(r, clock_set(time->seconds, time->nanoseconds));
+	return answer(r, clock_set(time->seconds, time->nanoseconds));
 }
 
 verdict pm_settime(struct request *r, uint32_t clock, struct grant from)

@@ -22,7 +22,7 @@ static verdict zero_read(struct request *r, struct file *f, struct grant to, uin
 	uint64_t part = MIN(to.length - r->done, SHARE_BYTES);
 
 	if (copy_zeros(to, r->done, part) != 0)
-		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+		return answer(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 	r->done += part;
 	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);
 }
@@ -50,7 +50,7 @@ verdict vfs_random(struct request *r, struct grant to)
 
 		clock_random(grant_write(vfs.page, part));
 		if (copy_out(to, r->done, vfs.page, part) != 0)
-			return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+			return answer(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 		r->done += part;
 	}
 	return r->done < to.length ? give_way(r, BY_A_SIGNAL) : answer(r, (int64_t)r->done);

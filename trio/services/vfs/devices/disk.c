@@ -98,7 +98,7 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 	/* Others may change the sector on the disk, so the buffer is not kept. */
 	d->buffered = NO_SECTOR;
 	if (r->done == 0 && result < 0)
-		return settle(r, result);
+		return answer(r, result);
 	*at += r->done;
 	return answer(r, (int64_t)r->done);
 }
@@ -128,14 +128,14 @@ static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, u
 	switch (command) {
 	case BLKGETSIZE64:
 	case BLKGETSIZE:
-		return settle(r, copy_out(at, 0, &value, sizeof value));
+		return answer(r, copy_out(at, 0, &value, sizeof value));
 	case BLKBSZGET:
 	case BLKSSZGET:
 	case BLKROGET:
-		return settle(r, copy_out(at, 0, &word, sizeof word));
+		return answer(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
 		result = block_flush(d->endpoint);
-		return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : settle(r, result);
+		return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : answer(r, result);
 	}
 	return refuse(r, ENOTTY);
 }

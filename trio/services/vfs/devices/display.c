@@ -25,7 +25,7 @@ int64_t display_open(uint32_t task, struct file *f)
 static verdict moved(struct request *r, int64_t n, uint64_t *at)
 {
 	*at += (uint64_t)MAX(n, 0);
-	return settle(r, n);
+	return answer(r, n);
 }
 
 static verdict display_read(struct request *r, struct file *f, struct grant to, uint64_t *at)
@@ -49,17 +49,17 @@ static verdict display_ioctl(struct request *r, struct file *f, uint32_t command
 {
 	struct display d;
 
-	TRY_ANSWER(r, ask(&d));
+	TRY_OR_WAIT(r, ask(&d));
 	switch (command) {
 	case FBIOGET_FSCREENINFO:
-		return settle(r, copy_out(at, 0, &d.fixed, sizeof d.fixed));
+		return answer(r, copy_out(at, 0, &d.fixed, sizeof d.fixed));
 	case FBIOGET_VSCREENINFO:
-		return settle(r, copy_out(at, 0, &d.variable, sizeof d.variable));
+		return answer(r, copy_out(at, 0, &d.variable, sizeof d.variable));
 	case FBIOPAN_DISPLAY:
 	case FBIOPUT_VSCREENINFO:
-		TRY_ANSWER(r, copy_in(&d.variable, at, 0, sizeof d.variable));
-		TRY_ANSWER(r, framebuffer_set(grant_write(&d.variable, sizeof d.variable)));
-		return settle(r, copy_out(at, 0, &d.variable, sizeof d.variable));
+		TRY_OR_WAIT(r, copy_in(&d.variable, at, 0, sizeof d.variable));
+		TRY_OR_WAIT(r, framebuffer_set(grant_write(&d.variable, sizeof d.variable)));
+		return answer(r, copy_out(at, 0, &d.variable, sizeof d.variable));
 	case FBIOBLANK:
 		return answer(r, 0);
 	}

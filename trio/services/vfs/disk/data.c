@@ -28,7 +28,7 @@ static verdict remote_read(struct request *r, struct file *f, struct grant to, u
 	if (result == -EWAIT)
 		return disk_park(r);
 	if (r->done == 0 && result < 0)
-		return settle(r, result);
+		return answer(r, result);
 	*at += r->done;
 	return answer(r, (int64_t)r->done);
 }
@@ -65,7 +65,7 @@ static verdict remote_write(struct request *r, struct file *f, struct grant from
 	}
 	r->scratch[2] = 0;
 	if (r->done == 0 && result < 0)
-		return settle(r, result);
+		return answer(r, result);
 	*at += r->done;
 	n->modified = n->changed = vfs_time();
 	return answer(r, (int64_t)r->done);

@@ -255,7 +255,7 @@ struct file *file_at(struct request *r, int32_t fd)
 
 verdict vfs_close(struct request *r, int32_t fd)
 {
-	return settle(r, descriptor_close(r->task, fd));
+	return answer(r, descriptor_close(r->task, fd));
 }
 
 verdict vfs_close_range(struct request *r, uint32_t first, uint32_t last, uint32_t flags)
@@ -293,7 +293,7 @@ verdict vfs_duplicate(struct request *r, int32_t fd, uint32_t least, uint32_t fl
 	result = descriptor_place(r->task, f, least, flags);
 	if (result >= 0)
 		file_hold(f);
-	return settle(r, result);
+	return answer(r, result);
 }
 
 verdict vfs_duplicate_at(struct request *r, int32_t fd, int32_t to, uint32_t flags, uint32_t same)
@@ -309,10 +309,10 @@ verdict vfs_duplicate_at(struct request *r, int32_t fd, int32_t to, uint32_t fla
 		return answer(r, fd);
 	result = room_for(r->task, (uint32_t)to);
 	if (result != 0)
-		return settle(r, result == -EMFILE ? -EBADF : result);
+		return answer(r, result == -EMFILE ? -EBADF : result);
 	file_hold(f);
 	descriptor_close(r->task, to);
-	return settle(r, descriptor_place(r->task, f, (uint32_t)to, flags));
+	return answer(r, descriptor_place(r->task, f, (uint32_t)to, flags));
 }
 
 /* Called by execve. */

@@ -95,7 +95,7 @@ verdict vfs_seek(struct request *r, struct file *f, int64_t offset, uint32_t whe
 		return refuse(r, EINVAL);
 	if (f->operations->seek == NULL)
 		return refuse(r, ESPIPE);
-	return vfs_settle(r, f->operations->seek(f, offset, whence));
+	return answer_or_wait(r, f->operations->seek(f, offset, whence));
 }
 
 size_t copied(void *own, struct grant other, uint64_t offset, size_t n, bool in)
@@ -180,13 +180,13 @@ verdict vfs_ioctl(struct request *r, int32_t fd, uint32_t command, uint64_t argu
 		descriptor_mark(vfs.tasks[r->task].descriptors, (uint32_t)fd, command == FIOCLEX);
 		return answer(r, 0);
 	case FIONBIO:
-		TRY_ANSWER(r, copy_in(&word, at, 0, sizeof word));
+		TRY_OR_WAIT(r, copy_in(&word, at, 0, sizeof word));
 		f->flags = word != 0 ? f->flags | O_NONBLOCK : f->flags & ~(uint32_t)O_NONBLOCK;
 		return answer(r, 0);
 	case FIONREAD:
 		bytes = readable_bytes(f);
 		word = (int32_t)bytes;
-		return settle(r, bytes < 0 ? bytes : copy_out(at, 0, &word, sizeof word));
+		return answer(r, bytes < 0 ? bytes : copy_out(at, 0, &word, sizeof word));
 	}
 	return f->operations->ioctl == NULL ? refuse(r, ENOTTY) : f->operations->ioctl(r, f, command, argument, at);
 }
@@ -253,7 +253,7 @@ verdict vfs_send_file(struct request *r, int32_t to_fd, int32_t from_fd, struct 
 		else if (copy_out(offset, 0, &at, sizeof at) != 0)
 			return refuse(r, EFAULT);
 	}
-	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : settle(r, r->result);
+	return r->scratch[MOVED] > 0 || count == 0 ? answer(r, (int64_t)r->scratch[MOVED]) : answer(r, r->result);
 }
 
 static int64_t may_map(const struct file *f, uint32_t protection, uint32_t flags)
@@ -304,12 +304,12 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 		return refuse(r, EINVAL);
 	if (offset + length < offset)
 		return refuse(r, EOVERFLOW);
-	TRY_ANSWER(r, may_map(f, protection, flags));
+	TRY_OR_WAIT(r, may_map(f, protection, flags));
 	copies = f->node != NULL && S_ISREG(f->node->mode) && f->node->operations->bring != NULL;
 	/* mmap succeeds even if not all pages can be read. */
 	if (copies && (flags & (MAP_POPULATE | MAP_LOCKED)) != 0 &&
 	    f->node->operations->bring(f->node, offset, length) == -EWAIT)
-		return vfs_settle(r, -EWAIT);
+		return answer_or_wait(r, -EWAIT);
 	if (copies && shared && (protection & PROT_WRITE) != 0)
 		result = -ENODEV;
 	else if (f->operations->object != NULL)
@@ -319,12 +319,12 @@ verdict vfs_map(struct request *r, uint64_t address, uint64_t length, uint32_t p
 	else
 		result = -ENODEV;
 	if (result != 0)
-		return vfs_settle(r, result);
+		return answer_or_wait(r, result);
 	result = vm_map_object(r->task, address, length, protection, flags, object, offset, file_writes(f) && !copies,
 			       &mapped);
 	vm_object_drop(object);
 	if (result < 0)
-		return result == -EWAIT ? park_hard(&vfs.disk_waiters[FS_ANYTHING], r) : settle(r, result);
+		return result == -EWAIT ? park_hard(&vfs.disk_waiters[FS_ANYTHING], r) : answer(r, result);
 	/* A read of 0 bytes at the end has the file system update the access time. */
 	if (copies)
 		(void)f->node->operations->read(f->node, f->node->size, grant_write(vfs.page, 1));

@@ -163,19 +163,19 @@ verdict vfs_lock(struct request *r, struct file *f, uint32_t command, struct gra
 	struct linux_flock asked;
 	int16_t type;
 
-	TRY_ANSWER(r, copy_in(&asked, at, 0, sizeof asked));
+	TRY_OR_WAIT(r, copy_in(&asked, at, 0, sizeof asked));
 	type = asked.type;
 	wanted.exclusive = type == F_WRLCK;
 	if (f->node == NULL || type < F_RDLCK || type > F_UNLCK || (command == F_GETLK && type == F_UNLCK))
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted));
+	TRY_OR_WAIT(r, range_of(f, (uint32_t)asked.whence, asked.start, asked.length, &wanted));
 	if (command != F_GETLK && ((type == F_RDLCK && !file_reads(f)) || (type == F_WRLCK && !file_writes(f))))
 		return refuse(r, EBADF);
 	other = type == F_UNLCK ? NULL : conflict(f->node, &wanted);
 	if (command == F_GETLK)
 		return tell(r, at, &asked, other);
 	if (other == NULL)
-		return settle(r, apply(f->node, &wanted, type == F_UNLCK));
+		return answer(r, apply(f->node, &wanted, type == F_UNLCK));
 	return command == F_SETLKW ? wait_for(r, wanted.process, other->process) : refuse(r, EAGAIN);
 }
 
@@ -191,7 +191,7 @@ verdict vfs_flock(struct request *r, struct file *f, uint32_t operation)
 		return answer(r, 0);
 	}
 	if (conflict(f->node, &wanted) == NULL)
-		return settle(r, apply(f->node, &wanted, false));
+		return answer(r, apply(f->node, &wanted, false));
 	if ((operation & LOCK_NB) != 0)
 		return refuse(r, EAGAIN);
 	/* flock() gives up the current lock before it waits for another one. */
@@ -233,7 +233,7 @@ verdict vfs_control(struct request *r, int32_t fd, uint32_t command, uint64_t ar
 	case F_GETPIPE_SZ:
 	case F_SETPIPE_SZ:
 		return f->operations->control == NULL ? refuse(r, EBADF)
-						      : settle(r, f->operations->control(f, command, argument));
+						      : answer(r, f->operations->control(f, command, argument));
 	}
 	return refuse(r, EINVAL);
 }

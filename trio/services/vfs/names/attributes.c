@@ -87,7 +87,7 @@ verdict vfs_stat(struct request *r, int32_t directory, struct grant path, uint32
 	struct linux_stat s;
 	int64_t result = stat_of(r->task, directory, path, flags, &s);
 
-	return vfs_settle(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
+	return answer_or_wait(r, result != 0 ? result : copy_out(to, 0, &s, sizeof s));
 }
 
 verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint32_t flags, uint32_t mask,
@@ -98,7 +98,7 @@ verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint3
 
 	if ((mask & (1U << 31)) != 0)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, stat_of(r->task, directory, path, flags, &s));
+	TRY_OR_WAIT(r, stat_of(r->task, directory, path, flags, &s));
 	x = (struct linux_statx){ .mask = STATX_BASIC_STATS,
 				  .block_size = (uint32_t)s.block_size,
 				  .links = (uint32_t)s.links,
@@ -115,7 +115,7 @@ verdict vfs_statx(struct request *r, int32_t directory, struct grant path, uint3
 				  .special_minor = DEVICE_MINOR(s.special),
 				  .device_major = DEVICE_MAJOR(s.device),
 				  .device_minor = DEVICE_MINOR(s.device) };
-	return settle(r, copy_out(to, 0, &x, sizeof x));
+	return answer(r, copy_out(to, 0, &x, sizeof x));
 }
 
 verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint32_t mode, uint32_t flags)
@@ -137,7 +137,7 @@ verdict vfs_access(struct request *r, int32_t directory, struct grant path, uint
 		result = permitted(r->task, n, mode);
 	t->user = user;
 	t->group = group;
-	return vfs_settle(r, result);
+	return answer_or_wait(r, result);
 }
 
 /* Sets the attributes in `which`, on the disk too. */
@@ -174,14 +174,14 @@ verdict vfs_chmod(struct request *r, int32_t directory, struct grant path, uint3
 	struct file_attributes to = { .mode = mode & 07777 };
 	HELD struct node *n = NULL;
 
-	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	TRY_OR_WAIT(r, node_to_set(r, directory, path, flags, &n));
 	if (S_ISLNK(n->mode))
 		return refuse(r, EOPNOTSUPP);
 	if (!is_owner(r->task, n))
 		return refuse(r, EPERM);
 	if (!is_in_group(&vfs.tasks[r->task], n->group))
 		to.mode &= ~(uint32_t)S_ISGID;
-	return vfs_settle(r, node_set(n, SET_MODE, &to));
+	return answer_or_wait(r, node_set(n, SET_MODE, &to));
 }
 
 verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint32_t owner, uint32_t group,
@@ -192,7 +192,7 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 	unsigned which = (owner != UINT32_MAX ? SET_OWNER : 0) | (group != UINT32_MAX ? SET_GROUP : 0);
 	HELD struct node *n = NULL;
 
-	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+	TRY_OR_WAIT(r, node_to_set(r, directory, path, flags, &n));
 	if (t->user != 0 && (((which & SET_OWNER) != 0 && (owner != n->owner || t->user != n->owner)) ||
 			     ((which & SET_GROUP) != 0 && (t->user != n->owner || !is_in_group(t, group)))))
 		return refuse(r, EPERM);
@@ -200,7 +200,7 @@ verdict vfs_chown(struct request *r, int32_t directory, struct grant path, uint3
 		to.mode = n->mode & ~(uint32_t)(S_ISUID | ((n->mode & 010) != 0 ? S_ISGID : 0));
 		which |= SET_MODE;
 	}
-	return vfs_settle(r, node_set(n, which, &to));
+	return answer_or_wait(r, node_set(n, which, &to));
 }
 
 /* Converts a time to nanoseconds since 1970. Times out of range become the nearest one in range, as on Linux's file
@@ -253,12 +253,12 @@ verdict vfs_set_times(struct request *r, int32_t directory, struct grant path, s
 
 	/* If no time is set the path is not even looked up. */
 	if (both_now < 0 || which == 0)
-		return settle(r, both_now);
-	TRY_ANSWER(r, node_to_set(r, directory, path, flags, &n));
+		return answer(r, both_now);
+	TRY_OR_WAIT(r, node_to_set(r, directory, path, flags, &n));
 	/* A writer may set both times to now. */
 	if (!is_owner(r->task, n))
-		TRY_ANSWER(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
-	return vfs_settle(r, node_set(n, which, &to));
+		TRY_OR_WAIT(r, both_now ? permitted(r->task, n, MAY_WRITE) : -EPERM);
+	return answer_or_wait(r, node_set(n, which, &to));
 }
 
 /* The node is a regular file that may be written. */
@@ -277,20 +277,20 @@ verdict vfs_truncate(struct request *r, struct grant path, int64_t size)
 {
 	HELD struct node *n = NULL;
 
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	TRY_OR_WAIT(r, find_node(r, AT_FDCWD, path, 0, &n));
 	if (S_ISDIR(n->mode))
 		return refuse(r, EISDIR);
 	if (n->writers < 0)
 		return refuse(r, ETXTBSY);
-	TRY_ANSWER(r, permitted(r->task, n, MAY_WRITE));
-	return vfs_settle(r, resize(r, n, size));
+	TRY_OR_WAIT(r, permitted(r->task, n, MAY_WRITE));
+	return answer_or_wait(r, resize(r, n, size));
 }
 
 verdict vfs_ftruncate(struct request *r, struct file *f, int64_t size)
 {
 	if (f->node == NULL || !file_writes(f))
 		return refuse(r, EINVAL);
-	return vfs_settle(r, resize(r, f->node, size));
+	return answer_or_wait(r, resize(r, f->node, size));
 }
 
 verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t from, int64_t length)
@@ -320,5 +320,5 @@ verdict vfs_allocate(struct request *r, struct file *f, uint32_t mode, int64_t f
 	keep = (mode & FALLOC_FL_KEEP_SIZE) != 0 || next < end;
 	result = n->operations->allocate(n, (uint64_t)from, (uint64_t)(next - from), keep);
 	r->scratch[0] = (uint64_t)next;
-	return result == 0 && next < end ? give_way(r, BY_THE_END) : settle(r, result);
+	return result == 0 && next < end ? give_way(r, BY_THE_END) : answer(r, result);
 }

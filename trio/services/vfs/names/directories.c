@@ -9,7 +9,7 @@ verdict vfs_entries(struct request *r, struct file *f, struct grant to)
 {
 	if (f->operations->entries == NULL)
 		return refuse(r, ENOTDIR);
-	return vfs_settle(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));
+	return answer_or_wait(r, f->operations->entries(f, grant_part(to, 0, ENTRIES_BYTES)));
 }
 
 /* Replaces the directory `place` of the task by `n`, if permitted. */
@@ -32,20 +32,20 @@ verdict vfs_chdir(struct request *r, int32_t directory, struct grant path)
 	HELD struct node *n = NULL;
 
 	if (path.length != 0)
-		TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+		TRY_OR_WAIT(r, find_node(r, AT_FDCWD, path, 0, &n));
 	else if (f == NULL || f->node == NULL)
 		return refuse(r, f == NULL ? EBADF : ENOTDIR);
 	else
 		n = node_hold(f->node);
-	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->current));
+	return answer(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->current));
 }
 
 verdict vfs_chroot(struct request *r, struct grant path)
 {
 	HELD struct node *n = NULL;
 
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
-	return settle(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->root));
+	TRY_OR_WAIT(r, find_node(r, AT_FDCWD, path, 0, &n));
+	return answer(r, stand_at(r->task, n, &vfs.tasks[r->task].directories->root));
 }
 
 verdict vfs_getcwd(struct request *r, struct grant to)
@@ -54,7 +54,7 @@ verdict vfs_getcwd(struct request *r, struct grant to)
 	int64_t length = path_of(f->root, f->current, "(unreachable)", vfs.path, PATH_MAX);
 
 	if (length < 0)
-		return vfs_settle(r, length);
+		return answer_or_wait(r, length);
 	if ((uint64_t)length + 1 > to.length)
 		return refuse(r, ERANGE);
 	return answer_with(r, length + 1, to, vfs.path, (size_t)length + 1);
@@ -78,14 +78,14 @@ verdict vfs_statfs(struct request *r, int32_t directory, struct grant path, stru
 
 	if (path.length == 0 && f != NULL && f->node == NULL)
 		return refuse(r, ENOSYS);
-	TRY_ANSWER(r, node_at(r, directory, path, 0, &node));
+	TRY_OR_WAIT(r, node_at(r, directory, path, 0, &node));
 	m = node->mount;
 	m->type->numbers(m, &s);
 	s.fragment_size = s.block_size;
 	s.blocks_available = s.blocks_free;
 	/* Bit 0x20 says that these flags are valid, as on Linux. */
 	s.flags = (int64_t)((m->flags & (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)) | 0x20);
-	return settle(r, copy_out(to, 0, &s, sizeof s));
+	return answer(r, copy_out(to, 0, &s, sizeof s));
 }
 
 static int64_t mount_sync(struct mount *m)
@@ -113,14 +113,14 @@ verdict vfs_sync(struct request *r, int32_t fd, uint32_t all)
 
 	/* sync(2) has no errors. */
 	if (fd == -1)
-		return vfs_settle(r, vfs_write_back() == -EWAIT ? -EWAIT : 0);
+		return answer_or_wait(r, vfs_write_back() == -EWAIT ? -EWAIT : 0);
 	f = file_at(r, fd);
 	if (f == NULL)
 		return ANSWERED;
 	n = f->node;
 	if (all != 0)
-		return vfs_settle(r, n == NULL ? 0 : mount_sync(n->mount));
+		return answer_or_wait(r, n == NULL ? 0 : mount_sync(n->mount));
 	if (n == NULL || (!S_ISREG(n->mode) && !S_ISDIR(n->mode) && !S_ISBLK(n->mode)))
 		return refuse(r, EINVAL);
-	return vfs_settle(r, S_ISBLK(n->mode) || n->operations->sync == NULL ? 0 : n->operations->sync(n));
+	return answer_or_wait(r, S_ISBLK(n->mode) || n->operations->sync == NULL ? 0 : n->operations->sync(n));
 }

@@ -110,10 +110,10 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 		flags &= ~MS_MAGIC_MASK;
 	if ((flags & ~(uint64_t)ACCEPTED) != 0)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, text_in(source_name, sizeof source_name, source));
-	TRY_ANSWER(r, text_in(kind_name, sizeof kind_name, type));
-	TRY_ANSWER(r, text_in(text, sizeof text, options));
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &on));
+	TRY_OR_WAIT(r, text_in(source_name, sizeof source_name, source));
+	TRY_OR_WAIT(r, text_in(kind_name, sizeof kind_name, type));
+	TRY_OR_WAIT(r, text_in(text, sizeof text, options));
+	TRY_OR_WAIT(r, find_node(r, AT_FDCWD, path, 0, &on));
 	if ((flags & MS_REMOUNT) != 0) {
 		if (on != on->mount->root)
 			return refuse(r, EINVAL);
@@ -123,7 +123,7 @@ verdict vfs_mount(struct request *r, struct grant source, struct grant path, str
 	kind = kind_of(kind_name);
 	if (kind == NULL)
 		return refuse(r, ENODEV);
-	return vfs_settle(r, mount_on(on, kind, flags & KEPT, source_name, text));
+	return answer_or_wait(r, mount_on(on, kind, flags & KEPT, source_name, text));
 }
 
 static int64_t unmount(struct mount *m)
@@ -150,11 +150,11 @@ verdict vfs_unmount(struct request *r, struct grant path, uint32_t flags)
 		return refuse(r, EPERM);
 	if ((flags & ~(uint32_t)MNT_FORCE) != 0)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, find_node(r, AT_FDCWD, path, 0, &n));
+	TRY_OR_WAIT(r, find_node(r, AT_FDCWD, path, 0, &n));
 	m = n->mount;
 	is_root = n == m->root;
 	node_drop(n);
-	return vfs_settle(r, is_root ? unmount(m) : -EINVAL);
+	return answer_or_wait(r, is_root ? unmount(m) : -EINVAL);
 }
 
 void mounts_text(const struct proc_thing *n, struct text *t)

@@ -66,8 +66,8 @@ verdict vfs_make(struct request *r, int32_t directory, struct grant path, uint32
 	if (special && vfs.tasks[r->task].user != 0)
 		return refuse(r, EPERM);
 	mode &= S_ISDIR(mode) ? S_IFMT | 01777 : S_IFMT | 07777;
-	TRY_ANSWER(r, path_in(path));
-	return vfs_settle(r, make_at(r->task, directory, vfs.path, mode, special ? device : 0, NULL));
+	TRY_OR_WAIT(r, path_in(path));
+	return answer_or_wait(r, make_at(r->task, directory, vfs.path, mode, special ? device : 0, NULL));
 }
 
 /* rmdir and unlink of `.`, `..` and `/`. */
@@ -91,17 +91,17 @@ verdict vfs_remove(struct request *r, int32_t directory, struct grant path, uint
 
 	if ((flags & ~(uint32_t)AT_REMOVEDIR) != 0)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, find_place(r, directory, path, &p));
+	TRY_OR_WAIT(r, find_place(r, directory, path, &p));
 	if (p.special)
-		return settle(r, remove_special(is_rmdir));
+		return answer(r, remove_special(is_rmdir));
 	if (p.node == NULL)
 		return refuse(r, ENOENT);
-	TRY_ANSWER(r, may_remove(r->task, p.directory, p.node));
+	TRY_OR_WAIT(r, may_remove(r->task, p.directory, p.node));
 	if (is_rmdir != S_ISDIR(p.node->mode))
 		return refuse(r, is_rmdir ? ENOTDIR : EISDIR);
 	if (!is_rmdir && p.slash)
 		return refuse(r, ENOTDIR);
-	return vfs_settle(r, p.directory->operations->unlink(&p));
+	return answer_or_wait(r, p.directory->operations->unlink(&p));
 }
 
 static int64_t may_rename(uint32_t task, const struct place *from, const struct place *to, uint32_t flags)
@@ -134,10 +134,10 @@ verdict vfs_rename(struct request *r, int32_t from, struct grant path, int32_t t
 
 	if ((flags & ~(uint32_t)RENAME_NOREPLACE) != 0)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, find_place(r, from, path, &old));
-	TRY_ANSWER(r, find_place(r, to, new_path, &new));
-	TRY_ANSWER(r, may_rename(r->task, &old, &new, flags));
-	return vfs_settle(r, old.node == new.node ? 0 : old.directory->operations->rename(&old, &new));
+	TRY_OR_WAIT(r, find_place(r, from, path, &old));
+	TRY_OR_WAIT(r, find_place(r, to, new_path, &new));
+	TRY_OR_WAIT(r, may_rename(r->task, &old, &new, flags));
+	return answer_or_wait(r, old.node == new.node ? 0 : old.directory->operations->rename(&old, &new));
 }
 
 verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to, struct grant new_path, uint32_t flags)
@@ -148,14 +148,14 @@ verdict vfs_link(struct request *r, int32_t from, struct grant path, int32_t to,
 	if ((flags & ~(uint32_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)) != 0)
 		return refuse(r, EINVAL);
 	flags = (flags & AT_EMPTY_PATH) | ((flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW);
-	TRY_ANSWER(r, node_at(r, from, path, flags, &n));
-	TRY_ANSWER(r, find_place(r, to, new_path, &p));
-	TRY_ANSWER(r, may_make(r->task, &p, false));
+	TRY_OR_WAIT(r, node_at(r, from, path, flags, &n));
+	TRY_OR_WAIT(r, find_place(r, to, new_path, &p));
+	TRY_OR_WAIT(r, may_make(r->task, &p, false));
 	if (n->mount != p.directory->mount)
 		return refuse(r, EXDEV);
 	if (S_ISDIR(n->mode))
 		return refuse(r, EPERM);
-	return vfs_settle(r, p.directory->operations->link(&p, n));
+	return answer_or_wait(r, p.directory->operations->link(&p, n));
 }
 
 verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, struct grant path)
@@ -164,12 +164,12 @@ verdict vfs_symlink(struct request *r, struct grant target, int32_t directory, s
 	HELD_PLACE struct place p = { 0 };
 	int64_t length;
 
-	TRY_ANSWER(r, find_place(r, directory, path, &p));
-	TRY_ANSWER(r, length = copy_string(vfs.target, PATH_MAX, target));
+	TRY_OR_WAIT(r, find_place(r, directory, path, &p));
+	TRY_OR_WAIT(r, length = copy_string(vfs.target, PATH_MAX, target));
 	if (length == 0)
 		return refuse(r, ENOENT);
 	as.size = (uint64_t)length;
-	return vfs_settle(r, create_in(r->task, &p, &as, vfs.target));
+	return answer_or_wait(r, create_in(r->task, &p, &as, vfs.target));
 }
 
 verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, struct grant to)
@@ -177,12 +177,12 @@ verdict vfs_readlink(struct request *r, int32_t directory, struct grant path, st
 	HELD struct node *n = NULL;
 	int64_t result;
 
-	TRY_ANSWER(r, find_node(r, directory, path, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, &n));
+	TRY_OR_WAIT(r, find_node(r, directory, path, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, &n));
 	/* An empty path is for a link that was opened with O_PATH. */
 	if (!S_ISLNK(n->mode))
 		return refuse(r, vfs.path[0] == '\0' ? ENOENT : EINVAL);
 	result = n->operations->readlink(n, vfs.page, PAGE);
 	if (result <= 0)
-		return vfs_settle(r, result);
+		return answer_or_wait(r, result);
 	return answer_with(r, MIN(result, (int64_t)to.length), to, vfs.page, (size_t)MIN((uint64_t)result, to.length));
 }

@@ -77,10 +77,10 @@ static verdict begin_file(struct request *r, struct file *f)
 	if ((f->flags & O_PATH) != 0)
 		return answer(r, 0);
 	if (S_ISREG(mode) || S_ISDIR(mode))
-		return settle(r, open_plain(f));
+		return answer(r, open_plain(f));
 	if (S_ISFIFO(mode))
 		return fifo_open(r, f);
-	return settle(r, open_device(r->task, f));
+	return answer(r, open_device(r->task, f));
 }
 
 static verdict open_node(struct request *r, struct node *n, uint32_t flags)
@@ -88,7 +88,7 @@ static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 	struct file *f;
 	int64_t result;
 
-	TRY_ANSWER(r, file_make(&nothing, NULL, flags & KEPT, n, &f));
+	TRY_OR_WAIT(r, file_make(&nothing, NULL, flags & KEPT, n, &f));
 	if (begin_file(r, f) == PARKED) {
 		file_drop(f);
 		return PARKED;
@@ -98,7 +98,7 @@ static verdict open_node(struct request *r, struct node *n, uint32_t flags)
 		result = descriptor_place(r->task, f, 0, flags);
 	if (result < 0)
 		file_drop(f);
-	return vfs_settle(r, result);
+	return answer_or_wait(r, result);
 }
 
 /* Finds the node for O_CREAT or makes it; `made` says which. A function of its own, so that opening an existing file
@@ -145,13 +145,13 @@ verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32
 	if ((flags & O_DIRECTORY) != 0 && (flags & O_CREAT) != 0)
 		return refuse(r, EINVAL);
 	if (result < 0)
-		return settle(r, result);
+		return answer(r, result);
 	if ((flags & O_CREAT) != 0)
 		result = find_or_make(r, directory, flags, mode, &n, &made);
 	else
 		result = walk(r->task, directory, vfs.path, (flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0, &n);
 	if (result != 0)
-		return vfs_settle(r, result);
+		return answer_or_wait(r, result);
 	if (!made)
 		result = may_open(r->task, n, flags);
 	if (result == 0 && (flags & O_TRUNC) != 0 && !made && S_ISREG(n->mode)) {
@@ -159,7 +159,7 @@ verdict vfs_open(struct request *r, int32_t directory, struct grant path, uint32
 		if (result == 0 && n->operations->truncate != NULL)
 			result = n->operations->truncate(n, 0);
 	}
-	end = result == 0 ? open_node(r, n, flags) : vfs_settle(r, result);
+	end = result == 0 ? open_node(r, n, flags) : answer_or_wait(r, result);
 	node_drop(n);
 	return end;
 }
@@ -176,8 +176,8 @@ verdict vfs_memory_file(struct request *r, struct grant name, uint32_t flags)
 	if ((flags & ~MFD_CLOEXEC) != 0 || result == -ENAMETOOLONG)
 		return refuse(r, EINVAL);
 	if (result < 0)
-		return settle(r, result);
-	TRY_ANSWER(r, tmpfs_make(vfs.mounts, &as, NULL, &n));
+		return answer(r, result);
+	TRY_OR_WAIT(r, tmpfs_make(vfs.mounts, &as, NULL, &n));
 	n->links = 0;
 	return open_node(r, n, O_RDWR | ((flags & MFD_CLOEXEC) != 0 ? O_CLOEXEC : 0));
 }

@@ -91,7 +91,7 @@ static verdict pipe_write(struct request *r, struct file *f, struct grant from, 
 		int64_t n = ring_put(&p->ring, from, r->done, (uint32_t)MIN(left, room), from.length <= PIPE_BUF);
 
 		if (n < 0)
-			return settle(r, r->done > 0 ? (int64_t)r->done : n);
+			return answer(r, r->done > 0 ? (int64_t)r->done : n);
 		r->done += (uint64_t)n;
 		watch_changed(&p->readable);
 		/* All is written, or only a part could be read from the caller. */
@@ -193,7 +193,7 @@ verdict vfs_pipe(struct request *r, struct grant to, uint32_t flags)
 	error = place_two(r->task, &pipe_files, (void *[2]){ p, p }, ends, flags & O_CLOEXEC, fds, to);
 	if (error != 0)
 		pipe_end(p);
-	return settle(r, error);
+	return answer(r, error);
 }
 
 void pipe_open(struct file *f, struct pipe *p)
@@ -237,7 +237,7 @@ verdict fifo_open(struct request *r, struct file *f)
 
 	/* The node is one of /proc that stands for a pipe. */
 	if (f->node->operations->open != NULL)
-		return settle(r, f->node->operations->open(f->node, f));
+		return answer(r, f->node->operations->open(f->node, f));
 	if (p == NULL && (p = f->node->special = pipe_make(r->task)) == NULL)
 		return refuse(r, ENOMEM);
 	p->has_name = true;

@@ -113,7 +113,7 @@ verdict vfs_epoll_create(struct request *r, uint32_t flags)
 		heap_free(e, sizeof *e);
 	else
 		list_add(&io.epolls, &e->all);
-	return settle(r, fd);
+	return answer(r, fd);
 }
 
 /* Each epoll is at least one higher than those in it. After NESTS_MOST + 1 rounds all heights are final, except those
@@ -183,7 +183,7 @@ verdict vfs_epoll_control(struct request *r, int32_t epoll, uint32_t operation, 
 	if (operation == EPOLL_CTL_ADD && i != NULL)
 		return refuse(r, EEXIST);
 	if (operation == EPOLL_CTL_ADD)
-		TRY_ANSWER(r, interest_make(e, f, fd, &i));
+		TRY_OR_WAIT(r, interest_make(e, f, fd, &i));
 	if (i == NULL)
 		return refuse(r, ENOENT);
 	if (operation == EPOLL_CTL_DEL) {

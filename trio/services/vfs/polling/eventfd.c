@@ -20,7 +20,7 @@ static verdict event_read(struct request *r, struct file *f, struct grant to, ui
 		return refuse(r, EINVAL);
 	if (e->value == 0)
 		return f->flags & O_NONBLOCK ? refuse(r, EAGAIN) : park(&e->watch.waiters, r);
-	TRY_ANSWER(r, copy_out(to, 0, &taken, sizeof taken));
+	TRY_OR_WAIT(r, copy_out(to, 0, &taken, sizeof taken));
 	e->value -= taken;
 	watch_changed(&e->watch);
 	return answer(r, sizeof taken);
@@ -33,7 +33,7 @@ static verdict event_write(struct request *r, struct file *f, struct grant from,
 
 	if (from.length < sizeof added)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, copy_in(&added, from, 0, sizeof added));
+	TRY_OR_WAIT(r, copy_in(&added, from, 0, sizeof added));
 	if (added > EVENT_MOST)
 		return refuse(r, EINVAL);
 	if (added > EVENT_MOST - e->value)
@@ -82,5 +82,5 @@ verdict vfs_eventfd(struct request *r, uint32_t value, uint32_t flags)
 	error = place_one(r->task, &event_files, e, O_RDWR | (flags & O_NONBLOCK), flags & O_CLOEXEC);
 	if (error < 0)
 		heap_free(e, sizeof *e);
-	return settle(r, error);
+	return answer(r, error);
 }

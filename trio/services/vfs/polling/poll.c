@@ -37,7 +37,7 @@ verdict poll_end(struct request *r, int64_t ready_count, nanoseconds deadline)
 {
 	vfs.polling = 0;
 	if (ready_count != 0 || r->late || deadline == 0)
-		return settle(r, ready_count);
+		return answer(r, ready_count);
 	return park_until(&vfs.pollers[r->task % 64], r, deadline);
 }
 

@@ -40,7 +40,7 @@ void names_start(void)
 
 verdict vfs_uname(struct request *r, struct grant to)
 {
-	return settle(r, copy_out(to, 0, &vfs.names, sizeof vfs.names));
+	return answer(r, copy_out(to, 0, &vfs.names, sizeof vfs.names));
 }
 
 verdict vfs_set_name(struct request *r, uint32_t which, struct grant name)
@@ -51,7 +51,7 @@ verdict vfs_set_name(struct request *r, uint32_t which, struct grant name)
 		return refuse(r, EPERM);
 	if (name.length >= sizeof new)
 		return refuse(r, EINVAL);
-	TRY_ANSWER(r, copy_in(new, name, 0, name.length));
+	TRY_OR_WAIT(r, copy_in(new, name, 0, name.length));
 	memcpy(which == 0 ? vfs.names.node : vfs.names.domain, new, sizeof new);
 	return answer(r, 0);
 }
@@ -65,7 +65,7 @@ verdict vfs_sysinfo(struct request *r, struct grant to)
 
 	for (uint32_t i = 0; i < TASKS; i++)
 		info.processes = (uint16_t)(info.processes + (vfs.tasks[i].descriptors != NULL));
-	return settle(r, copy_out(to, 0, &info, sizeof info));
+	return answer(r, copy_out(to, 0, &info, sizeof info));
 }
 
 void machine_build(const struct proc_thing *n, struct text *t)

@@ -290,7 +290,7 @@ static verdict proc_read(struct request *r, struct file *f, struct grant to, uin
 	if (*at >= t->length)
 		return answer(r, 0);
 	bytes = MIN(to.length, t->length - *at);
-	TRY_ANSWER(r, copy_out(to, 0, t->to + *at, bytes));
+	TRY_OR_WAIT(r, copy_out(to, 0, t->to + *at, bytes));
 	*at += bytes;
 	return answer(r, (int64_t)bytes);
 }

@@ -126,23 +126,23 @@ verdict vfs_bind(struct request *r, struct socket *s, struct grant address)
 	int64_t length;
 
 	if (s->net != 0)
-		return settle(r, inet_bind(s, address));
+		return answer(r, inet_bind(s, address));
 	length = address_get(address);
 	if (length < 0)
-		return settle(r, length == -EAFNOSUPPORT ? -EINVAL : length);
+		return answer(r, length == -EAFNOSUPPORT ? -EINVAL : length);
 	if (s->name.length != 0)
 		return refuse(r, EINVAL);
 	if (length == 0)
-		return settle(r, bind_automatically(s));
+		return answer(r, bind_automatically(s));
 	if (path[0] == '\0')
-		return settle(r, bind_abstract(s, (uint64_t)length));
-	return vfs_settle(r, bind_path(r->task, s, (uint64_t)length));
+		return answer(r, bind_abstract(s, (uint64_t)length));
+	return answer_or_wait(r, bind_path(r->task, s, (uint64_t)length));
 }
 
 verdict vfs_listen(struct request *r, struct socket *s, int32_t backlog)
 {
 	if (s->net != 0)
-		return settle(r, inet_listen(s, backlog));
+		return answer(r, inet_listen(s, backlog));
 	if (s->type == SOCK_DGRAM)
 		return refuse(r, EOPNOTSUPP);
 	if (s->name.length == 0 || s->peer != NULL)
@@ -199,9 +199,9 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 	error = address_find(r->task, address, &to);
 	/* AF_UNSPEC dissolves a connection of datagrams. */
 	if (s->type == SOCK_DGRAM && (error == 0 || error == -EAFNOSUPPORT))
-		return settle(r, connect_datagrams(s, to));
+		return answer(r, connect_datagrams(s, to));
 	if (error != 0)
-		return vfs_settle(r, error == -EAFNOSUPPORT ? -EINVAL : error);
+		return answer_or_wait(r, error == -EAFNOSUPPORT ? -EINVAL : error);
 	if (s->peer != NULL || s->listens)
 		return refuse(r, s->peer != NULL ? EISCONN : EINVAL);
 	if (to->type != s->type)
@@ -210,7 +210,7 @@ verdict vfs_connect(struct request *r, struct socket *s, struct grant address)
 		return refuse(r, ECONNREFUSED);
 	if (to->pending_count > to->backlog)
 		return socket_wait(r, s, to, s->send_time, 0);
-	return settle(r, connection_make(r->task, s, to));
+	return answer(r, connection_make(r->task, s, to));
 }
 
 verdict vfs_accept(struct request *r, struct socket *s, struct grant address, uint32_t flags)
@@ -230,10 +230,10 @@ verdict vfs_accept(struct request *r, struct socket *s, struct grant address, ui
 		return socket_wait(r, s, s, s->receive_time, 0);
 	end = CONTAINER(s->pending.next, struct socket, pending);
 	if (address.length != 0)
-		TRY_ANSWER(r, address_put(r, &end->peer->name, address));
+		TRY_OR_WAIT(r, address_put(r, &end->peer->name, address));
 	placed = socket_place(r->task, end, flags);
 	if (placed < 0)
-		return settle(r, placed);
+		return answer(r, placed);
 
 	/* committed */
 	list_remove(&end->pending);
@@ -248,5 +248,5 @@ verdict vfs_socket_name(struct request *r, struct socket *s, uint32_t peer, stru
 		return inet_name(r, s, peer, address);
 	if (peer && s->peer == NULL)
 		return refuse(r, ENOTCONN);
-	return settle(r, address_put(r, peer ? &s->peer->name : &s->name, address));
+	return answer(r, address_put(r, peer ? &s->peer->name : &s->name, address));
 }

@@ -131,13 +131,13 @@ static verdict inet_ioctl(struct request *r, struct file *f, uint32_t command, u
 
 	if (command != SIOCGIFFLAGS && command != SIOCSIFFLAGS)
 		return refuse(r, ENOTTY);
-	TRY_ANSWER(r, copy_in(&device, at, 0, sizeof device));
+	TRY_OR_WAIT(r, copy_in(&device, at, 0, sizeof device));
 	if (strncmp(device.name, "lo", sizeof device.name) != 0)
 		return refuse(r, ENODEV);
 	if (command == SIOCSIFFLAGS)
 		return vfs.tasks[r->task].user != 0 ? refuse(r, EPERM) : answer(r, 0);
 	device.flags = IFF_UP | IFF_LOOPBACK | IFF_RUNNING;
-	return settle(r, copy_out(at, 0, &device, sizeof device));
+	return answer(r, copy_out(at, 0, &device, sizeof device));
 }
 
 static void inet_close(uint32_t number, bool hard)
@@ -235,14 +235,14 @@ verdict inet_connect(struct request *r, struct socket *s, struct grant to)
 
 	if (result > 0 && s->type == SOCK_STREAM)
 		return refuse(r, EAFNOSUPPORT);
-	TRY_ANSWER(r, result);
+	TRY_OR_WAIT(r, result);
 	result = net_connect(s->net, address, port, &changed);
 	tell(changed);
 	/* The earlier run waited for this. */
 	if (result == -EISCONN && r->scratch[0] != 0)
 		return answer(r, 0);
 	if (result != -EWAIT && result != -EALREADY)
-		return settle(r, result);
+		return answer(r, result);
 	if ((s->file->flags & O_NONBLOCK) != 0 || r->late)
 		return refuse(r, result == -EALREADY && r->scratch[0] == 0 ? EALREADY : EINPROGRESS);
 	r->scratch[0] = 1;
@@ -263,23 +263,23 @@ verdict inet_accept(struct request *r, struct socket *s, struct grant address, u
 		return refuse(r, EOPNOTSUPP);
 	if (result == -EWAIT)
 		return s->shut & SHUT_RECEIVE ? refuse(r, EINVAL) : socket_wait(r, s, s, s->receive_time, 0);
-	TRY_ANSWER(r, result);
+	TRY_OR_WAIT(r, result);
 	if (address.length != 0) {
 		result = name_copy(r, s->kept, 1, address);
 		/* The connection has ended already. */
 		if (result == -ENOTCONN)
 			result = address_copy(r, 0, 0, address);
-		TRY_ANSWER(r, result);
+		TRY_OR_WAIT(r, result);
 	}
 	fd = inet_place(r->task, s->kept, s->type, flags);
 	if (fd >= 0)
 		s->kept = 0;
-	return settle(r, fd);
+	return answer(r, fd);
 }
 
 verdict inet_name(struct request *r, struct socket *s, uint32_t peer, struct grant to)
 {
-	return settle(r, name_copy(r, s->net, peer, to));
+	return answer(r, name_copy(r, s->net, peer, to));
 }
 
 int64_t inet_shutdown(struct socket *s, uint32_t bits)
@@ -305,7 +305,7 @@ verdict inet_send(struct request *r, struct socket *s, const struct message *m)
 
 	if (m->address.length != 0 && s->type == SOCK_DGRAM) {
 		n = address_get(m->address, &address, &port);
-		TRY_ANSWER(r, n);
+		TRY_OR_WAIT(r, n);
 		if (n > 0 || port == 0)
 			return refuse(r, EINVAL);
 	}
@@ -317,7 +317,7 @@ verdict inet_send(struct request *r, struct socket *s, const struct message *m)
 		if (n == -EPIPE && r->done == 0)
 			return write_broken(r, m->flags);
 		if (n < 0)
-			return settle(r, r->done > 0 ? (int64_t)r->done : n);
+			return answer(r, r->done > 0 ? (int64_t)r->done : n);
 		r->done += MIN((uint64_t)n, m->data.length - r->done);
 	} while (n > 0 && r->done < m->data.length);
 	return answer(r, (int64_t)r->done);
@@ -346,9 +346,9 @@ verdict inet_receive(struct request *r, struct socket *s, const struct message *
 		if (n == -EWAIT && (r->done == 0 || (m->flags & MSG_WAITALL)))
 			return socket_wait(r, s, s, s->receive_time, m->flags);
 		if (n < 0)
-			return settle(r, r->done > 0 ? (int64_t)r->done : n);
+			return answer(r, r->done > 0 ? (int64_t)r->done : n);
 		if (s->type == SOCK_DGRAM) {
-			TRY_ANSWER(r, address_copy(r, address, port, m->address));
+			TRY_OR_WAIT(r, address_copy(r, address, port, m->address));
 			return datagram_answer(r, m, n);
 		}
 		r->done += MIN((uint64_t)n, m->data.length - r->done);

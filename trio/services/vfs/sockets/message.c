@@ -85,7 +85,7 @@ static inline verdict send_to(struct request *r, struct socket *s, struct socket
 		n = deliver(r, s, to, m);
 	while (n == -ENOMEM && lost_recover(true) && !to->closed);
 	if (n < 0)
-		return settle(r, r->done > 0 ? (int64_t)r->done : n);
+		return answer(r, r->done > 0 ? (int64_t)r->done : n);
 	r->done += (uint64_t)n;
 	/* All is sent, or only a part could be read from the caller. */
 	if (r->done == m->data.length || ring_room(&to->ring) > 0)
@@ -123,7 +123,7 @@ verdict send_message(struct request *r, struct socket *s, const struct message *
 		return refuse(r, EMSGSIZE);
 	error = receiver_of(r->task, s, m, &to);
 	if (error != 0)
-		return error == -EPIPE ? write_broken(r, m->flags) : vfs_settle(r, error);
+		return error == -EPIPE ? write_broken(r, m->flags) : answer_or_wait(r, error);
 	/* The receiver is not held during the wait: its end wakes those who wait for room. */
 	if (receiver_is_full(s, to, m->data.length))
 		return socket_wait(r, s, to, s->send_time, m->flags);
@@ -168,7 +168,7 @@ static verdict stream_receive(struct request *r, struct socket *s, const struct 
 	if (p != NULL)
 		n = MIN(n, p->end - first);
 	if (ring_look(&s->ring, m->data, r->done, (uint32_t)n) != 0)
-		return settle(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
+		return answer(r, r->done > 0 ? (int64_t)r->done : -EFAULT);
 	if (p != NULL)
 		rights_put(r, m, p);
 	if ((m->flags & MSG_PEEK) != 0)
@@ -195,9 +195,9 @@ verdict receive_message(struct request *r, struct socket *s, const struct messag
 	whole = p->end - p->first;
 	n = MIN(m->data.length, whole);
 	if (n > 0)
-		TRY_ANSWER(r, ring_look(&s->ring, m->data, 0, (uint32_t)n));
+		TRY_OR_WAIT(r, ring_look(&s->ring, m->data, 0, (uint32_t)n));
 	if (p->from.length != 0)
-		TRY_ANSWER(r, address_put(r, &p->from, m->address));
+		TRY_OR_WAIT(r, address_put(r, &p->from, m->address));
 	if (n < whole)
 		r->out[OUT_VFS_RECEIVE_FLAGS] |= MSG_TRUNC;
 	if (s->type == SOCK_SEQPACKET)

@@ -50,7 +50,7 @@ verdict vfs_socket_option(struct request *r, struct socket *s, uint32_t level, u
 	const void *value;
 	uint32_t size;
 
-	TRY_ANSWER(r, option_of(s, level, number, &option));
+	TRY_OR_WAIT(r, option_of(s, level, number, &option));
 	size = option->size;
 	value = (const char *)s + option->at;
 	if (option->number == SO_ERROR && s->net != 0)
@@ -90,19 +90,19 @@ verdict vfs_set_socket_option(struct request *r, struct socket *s, uint32_t leve
 	const struct option *option;
 	uint32_t value;
 
-	TRY_ANSWER(r, option_of(s, level, number, &option));
+	TRY_OR_WAIT(r, option_of(s, level, number, &option));
 	if (option->least == TIME)
-		return settle(r, time_get(from, (nanoseconds *)((char *)s + option->at)));
+		return answer(r, time_get(from, (nanoseconds *)((char *)s + option->at)));
 	if (from.length < (option->least == LINGER ? sizeof s->linger : sizeof value))
 		return refuse(r, EINVAL);
 	if (option->least == LINGER)
-		return settle(r, copy_in(&s->linger, from, 0, sizeof s->linger));
-	TRY_ANSWER(r, copy_in(&value, from, 0, sizeof value));
+		return answer(r, copy_in(&s->linger, from, 0, sizeof s->linger));
+	TRY_OR_WAIT(r, copy_in(&value, from, 0, sizeof value));
 	if (option->least == FIXED)
 		return refuse(r, ENOPROTOOPT);
 	value = option->least == FLAG ? value != 0 : MAX(2 * MIN(value, (uint32_t)SOCKET_BUFFER), option->least);
 	memcpy((char *)s + option->at, &value, sizeof value);
 	if (option->number == SO_REUSEADDR && s->net != 0)
-		return settle(r, net_reuse(s->net, value));
+		return answer(r, net_reuse(s->net, value));
 	return answer(r, 0);
 }

@@ -231,16 +231,16 @@ verdict vfs_socket(struct request *r, uint32_t family, uint32_t type, uint32_t p
 	int64_t fd;
 
 	if (kind < 0)
-		return settle(r, kind);
+		return answer(r, kind);
 	if (family == AF_INET)
-		return settle(r, inet_socket(r->task, type, protocol));
+		return answer(r, inet_socket(r->task, type, protocol));
 	s = socket_make(r->task, (uint32_t)kind);
 	if (s == NULL)
 		return refuse(r, ENOMEM);
 	fd = socket_place(r->task, s, type);
 	if (fd < 0)
 		socket_close(s);
-	return settle(r, fd);
+	return answer(r, fd);
 }
 
 verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32_t protocol, struct grant to)
@@ -251,7 +251,7 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 	int32_t fds[2];
 
 	if (kind < 0 || family == AF_INET)
-		return settle(r, kind < 0 ? kind : -EOPNOTSUPP);
+		return answer(r, kind < 0 ? kind : -EOPNOTSUPP);
 	for (unsigned i = 0; i < 2; i++)
 		s[i] = socket_make(r->task, (uint32_t)kind);
 	if (s[0] != NULL && s[1] != NULL) {
@@ -263,7 +263,7 @@ verdict vfs_socketpair(struct request *r, uint32_t family, uint32_t type, uint32
 			socket_opened(s[i], file_of(r->task, fds[i]));
 		else if (s[i] != NULL)
 			socket_close(s[i]);
-	return settle(r, error);
+	return answer(r, error);
 }
 
 verdict vfs_send(struct request *r, struct socket *s, struct grant data, struct grant address, struct grant control,
@@ -297,7 +297,7 @@ verdict vfs_shutdown(struct request *r, struct socket *s, uint32_t how)
 	if (how > SHUT_RDWR)
 		return refuse(r, EINVAL);
 	if (s->net != 0)
-		return settle(r, inet_shutdown(s, bits));
+		return answer(r, inet_shutdown(s, bits));
 	s->shut |= bits;
 	/* What one end will not read the other end cannot send. */
 	if (s->peer != NULL && s->type != SOCK_DGRAM) {

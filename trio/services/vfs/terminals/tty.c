@@ -141,7 +141,7 @@ static verdict terminal_write(struct request *r, struct file *f, struct grant fr
 			return park(&terminal.writers, r);
 		gone = -EAGAIN;
 	}
-	return settle(r, r->done > 0 ? (int64_t)r->done : gone);
+	return answer(r, r->done > 0 ? (int64_t)r->done : gone);
 }
 
 static uint32_t terminal_poll(struct file *f)
@@ -312,7 +312,7 @@ static int64_t control(uint32_t task, uint32_t command, uint64_t argument, struc
 
 static verdict terminal_ioctl(struct request *r, struct file *f, uint32_t command, uint64_t argument, struct grant at)
 {
-	return settle(r, control(r->task, command, argument, at));
+	return answer(r, control(r->task, command, argument, at));
 }
 
 const struct file_operations terminal_files = { .read = terminal_read,

@@ -108,7 +108,7 @@ static verdict tmpfs_read(struct request *r, struct file *f, struct grant to, ui
 		return answer(r, 0);
 	bad = move(n, *at, to, MIN(to.length, n->node.size - *at), false, &done);
 	if (bad != 0 && done == 0)
-		return settle(r, bad);
+		return answer(r, bad);
 	*at += done;
 	node_accessed(&n->node, f->flags);
 	return answer(r, (int64_t)done);
@@ -131,7 +131,7 @@ static verdict tmpfs_write(struct request *r, struct file *f, struct grant from,
 		return ANSWERED;
 	bad = move(n, *at, from, length, true, &done);
 	if (bad != 0 && done == 0)
-		return settle(r, bad);
+		return answer(r, bad);
 	*at += done;
 	if (*at > n->node.size)
 		grown(n, *at);
