@@ -23,8 +23,8 @@ static const uint8_t classes[SMALL_MOST / 16 + 1] = {
 
 /* For each class the slabs with a free place, and one empty slab. */
 #define EMPTY(class) { &partial[class], &partial[class] }
-static struct link partial[COUNT_OF(class_sizes)] = { EMPTY(0), EMPTY(1), EMPTY(2), EMPTY(3), EMPTY(4), EMPTY(5),
-						      EMPTY(6) };
+static struct link partial[COUNT_OF(class_sizes)] = { EMPTY(0), EMPTY(1), EMPTY(2), EMPTY(3),
+						      EMPTY(4), EMPTY(5), EMPTY(6) };
 static struct slab *spare[COUNT_OF(class_sizes)];
 
 /* The slab's head lies at the beginning of its page. */
@@ -35,19 +35,19 @@ struct slab {
 	uint32_t used, fresh, places;
 };
 
-static unsigned class_of(size_t size)
+static size_t class_of(size_t size)
 {
 	INVARIANT(class_sizes[classes[(size + 15) / 16]] >= size);
 	return classes[(size + 15) / 16];
 }
 
 /* Puts the slab first in the list of its class. */
-static void has_room(unsigned class, struct slab *s)
+static void has_room(size_t class, struct slab *s)
 {
 	list_add(partial[class].next, &s->link);
 }
 
-static struct slab *slab_more(unsigned class)
+static struct slab *slab_more(size_t class)
 {
 	struct slab *s = spare[class] != NULL ? spare[class] : pages_take(1);
 
@@ -63,7 +63,7 @@ static struct slab *slab_more(unsigned class)
 
 static inline void *take(size_t size)
 {
-	unsigned class;
+	size_t class;
 	struct link *head;
 	struct slab *s;
 	void *p;
@@ -101,7 +101,7 @@ void *heap_allocate(size_t size)
 void heap_free(void *p, size_t size)
 {
 	struct slab *s = (struct slab *)((uintptr_t)p & ~(PAGE - 1));
-	unsigned class;
+	size_t class;
 
 	if (size > SMALL_MOST) {
 		pages_give(p, pages_for(size));

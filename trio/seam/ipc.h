@@ -45,6 +45,8 @@ struct domain {
 	 * stay then. */
 	uint8_t policy;
 	bool keeps_pages;
+	/* How many it may have. */
+	uint64_t pages_most;
 	/* It may read and write all memory of the tasks whose requests it has. */
 	bool has_clients_memory;
 	/* One of its services reads and writes programs' memory by frame. */

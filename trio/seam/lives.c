@@ -1,4 +1,4 @@
-/* lives.c: calls 50 to 55 of kernel.idl: the state of servers that are processes, and what rs decides about them. */
+/* lives.c: calls 50 to 56 of kernel.idl: the state of servers that are processes, and what rs decides about them. */
 #include "kernel_serve.h"
 #include "servers.h"
 #include "queue.h"
@@ -71,6 +71,18 @@ int64_t kernel_server_stop(uint32_t number)
 	s->task->work |= WORK_END;
 	server_wake(number);
 	return 0;
+}
+
+int64_t kernel_server_stuck(uint32_t endpoint)
+{
+	const struct server *s = PROCESSES && endpoint < ENDPOINTS ? endpoints[endpoint].server : NULL;
+
+	if (IS_REFUSED(s && domains[PRESENT_DOMAIN].calls >> endpoint & 1))
+		return -EPERM;
+	if (!s || s->rights->policy != POLICY_START_AGAIN)
+		return -EINVAL;
+	log_line("%s answers, and gets nothing done", s->rights->name);
+	return kernel_server_stop(s->domain);
 }
 
 int64_t kernel_server_ask(uint32_t number)

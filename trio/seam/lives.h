@@ -28,6 +28,8 @@ struct lives {
 		size_t count;
 	} dma[DMA_MOST];
 	unsigned dma_used;
+	/* How many pages it has of pages_take(). */
+	uint64_t pages;
 	/* Of a server that keeps its pages and has no process now: the table of those pages. */
 	uint64_t kept_pages;
 };

@@ -73,9 +73,17 @@ static int64_t pages_map(uint32_t domain, uint64_t frame, uint64_t count)
 
 int64_t process_pages_take(uint64_t count)
 {
-	uint64_t frame = count == 1 ? frame_take() : frames_take(count);
+	struct server *s = current->serves;
+	uint64_t frame;
+	int64_t pages;
 
-	return frame ? pages_map(PRESENT_DOMAIN, frame, count) : 0;
+	if (s->lives.pages + count > s->rights->pages_most)
+		return 0;
+	frame = count == 1 ? frame_take() : frames_take(count);
+	pages = frame ? pages_map(s->domain, frame, count) : 0;
+	if (pages)
+		s->lives.pages += count;
+	return pages;
 }
 
 /* A process gives back only what is mapped where its own pages are. */
@@ -93,6 +101,7 @@ int64_t process_pages_give(uint64_t address, uint64_t count)
 			return -EINVAL;
 		unmap(domain, at);
 		frame_drop(at - PROCESS_PAGES);
+		servers[domain].lives.pages--;
 	}
 	return 0;
 }
@@ -261,6 +270,8 @@ static void space_free(uint32_t domain)
 	if (domains[domain].keeps_pages) {
 		servers[domain].lives.kept_pages = *own_pages(root);
 		*own_pages(root) = 0;
+	} else {
+		servers[domain].lives.pages = 0;
 	}
 	for (uint64_t at = text_of(domain); at < text_of(domain + 1); at += PAGE)
 		text_page_free(domain, at);

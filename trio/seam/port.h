@@ -248,6 +248,9 @@ void heap_free(void *p, size_t size);
 /* A word of the service that outlives its process: kept() returns what keep() was given last, or 0. */
 void keep(uint32_t endpoint, uint64_t word);
 uint64_t kept(uint32_t endpoint);
+/* How often in a row a driver may tell its caller to go on when nothing is done; then it is stuck
+ * (kernel.server_stuck). */
+#define ROUNDS_MOST 1000U
 /* A count for pages_take(): pages that hold `bytes`. */
 static inline size_t pages_for(size_t bytes)
 {

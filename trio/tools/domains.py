@@ -110,9 +110,15 @@ def _row(domain: Domain, known: Interfaces, found: tuple[Service, ...]) -> dict[
         "vm_calls": _numbers(known[PAGER], {name for each in services for name in each.vm}),
         "policy": AT_ITS_END[max((each.at_its_end for each in services), key=[*AT_ITS_END].index)],
         "keeps_pages": str(any(each.keeps_pages for each in services)).lower(),
+        "pages_most": _pages(services),
         "has_clients_memory": str(any(each.clients_memory for each in services)).lower(),
         **({"image": f"image_{domain.name}"} if domain.kind == "process" else {"run": f"domain_main_{domain.name}"}),
     }
+
+
+def _pages(services: tuple[Service, ...]) -> str:
+    each = [one.pages for one in services]
+    return "UINT64_MAX" if None in each else str(sum(filter(None, each)))
 
 
 def _bits(numbers: Iterable[int | str]) -> str:

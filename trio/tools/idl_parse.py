@@ -186,7 +186,8 @@ class Interface:
 class Service:
     """A table of the configuration: what it provides, its sources, and what it may call; of the kernel's interface only
     the calls `kernel`, of vm's the calls `vm`; of the machine ranges of ports, lines of interrupts, PCI functions
-    (vendor, device). `clients_memory`: all of it is its to read and write. `at_its_end`: of AT_ITS_END."""
+    (vendor, device). `clients_memory`: all of it is its to read and write. `at_its_end`: of AT_ITS_END.
+    `pages`: how many it may have of pages_take, None: of any number."""
 
     name: str
     endpoint: int
@@ -201,6 +202,7 @@ class Service:
     clients_memory: bool = False
     at_its_end: str = "give up"
     keeps_pages: bool = False
+    pages: int | None = 0
 
     @property
     def symbol(self) -> str:
@@ -397,6 +399,7 @@ def services(path: Path, known: dict[str, Interface]) -> tuple[Service, ...]:
             clients_memory=table.get("clients_memory", False),
             at_its_end=table.get("at_its_end", "give up"),
             keeps_pages=table.get("keeps_pages", False),
+            pages=None if table.get("pages") == "any" else table.get("pages", 0),
         )
         if unknown := (set(made.kernel) - kernel) | (set(made.vm) - vm) | (set(made.calls) - set(known)):
             raise Wrong(f"{path}:1: {name} may call {', '.join(sorted(unknown))}: no such thing")

@@ -32,7 +32,10 @@ PARTS: dict[str, tuple[str, tuple[str, ...]]] = {
         "seam/ipc.* seam/queued.c seam/servers.h seam/message.h seam/clients.c seam/traps.c seam/ends.c seam/grants.c",
         STRUCTURES[1:],
     ),
-    "the seam: in a thread": ("seam/server.* seam/decode.h seam/thread.c seam/queues.c seam/heap.c seam/kept.c", ("hybrid",)),
+    "the seam: in a thread": (
+        "seam/server.* seam/decode.h seam/thread.c seam/queues.c seam/heap.c seam/kept.c",
+        ("hybrid",),
+    ),
     "the seam: for processes": ("seam/pages.c seam/rights.c", STRUCTURES[2:]),
     "services": ("services/**/* seam/tree.h", STRUCTURES[:2]),
     "drivers": ("drivers/*/*", STRUCTURES[:2]),

@@ -197,3 +197,20 @@ def test_an_unlinked_file_lives_while_it_is_held(program: Path, image: Path) -> 
         assert driver.do("release 2") == 0
         assert driver.say("numbers") == free
         left(driver, image)
+
+
+@pytest.mark.parametrize("doing", ["write 2 0 4096 1", "sync 0", "mount 0"])
+@pytest.mark.parametrize("begins_anew", [False, True])
+def test_a_disk_that_tells_to_go_on_and_does_nothing_is_reported(
+    program: Path, image: Path, doing: str, begins_anew: bool
+) -> None:
+    """Expected: a driver's next process does what was asked; without one it is EIO. Broken: fs asks for ever."""
+    with Driver(program, image) as driver:
+        assert driver.do("waits 1") == 0
+        if doing != "mount 0":
+            assert driver.do("mount 0") == 0
+            assert driver.say("create 1 100644 a") == ["0", "2"]
+        assert driver.do(f"stuck {1 + begins_anew}") == 0
+        assert (driver.do(doing) >= 0) == (begins_anew or doing.startswith("write"))
+        assert (driver.do("sync 0") >= 0) == begins_anew
+        assert driver.do("stuck 0") >= 1

@@ -19,7 +19,8 @@ pytestmark = NEEDS_GCC
 def program(folder: Path) -> Path:
     vfs = TRIO / "services/vfs"
     hosts = ("vfs_files", "vfs_files_seam", "seam")
-    sources = [*(vfs / f"{part}.c" for part in PARTS), TRIO / "seam/heap.c", TRIO / "seam/text.c", *(HOST / f"{part}.c" for part in hosts)]
+    seam = (TRIO / "seam/heap.c", TRIO / "seam/text.c")
+    sources = [*(vfs / f"{part}.c" for part in PARTS), *seam, *(HOST / f"{part}.c" for part in hosts)]
     return built(folder / "vfs_files", sources, vfs)
 
 

@@ -82,6 +82,7 @@ POWERS = {
     "device_map": {"device memory that is not its own": "EINVAL"},
     "device_memory": {"memory told of that is no device's": "EINVAL"},
     "shut_down_by": {"ends of the machine in memory": "EINVAL"},
+    "server_stuck": {"servers stuck that it may not call": "EPERM"},
 }
 BY_SERVICES = {"fs", "ram_block", "serial", "framebuffer", "vm", "vfs", "clock", "bus", "net"}
 BY_PROGRAMS = {"pm", "vm", "vfs", "clock"}
@@ -222,6 +223,30 @@ def test_a_service_without_state_that_faults_or_loops_begins_anew(hostile: Hosti
     assert str(seen.ended).count(f"trio: {service} has begun anew") == ends, seen.ended
 
 
+IDLE = "answers, and gets nothing done"
+
+
+@pytest.mark.slow(minutes=0.05)
+def test_a_driver_that_writes_no_bytes_and_says_so_again_and_again_is_started_again(hostile: Hostile) -> None:
+    """Expected: vfs has it ended after a thousand rounds, and the next process writes what was to be written. Broken:
+    vfs and the driver tell each other to go on for ever."""
+    seen = hostility.run(hostile("micro", "serial", Orders(FATAL, "idles once")))
+    others_are_well(seen, ())
+    assert str(seen.ended).count(f"trio: serial {IDLE}") == 1, seen.ended
+    assert str(seen.ended).count("trio: serial has begun anew") == 1, seen.ended
+
+
+@pytest.mark.slow(minutes=0.05)
+@pytest.mark.parametrize("service", ["serial", "ram_block"])
+def test_a_driver_whose_next_processes_do_nothing_either_is_given_up(hostile: Hostile, service: str) -> None:
+    """Expected: EIO for who needs it, the rest goes on. Broken: fs, or who writes, waits for ever."""
+    seen = hostility.run(hostile("micro", service, Orders(FATAL, "idles")))
+    others_are_well(seen, LOST[service])
+    assert seen.rounds["alone"].keys() & LOST[service], seen.ended
+    assert f"trio: {service} {IDLE}" in str(seen.ended), seen.ended
+    assert f"trio: rs gives {service} up" in str(seen.ended), seen.ended
+
+
 @pytest.mark.slow(minutes=0.02)
 @pytest.mark.parametrize("harm", LOOPS)
 def test_with_heartbeats_rs_ends_a_service_that_does_not_answer(hostile: Hostile, harm: str) -> None:
@@ -254,11 +279,13 @@ def ended_and_errors(hostile: Hostile, structure: str, domain: str, harm: str) -
 @pytest.mark.parametrize("harm", ["parks", "parks hard", "rubbish", "alarms", "notifies", "memory"])
 @pytest.mark.parametrize("service", ["fs", "clock", "serial", "net"])
 def test_a_service_that_never_answers_or_floods_keeps_its_own_clients_alone(
-    hostile: Hostile, service: str, harm: str
+    hostile: Hostile, services: Mapping[str, Service], service: str, harm: str
 ) -> None:
-    """Expected: who waits for it can be killed; the others go on, some after a while. Broken: they wait too."""
+    """Expected: who waits for it can be killed; the others go on, some after a while, and of a service that may take
+    no pages at once. Broken: they wait too; the leak of a driver takes all memory."""
     seen = hostility.run(hostile("micro", service, Orders(FATAL, harm)), seconds=240.0)
-    slowed = {"notifies": ("memory", "fork", "disk file"), "memory": DOINGS}.get(harm, ())
+    taken = DOINGS if services[service].pages is None else ()
+    slowed = {"notifies": ("memory", "fork", "disk file"), "memory": taken}.get(harm, ())
     others_are_well(seen, (*LOST[service], *slowed))
 
 

@@ -8,6 +8,7 @@
  * through /dev/vda, are reported as wrong. */
 #include "block.h"
 #include "block_table.h"
+#include "kernel.h"
 #include "switches.h"
 
 #define SECTOR 512UL
@@ -29,6 +30,8 @@ static struct {
 	/* Data that was read and is not yet checked. */
 	uint8_t *data;
 	uint64_t mismatches;
+	/* How often in a row the disk below has said -EWAIT. */
+	uint32_t waits;
 } checked;
 
 static void checksum_start(void)
@@ -117,10 +120,20 @@ static int64_t may_transfer(uint64_t sector, uint64_t length, bool write)
 	return 0;
 }
 
+/* Passes on what the disk below says. If that is stuck, its callers must not take this service for it. */
+static int64_t below(int64_t result)
+{
+	checked.waits = result == -EWAIT ? checked.waits + 1 : 0;
+	if (checked.waits < ROUNDS_MOST / 2)
+		return result;
+	checked.waits = 0;
+	return kernel_server_stuck(checked.endpoint) == 0 ? -EWAIT : -EIO;
+}
+
 static int64_t checksum_read(uint64_t sector, struct grant to)
 {
 	TRY(may_transfer(sector, to.length, false));
-	TRY(block_read(checked.endpoint, sector, grant_write(checked.data, to.length)));
+	TRY(below(block_read(checked.endpoint, sector, grant_write(checked.data, to.length))));
 	for (uint64_t at = 0; at < to.length; at += SECTOR) {
 		uint32_t *known = sum_at(sector + at / SECTOR), sum = known ? sum_of(checked.data + at) : UNKNOWN;
 
@@ -141,8 +154,6 @@ static int64_t checksum_read(uint64_t sector, struct grant to)
 /* The disk below compares: what it has written is what `from` held when it answered. */
 static int64_t checksum_write(uint64_t sector, struct grant from)
 {
-	int64_t result;
-
 	TRY(may_transfer(sector, from.length, true));
 	for (uint64_t at = 0; at < from.length; at += SECTOR) {
 		uint32_t *known = sum_at(sector + at / SECTOR);
@@ -150,9 +161,7 @@ static int64_t checksum_write(uint64_t sector, struct grant from)
 		if (known)
 			*known = UNKNOWN;
 	}
-	result = block_write(checked.endpoint, sector, from);
-	if (result < 0)
-		return result;
+	TRY(below(block_write(checked.endpoint, sector, from)));
 	TRY(copy_in(checked.data, from, 0, from.length));
 	for (uint64_t at = 0; at < from.length; at += SECTOR) {
 		uint32_t *known = sum_at(sector + at / SECTOR);
@@ -166,7 +175,7 @@ static int64_t checksum_write(uint64_t sector, struct grant from)
 static int64_t checksum_flush(void)
 {
 	TRY(disk_below());
-	return block_flush(checked.endpoint);
+	return below(block_flush(checked.endpoint));
 }
 
 const struct block_service checksum_service = { .start = checksum_start,

@@ -297,16 +297,27 @@ void cache_unlist(struct mount *m, struct buffer *b)
 	m->dirty_count--;
 }
 
+int64_t round_begins(struct mount *m)
+{
+	if (++m->rounds == ROUNDS_MOST && kernel_server_stuck(m->device) == 0)
+		m->rounds = 0;
+	return is_lost(m) ? -EIO : -EWAIT;
+}
+
 void cache_poll(struct mount *m)
 {
 	for (uint32_t at = 0; at < m->transfer_count;) {
 		struct transfer t = m->transfers[at];
 		int64_t result = transfer(m, &t);
 
-		if (result == -EWAIT) {
+		if (result == -EWAIT && !is_lost(m)) {
 			at++;
 			continue;
 		}
+		if (result == -EWAIT)
+			result = -EIO;
+		else
+			m->rounds = 0;
 		m->transfers[at] = m->transfers[--m->transfer_count];
 		has_come(t.buffers[0]->thing);
 		has_come(ROOM);

@@ -200,6 +200,8 @@ void fs_notified(uint64_t bits)
 	if (late)
 		fs.alarm_set = false;
 	for (struct mount *m = fs.mounts; m < fs.mounts + MOUNTS; m++) {
+		if (bits & NOTIFIED_FS_BLOCK_READY && (m->transfer_count > 0 || m->phase != IDLE))
+			(void)round_begins(m);
 		if (m->use != LIVE)
 			continue;
 		cache_poll(m);

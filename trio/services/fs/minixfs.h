@@ -10,6 +10,7 @@
 #include "abi/files.h"
 #include "block.h"
 #include "clock.h"
+#include "kernel.h"
 #include "endpoints.h"
 #include "vfs.h"
 #include "fs_serve.h"
@@ -189,6 +190,8 @@ struct mount {
 	uint64_t batch;
 	struct transfer transfers[TRANSFERS];
 	uint32_t transfer_count;
+	/* How often in a row the device told to go on, and nothing had ended. */
+	uint32_t rounds;
 	struct removal removals[REMOVALS_MOST];
 	struct vacated vacated[VACATED_MOST];
 	uint32_t removal_count, vacated_count;
@@ -258,8 +261,15 @@ void cache_list(struct mount *m, struct buffer *b, enum phase phase);
 void cache_unlist(struct mount *m, struct buffer *b);
 /* Starts a transfer, for which there is room. Returns 0, -EWAIT or -EIO. */
 int64_t cache_transfer(struct mount *m, const struct transfer *t);
-/* Asks the device which transfers have ended. */
+/* Asks the device which transfers have ended; of a lost device all have, with EIO. */
 void cache_poll(struct mount *m);
+/* Whether the device was stuck and has no next process. It may answer again. */
+static inline bool is_lost(const struct mount *m)
+{
+	return m->rounds >= ROUNDS_MOST;
+}
+/* The device has told to go on. Returns -EIO if it is lost, or -EWAIT. */
+int64_t round_begins(struct mount *m);
 
 /* write_back.c: to be called before a change; starts a step. Returns 0, -EROFS, -EIO, or -EWAIT during a write-back. */
 int64_t change_begin(struct mount *m);

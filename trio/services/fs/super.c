@@ -37,11 +37,13 @@ static int64_t read_super(struct mount *m)
 {
 	uint8_t bytes[1024] __attribute__((aligned(8)));
 	uint64_t sectors;
+	int64_t result;
 
 	TRY(block_capacity(m->device, &sectors));
 	if (sectors < 2 * SUPER_AT / SECTOR)
 		return -EINVAL;
-	TRY(block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes))));
+	result = block_read(m->device, SUPER_AT / SECTOR, grant_write(bytes, sizeof(bytes)));
+	TRY(result == -EWAIT ? round_begins(m) : result);
 	TRY(take_super(m, (const struct disk_super *)bytes, sectors));
 	list_start(&m->used);
 	list_start(&m->dirty_inodes);

@@ -180,7 +180,7 @@ int64_t write_back(struct mount *m)
 	while (m->phase < PHASES) {
 		int64_t result = run_phase(m);
 
-		if (result == -EWAIT && !m->failed)
+		if (result == -EWAIT && !m->failed && !is_lost(m))
 			return wait_for(WRITE_BACK);
 		if (result < 0) {
 			write_failed(m);

@@ -1,6 +1,7 @@
 /* main.c: the file service's state and start, and what its notifications do. */
 #include "clock.h"
 #include "disk/remote.h"
+#include "kernel.h"
 #include "names/names.h"
 #include "pm.h"
 #include "proc/procfs.h"
@@ -22,6 +23,14 @@ void vfs_start(void)
 	own->size_most = UINT64_MAX;
 	names_start();
 	io_start();
+}
+
+int64_t may_wait_for(struct request *r, uint32_t endpoint)
+{
+	if (r->scratch[2]++ < ROUNDS_MOST)
+		return 0;
+	r->scratch[2] = 0;
+	return kernel_server_stuck(endpoint) == 0 ? 0 : -EIO;
 }
 
 void vfs_notified(uint64_t bits)

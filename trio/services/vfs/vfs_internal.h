@@ -150,6 +150,10 @@ static inline void node_accessed(struct node *n, uint32_t flags)
 		n->accessed = vfs_time();
 }
 
+/* Counts in scratch[2] how often in a row a request was told to go on, and nothing was done. Returns 0 as long as it
+ * may wait, also for the next process of a driver that is stuck, or -EIO. */
+int64_t may_wait_for(struct request *r, uint32_t endpoint);
+
 /* disk/pages.c: parks a request for which fs has just returned -EWAIT until the awaited thing has come. */
 verdict disk_park(struct request *r);
 void disk_notified(void);

@@ -278,6 +278,10 @@ static bool do_machine(const char *command, const char *line)
 	} else if (strcmp(command, "power") == 0 && has) {
 		host_disk.writes_left = (long)x;
 		printf("0\n");
+	} else if (strcmp(command, "stuck") == 0) {
+		printf("%ld\n", host_disk.reported);
+		host_disk.is_stuck = x > 0;
+		host_disk.begins_anew = x == 2;
 	} else if (strcmp(command, "bad") == 0 && has) {
 		host_disk.bad_sector = x;
 		printf("0\n");

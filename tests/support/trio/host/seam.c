@@ -7,6 +7,7 @@
 #include "block.h"
 #include "clock.h"
 #include "fs.h"
+#include "kernel.h"
 
 size_t pages_held, pages_most;
 nanoseconds host_now, host_alarm = NEVER;
@@ -155,7 +156,7 @@ bool disk_goes_on(void)
 	for (int at = 0, first = rand() % UNDER_WAY; at < UNDER_WAY; at++) {
 		int one = (first + at) % UNDER_WAY;
 
-		if (under_way[one].used && !under_way[one].ended) {
+		if (!host_disk.is_stuck && under_way[one].used && !under_way[one].ended) {
 			under_way[one].ended = true;
 			break;
 		}
@@ -163,6 +164,18 @@ bool disk_goes_on(void)
 	if (any)
 		notify(ENDPOINT_FS, FS_BLOCK_READY);
 	return any;
+}
+
+/* The next process of a driver knows of no transfer. Without one, as in mono, it goes on as before. */
+int64_t kernel_server_stuck(uint32_t endpoint)
+{
+	host_disk.reported++;
+	if (!host_disk.begins_anew)
+		return -EINVAL;
+	host_disk.is_stuck = false;
+	memset(under_way, 0, sizeof under_way);
+	notify(ENDPOINT_FS, FS_BLOCK_READY);
+	return 0;
 }
 
 /* 0: it may be done now. `from`: of a write, what is to be written. */

@@ -23,6 +23,10 @@ struct host_disk {
 	long writes, flushes;
 	/* Fails every transfer that touches this sector; SIZE_MAX: none. */
 	size_t bad_sector;
+	/* It tells to go on, and nothing ends; the next process of its driver is as it should be. */
+	bool is_stuck, begins_anew;
+	/* How often it was reported as stuck. */
+	long reported;
 };
 extern struct host_disk host_disk;
 /* Something that was under way ends. False: nothing is. */

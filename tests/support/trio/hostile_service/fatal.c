@@ -1,5 +1,7 @@
 /* fatal.c: what ends the service, or keeps it from answering: one a boot. */
+#include "fs.h"
 #include "hostile.h"
+#include "vfs.h"
 
 #define NO_TASK 900
 
@@ -177,6 +179,23 @@ static void refuse_next(bool waits)
 		answer_eio(&in);
 }
 
+/* It answers each call, and tells to go on, and nothing is ever done: a console has written no bytes, a disk waits. */
+static void idles(void)
+{
+	static struct incoming in = { .kind = INCOMING_CALL };
+	static struct message m;
+
+	for (;;) {
+		m.result = in.endpoint == ENDPOINT_SERIAL ? 0 : -EWAIT;
+		if (in.kind == INCOMING_CALL)
+			TRAP(TRAP_REPLY, &m, 0, 0);
+		TRAP(TRAP_NOTIFY, ENDPOINT_FS, FS_BLOCK_READY, 0);
+		TRAP(TRAP_NOTIFY, ENDPOINT_VFS, VFS_BLOCK_READY, 0);
+		TRAP(TRAP_NOTIFY, ENDPOINT_VFS, VFS_CONSOLE, 0);
+		TRAP(TRAP_NEXT, &in, 1, 0);
+	}
+}
+
 /* The alarm is for now, again and again. */
 static void alarms(void)
 {
@@ -240,6 +259,8 @@ static const struct {
 	void (*run)(void);
 	/* Who asked is not to wait for it. */
 	bool refuses;
+	/* Its next process does not. */
+	bool once;
 } kinds[] = {
 	{ "null", null },
 	{ "kernel read", kernel_read },
@@ -263,6 +284,8 @@ static const struct {
 	{ "parks", parks },
 	{ "parks hard", parks_hard },
 	{ "rubbish", rubbish },
+	{ "idles", idles },
+	{ "idles once", idles, .once = true },
 	{ "alarms", alarms, true },
 	{ "notifies", notifies, true },
 	{ "memory", memory, true },
@@ -278,6 +301,10 @@ void fatal_came(const struct incoming *in)
 		wanted[i] = orders.which[i];
 	for (unsigned i = 0; i < COUNT_OF(kinds); i++)
 		if (strcmp(kinds[i].name, wanted) == 0) {
+			if (kinds[i].once && TRAP(TRAP_KEPT, in->endpoint, 0, 0))
+				return;
+			if (kinds[i].once)
+				TRAP(TRAP_KEEP, in->endpoint, 1, 0);
 			log_line("hostile: begins: %s", wanted);
 			if (kinds[i].refuses)
 				answer_eio(in);

@@ -29,6 +29,7 @@ enum {
 	IRQ_ATTACH = 44,
 	PORT_IN = 46,
 	PORT_OUT = 47,
+	SERVER_STUCK = 56,
 };
 
 #define NO_TASK 900
@@ -230,6 +231,17 @@ static int64_t memory_written(void)
 	return result;
 }
 
+/* Nobody may call these. */
+static int64_t servers_stuck(void)
+{
+	static const uint64_t others[] = { 0, ENDPOINT_PM, ENDPOINT_VFS, ENDPOINT_RS, ENDPOINTS, UINT32_MAX };
+	int64_t result = -EPERM;
+
+	for (unsigned i = 0; i < COUNT_OF(others); i++)
+		result = same(result, ASK(SERVER_STUCK, others[i]));
+	return result;
+}
+
 static const struct {
 	const char *name;
 	int64_t (*run)(void);
@@ -251,6 +263,7 @@ static const struct {
 	{ "memory told of that is no device's", memory_told, DEVICE_MEMORY },
 	{ "ends of the machine in memory", endings, SHUT_DOWN_BY },
 	{ "device memory that is not its own", device_memory, DEVICE_MAP },
+	{ "servers stuck that it may not call", servers_stuck, SERVER_STUCK },
 };
 
 void powers_tried(void)

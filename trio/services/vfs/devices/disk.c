@@ -89,11 +89,12 @@ static verdict transfer(struct request *r, struct file *f, struct grant g, uint6
 		return refuse(r, ENOSPC);
 	while (r->done < length) {
 		result = step(d, *at + r->done, grant_part(g, r->done, length - r->done), write);
-		if (result == -EWAIT)
+		if (result == -EWAIT && (result = may_wait_for(r, d->endpoint)) == 0)
 			return park_hard(&vfs.block_waiters, r);
 		if (result < 0)
 			break;
 		r->done += (uint64_t)result;
+		r->scratch[2] = 0;
 	}
 	/* Others may change the sector on the disk, so the buffer is not kept. */
 	d->buffered = NO_SECTOR;
@@ -135,7 +136,9 @@ static verdict disk_ioctl(struct request *r, struct file *f, uint32_t command, u
 		return answer(r, copy_out(at, 0, &word, sizeof word));
 	case BLKFLSBUF:
 		result = block_flush(d->endpoint);
-		return result == -EWAIT ? park_hard(&vfs.block_waiters, r) : answer(r, result);
+		if (result == -EWAIT && (result = may_wait_for(r, d->endpoint)) == 0)
+			return park_hard(&vfs.block_waiters, r);
+		return answer(r, result);
 	}
 	return refuse(r, ENOTTY);
 }

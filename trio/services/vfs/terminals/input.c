@@ -6,6 +6,8 @@
 #include "terminals/tty.h"
 
 #define DELETE 0x7f
+/* Reads of the driver in a row: more than it can have at once. */
+#define READS_MOST 128
 
 void tty_signal(uint32_t group, uint32_t signal)
 {
@@ -151,11 +153,14 @@ void terminal_notified(void)
 {
 	char bytes[64];
 	uint32_t before = terminal.ready;
-	int64_t n;
+	int64_t n = 1;
 
-	while ((n = console_read(grant_write(bytes, sizeof bytes))) > 0)
+	/* Bytes that the driver did not have yet when it told of some are told of again. */
+	for (unsigned reads = 0; n > 0 && reads < READS_MOST; reads++) {
+		n = console_read(grant_write(bytes, sizeof bytes));
 		for (int64_t i = 0; i < n; i++)
 			typed(bytes[i]);
+	}
 	if (terminal.ready != before) {
 		terminal.last_input = now();
 		watch_changed(&terminal.watch);

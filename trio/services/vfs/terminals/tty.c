@@ -135,11 +135,13 @@ static verdict terminal_write(struct request *r, struct file *f, struct grant fr
 
 		gone = copy_in(vfs.page, from, r->done, n) != 0 ? -EFAULT : put_out(vfs.page, n);
 		r->done += gone > 0 ? (uint64_t)gone : 0;
+		if (gone > 0)
+			r->scratch[2] = 0;
 		if (gone < 0 || (uint64_t)gone == n)
 			continue;
-		if ((f->flags & O_NONBLOCK) == 0)
+		gone = (f->flags & O_NONBLOCK) != 0 ? -EAGAIN : gone > 0 ? 0 : may_wait_for(r, ENDPOINT_SERIAL);
+		if (gone == 0)
 			return park(&terminal.writers, r);
-		gone = -EAGAIN;
 	}
 	return answer(r, r->done > 0 ? (int64_t)r->done : gone);
 }
