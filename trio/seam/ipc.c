@@ -21,27 +21,38 @@ static inline void enter_process(struct task *server, bool from_program)
 
 	processor_to_server(from, from_program || from->number < TASKS, server);
 	current = server;
-	task_leave_for_process(&from->kernel_sp, server->user);
+	if (from_program) {
+		uint64_t *sp = &from->kernel_sp, nothing;
+		struct registers *to = server->user;
+
+		CALL_BY_JUMP(task_leave_for_process, sp, to, "=a"(nothing));
+	} else {
+		task_leave_for_process(&from->kernel_sp, server->user);
+	}
 }
 
-/* Switches from a server to the registers of a program whose system call is over. */
-static inline void return_to_program(struct task *server, struct task *program)
+/* Switches from a server to a program whose system call is over: behind entry_system_call's call. */
+static inline void return_to_program(struct task *server, struct task *program, int64_t result)
 {
+	uint64_t *from = &server->kernel_sp, to = (uint64_t)((uint64_t *)program->user - 1);
+
 	if (IS_PROCESS(server))
 		processor_to_program(program);
 	else
 		processor_switch(server, program);
 	current = program;
-	task_leave_for_program(&server->kernel_sp, program->user);
+	CALL_BY_JUMP(task_leave_for_program, from, to, "+a"(result));
 }
 
 /* Switches from a server to its caller, which waits in the kernel. */
 static inline void return_to_caller(struct task *server, struct task *caller)
 {
+	uint64_t *from = &server->kernel_sp, to = caller->kernel_sp, nothing;
+
 	if (IS_PROCESS(server) && caller->user && !caller->rare) {
 		processor_to_program(caller);
 		current = caller;
-		task_switch_stacks(&server->kernel_sp, caller->kernel_sp);
+		CALL_BY_JUMP(task_switch_stacks, from, to, "=a"(nothing));
 	} else {
 		task_enter(caller);
 	}
@@ -108,7 +119,7 @@ static inline __attribute__((always_inline)) int64_t call(uint64_t header, uint6
 	return replied();
 }
 
-int64_t message_plain_call(uint64_t header, uint64_t *words)
+int64_t message_plain_sent(uint64_t header, uint64_t *words)
 {
 	/* A kernel that checks itself reads the result. */
 	return CHECKING ? call(header, words, false) : call(header, words, true);
@@ -165,8 +176,7 @@ int64_t server_reply_and_wait(uint64_t whom, int64_t result, const uint64_t *out
 	grants_end(c);
 	c->state = CLIENT_NONE;
 	if (c->is_plain && !(t->work | t->rare)) {
-		t->user->rax = (uint64_t)result;
-		return_to_program(server, t);
+		return_to_program(server, t, result);
 		return queued_came();
 	}
 	if (whom == REPLY_TO_CALL)

@@ -38,8 +38,8 @@ static __attribute__((noinline)) int64_t unknown(uint64_t number)
 	return -ENOSYS;
 }
 
-/* entry.S calls this; it has put the arguments first among the registers. */
-void system_call(struct registers *r)
+/* entry.S calls this; it has put the arguments first among the registers. Returns the result. */
+int64_t system_call(struct registers *r)
 {
 	uint64_t number = r->error;
 	struct task *t = current;
@@ -47,12 +47,18 @@ void system_call(struct registers *r)
 	COUNT_FOR(t, system_calls, 1);
 	t->system_call = (int64_t)number;
 	if (number < SYSTEM_CALLS && table[number])
-		r->rax = (uint64_t)table[number]->run(t, &r->rdi);
-	else
-		r->rax = (uint64_t)unknown(number);
+		return table[number]->run(t, &r->rdi);
+	return unknown(number);
+}
+
+/* entry.S calls this behind a system call if there is work, or if a service that has ended may be its result. */
+void system_call_work(struct registers *r)
+{
+	uint64_t number = r->error;
+
 	if (PROCESSES && (int64_t)r->rax == -EIO && (number == EXIT || number == EXIT_GROUP))
 		task_end_alone((uint8_t)r->rdi);
-	if (services_notified | t->work)
+	if (services_notified | current->work)
 		task_work();
 }
 

@@ -24,7 +24,7 @@ struct first_frame {
 
 #define FLAGS_FRESH 0x202
 
-_Static_assert(offsetof(struct task, serves) == 16, "as entry.S has it");
+_Static_assert(offsetof(struct task, serves) == 16 && offsetof(struct task, work) == 28, "as entry.S has them");
 
 struct task *tasks[TASKS];
 struct counters counters_of_others;

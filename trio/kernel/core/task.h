@@ -42,7 +42,7 @@ struct task {
 	struct registers *user;
 	/* Where it goes on in the kernel: its stack pointer. */
 	uint64_t kernel_sp;
-	/* The server that it runs, if any; entry.S reads this too. */
+	/* The server that it runs, if any; entry.S reads this too, and its work. */
 	struct server *serves;
 	uint32_t number;
 	uint32_t work;

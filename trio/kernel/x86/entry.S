@@ -2,17 +2,20 @@
  * processor, and the kernel runs without interrupts, so two words stand for registers that are needed. The pushes have
  * the order of struct registers. */
 
+#include "abi/errno.h"
 #include "domains.h"
 #include "message.h"
 #include "x86/entry.h"
 
 /* Offsets in struct registers. */
+#define REGISTERS_RAX 64
 #define REGISTERS_TRAP 120
 #define REGISTERS_RIP 136
 /* An offset in struct processor_state. */
 #define STATE_RSP 4
-/* An offset in struct task. */
+/* Offsets in struct task. */
 #define TASK_SERVES 16
+#define TASK_WORK 28
 
 /* Instructions that a processor without SMAP lacks: processor.c puts a no-op into the places noted here. */
 .macro smap instruction
@@ -75,6 +78,16 @@ entry_system_call:
 	push_registers
 	movq %rsp, %rdi
 	call system_call
+	/* A server that replies returns here, too (ipc.c): rsp is as it was, and rax is the result. */
+	movq %rax, REGISTERS_RAX(%rsp)
+#if PROCESSES
+	cmpq $-EIO, %rax
+	je 1f
+#endif
+	movq current(%rip), %rcx
+	movl TASK_WORK(%rcx), %ecx
+	orq services_notified(%rip), %rcx
+	jnz 1f
 	/* A new task begins here; its registers are on its stack. */
 	.globl entry_return
 entry_return:
@@ -84,6 +97,10 @@ entry_return:
 	/* rcx and r11 hold rip and rflags, as the system call left them. */
 	movq 40(%rsp), %rsp
 	sysretq
+
+1:	movq %rsp, %rdi
+	call system_call_work
+	jmp entry_return
 
 return_all:
 	pop_registers
@@ -107,9 +124,10 @@ process:
 	movq REGISTERS_RIP - 48(%rsp), %r11
 	movq REGISTERS_RIP - 40(%rsp), %rsp
 	sysretq
+	/* Without a call: ipc.c says why. */
 1:	leaq 16(%rsp), %rdx
-	call server_reply_and_wait
-	jmp 3b
+	pushq $3b
+	jmp server_reply_and_wait
 2:	movq %r10, %rcx
 	call grants_copy_short
 	jmp 3b
@@ -164,13 +182,13 @@ task_switch_stacks:
 	ret
 	.size task_switch_stacks, . - task_switch_stacks
 
-/* void task_leave_for_program(uint64_t *from, struct registers *to): `from` goes on behind this some time. The task
- * that has these registers is in user mode again; what else was on its stack is given up. */
+/* `from` goes on behind this some time. The task whose stack has at `to` where entry_system_call called system_call is in
+ * user mode again, with the result in rax; what else was on its stack is given up. */
 	.globl task_leave_for_program
 	.type task_leave_for_program, @function
 task_leave_for_program:
 	leave_stack
-	jmp entry_return
+	ret
 	.size task_leave_for_program, . - task_leave_for_program
 
 #if PROCESSES

@@ -24,8 +24,9 @@ void task_first(void);
 /* Saves the present stack's pointer in *from and goes on where `to` was left. */
 void task_switch_stacks(uint64_t *from, uint64_t to);
 
-/* The same, but goes on in user mode with the registers of a program, or of a server that waits for a message. */
-void task_leave_for_program(uint64_t *from, struct registers *to);
+/* The same, but goes on in user mode: behind a program's system call, whose return address is at `to`, or with the
+ * registers of a server that waits for a message. */
+void task_leave_for_program(uint64_t *from, uint64_t to);
 void task_leave_for_process(uint64_t *from, struct registers *to);
 
 /* Copy between a program's memory and the kernel's. Return 0, or another value if a fault could not be resolved. */
@@ -41,7 +42,8 @@ extern uint8_t *const smap_places_begin[], *const smap_places_end[];
 
 /* entry.S and boot.S call these. */
 _Noreturn void kernel_main(uint64_t start_info);
-void system_call(struct registers *r);
+int64_t system_call(struct registers *r);
+void system_call_work(struct registers *r);
 void trap(struct registers *r);
 /* Called on a task's own stack, after a switch to it. */
 void task_switched(void);
