@@ -51,8 +51,8 @@ struct message {
 int64_t message_call(uint64_t header, uint64_t *words);
 #ifndef PROCESS
 /* Calls a function of the kernel's with two arguments by a jump, which changes both. A processor predicts returns by a
- * stack of its own, to which each call adds. What is left by a switch instead of a return is called so, and what a switch
- * comes back to is not; then that stack is right behind the switch, and behind the system call. */
+ * stack of its own, to which each call adds. What is left by a switch instead of a return is called so, and what a
+ * switch comes back to is not; then that stack is right behind the switch, and behind the system call. */
 #define CALL_BY_JUMP(function, first, second, result)         \
 	__asm__ volatile("pushq $1f\n\tjmp " #function "\n1:" \
 			 : "+D"(first), "+S"(second), result  \
