@@ -188,7 +188,14 @@ task_switch_stacks:
 	.type task_leave_for_program, @function
 task_leave_for_program:
 	leave_stack
+#if PROCESSES
 	ret
+#else
+	/* A server that is a thread came by calls: no return would be predicted. */
+	addq $8, %rsp
+	movq %rax, REGISTERS_RAX(%rsp)
+	jmp entry_return
+#endif
 	.size task_leave_for_program, . - task_leave_for_program
 
 #if PROCESSES
