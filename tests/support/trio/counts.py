@@ -18,14 +18,14 @@ from kernometer.stats.figures import figures
 #: By what `tools_of` tells; rows of test_paths.py, where the guest has no busybox, and of test_unit_costs.py.
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
-        "syscall/getppid": 138,
-        "proc/fork-exit": 18197,
-        "proc/execl": 31031,
-        "ctx/pipe-pair@same-cpu": 1703,
-        "syscall/open-close": 933,
-        "mem/touch@pages=64": 285,
-        "fs/read@bufsize=1024,blocks=2000": 319,
-        "trio/trap": 83,
+        "syscall/getppid": 132,
+        "proc/fork-exit": 17651,
+        "proc/execl": 29780,
+        "ctx/pipe-pair@same-cpu": 1679,
+        "syscall/open-close": 921,
+        "mem/touch@pages=64": 278,
+        "fs/read@bufsize=1024,blocks=2000": 313,
+        "trio/trap": 77,
     },
 }
 
