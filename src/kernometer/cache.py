@@ -7,7 +7,6 @@ import hashlib
 import os
 import shlex
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from kernometer.errors import BuildError, KernometerError, MissingError
+from kernometer.processes import called
 
 #: Seconds. A program of `compiled` takes one or two, and many times that where other work has the processors.
 COMPILE_SECONDS = 600
@@ -118,9 +118,6 @@ def compiled(name: str, command: Sequence[str], sources: Sequence[Path]) -> Path
 
 
 def _compile(name: str, argv: Sequence[str]) -> None:
-    try:
-        done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, timeout=COMPILE_SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise BuildError(f"{name} did not compile in {COMPILE_SECONDS} s.", "Try again.") from error
+    done = called(argv, COMPILE_SECONDS, failure=BuildError)
     if done.returncode != 0:
-        raise BuildError(f"{name} does not compile.", shlex.join(argv), done.stderr.decode(errors="replace")[-4000:])
+        raise BuildError(f"{name} does not compile.", shlex.join(argv), done.stderr[-4000:])

@@ -1,13 +1,50 @@
-"""The end of child processes: of one that was killed, and of all if we are killed, when our own code cannot do it."""
+"""Child processes: a program of this host, called to its end; the end of one that was killed, and of all if we are
+killed, when our own code cannot do it."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
+
+from kernometer.errors import KernometerError, MissingError, TargetError
+
+
+def called(
+    words: Sequence[str],
+    seconds: float,
+    next_step: str = "Try again.",
+    *,
+    folder: Path | None = None,
+    more: Mapping[str, str] = MappingProxyType({}),
+    failure: type[KernometerError] = TargetError,
+) -> subprocess.CompletedProcess[str]:
+    """Status and output of a program of this host, which has nothing to read. `more`: further variables of its
+    environment. Raises MissingError if it is not there, and `failure` if it cannot be executed or is not done in so
+    many seconds, both with `next_step`."""
+    try:
+        return subprocess.run(
+            words,
+            cwd=folder,
+            env={**os.environ, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=seconds,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise MissingError(f"There is no {words[0]} here.", next_step) from error
+    except subprocess.TimeoutExpired as error:
+        text = f"{words[0]} was not done after {seconds:.0f} s: {shlex.join(words)}."
+        raise failure(text, next_step) from error
+    except OSError as error:
+        raise failure(f"{words[0]} cannot be executed: {error.strerror}.", next_step) from error
 
 
 def reap(process: subprocess.Popen[bytes]) -> None:

@@ -69,7 +69,14 @@ def command(
 ) -> None:
     gate = gates.wanted(**gating)
     kernels = boundaries or factorial
-    many.check_shown(boundaries=boundaries, factorial=factorial)
+    shown = many.Shown(
+        delta,
+        report_file,
+        points=points or whole,
+        counters=counters,
+        boundaries=boundaries,
+        factorial=factorial,
+    )
     if kernels:
         given = [word for word in (a, b, *words) if word is not None]
         specs, rows = (partitions if boundaries else settings)(env, given, by, dry_run=dry_run)
@@ -96,15 +103,6 @@ def command(
         columns = many.measure(env, specs, specs[1:], by, plan_of, how, unit_costs=unit_costs)
         if columns is None:
             return
-        shown = many.Shown(
-            "",
-            delta,
-            report_file,
-            points=points or whole,
-            counters=counters,
-            boundaries=boundaries,
-            factorial=factorial,
-        )
         raise click.exceptions.Exit(many.judge(env, columns, shown))
     a, b = specs
     with ExitStack() as stack:

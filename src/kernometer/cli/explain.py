@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +13,6 @@ from kernometer.cli import many
 from kernometer.cli.arguments import is_target
 from kernometer.cli.compare import judged
 from kernometer.cli.env import Env
-from kernometer.cli.planning import NO_PROCESSOR, plan_for
 from kernometer.cli.published import of_one_system
 from kernometer.errors import Status, UsageError
 from kernometer.explain import costs as event_costs
@@ -195,16 +193,10 @@ def measured(env: Env, specs: Sequence[str], words: Sequence[str], processor: st
     """Measures the rows on each target, under one label: on Trio also its unit costs, otherwise with profiles. Raises
     UsageError if a target is not a guest or has no profile, and as are_of_trio does."""
     of_trio = are_of_trio(specs)
-    label = many.fresh_label("explain")
+    how = many.Rounds(many.fresh_label("explain"), profiled="" if of_trio else "median", processor=processor)
     sessions: dict[str, list[Result]] = {spec: [] for spec in specs}
-    for units, rows in ((True, ()), (False, words)):
-        if units and not of_trio:
-            continue
-        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
-        model = NO_PROCESSOR if units else processor
-        how = many.Rounds(label, profiled="" if of_trio else "median", processor=model)
-        for column in many.measure(env, specs, specs[1:], "path", plan_of, how, unit_costs=units) or ():
-            sessions[column.name] += column.results
+    for column in many.with_units(env, specs, specs if of_trio else (), words, how):
+        sessions[column.name] += column.results
     return sessions
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -21,6 +22,7 @@ from kernometer.cli.planning import (
     NO_PROCESSOR,
     check_by,
     check_targets,
+    plan_for,
     print_commands,
     program_for,
     tell_notes,
@@ -31,8 +33,10 @@ from kernometer.cli.progress import progress, tell_errors
 from kernometer.cli.show_comparisons import known_layouts
 from kernometer.cli.trio_kernels import tell_lacking
 from kernometer.errors import Status, UsageError
+from kernometer.explain import factorial, machines
 from kernometer.guests import variant
-from kernometer.report.explanation import boundaries, machines, switches
+from kernometer.report.explanation import boundaries, switches
+from kernometer.report.explanation import machines as machines_report
 from kernometer.report.matrix import terminal
 from kernometer.report.matrix.document import document
 from kernometer.report.matrix.measures import counted_in, measured_in
@@ -68,22 +72,20 @@ class Rounds:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """How the targets are judged and shown."""
+    """How the targets are judged and shown. Raises UsageError if two things are to be shown instead of ratios."""
 
-    baseline: str
     delta: float
     report_file: Path | None
+    baseline: str = ""
     points: bool = False
     counters: bool = False
     boundaries: bool = False  #: instead of ratios
     factorial: bool = False  #: likewise
     measure: str | None = None  #: of report/matrix/measures.py, instead of the figures
 
-
-def check_shown(*, boundaries: bool, factorial: bool) -> None:
-    """Raises UsageError if two things are to be shown instead of ratios."""
-    if boundaries and factorial:
-        raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
+    def __post_init__(self) -> None:
+        if self.boundaries and self.factorial:
+            raise UsageError("--boundaries and --factorial measure different kernels.", "Give one of them.")
 
 
 def on_machines(specs: Sequence[str], machines: Sequence[str]) -> list[str]:
@@ -132,6 +134,18 @@ def measure(
             return None
         tell_notes(env, by, *targets)
         return _measured(env, plan, targets, beside, rounds)
+
+
+def with_units(
+    env: Env, specs: Sequence[str], of_trio: Sequence[str], words: Sequence[str], rounds: Rounds
+) -> Iterator[Column]:
+    """The columns of the unit costs of those targets that are Trio, then those of the rows of all, by path; only the
+    rows are profiled and have their memory system counted."""
+    for units, rows in ((True, ()), (False, words)):
+        chosen = of_trio if units else specs
+        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
+        how = replace(rounds, profiled="", processor=NO_PROCESSOR) if units else rounds
+        yield from (measure(env, chosen, [], "path", plan_of, how, unit_costs=units) or ()) if chosen else ()
 
 
 def _by_scheduler(env: Env, specs: Sequence[str], beside: Sequence[str], plan: Plan, rounds: Rounds) -> list[Column]:
@@ -218,7 +232,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
 
 def _print(env: Env, judged: Series, shown: Shown, in_measure: Counted) -> None:
     if shown.factorial:
-        effects = switches.of_columns(judged, in_measure)
+        effects = factorial.of_results(judged.results, in_measure)
         if effects is None:
             raise UsageError(
                 "There is no switch: that takes sessions of one structure of Trio with switches on and off.",
@@ -237,7 +251,7 @@ def _print(env: Env, judged: Series, shown: Shown, in_measure: Counted) -> None:
     else:
         told = (measured_in(judged, shown.measure) if shown.measure else None) or judged
         env.show(terminal.blocks(view(told, points=shown.points)))
-        if told is judged and (study := machines.of_columns(judged)):
-            env.show(machines.blocks(study))
+        if told is judged and (study := machines.study(judged.results)):
+            env.show(machines_report.blocks(study))
     if shown.counters:
         env.show(counters.blocks({column.name: column.results for column in judged.columns if column.results}))

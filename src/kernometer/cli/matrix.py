@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -15,7 +15,6 @@ from kernometer.cli.env import Env
 from kernometer.cli.planning import check_machines, plan_for
 from kernometer.errors import UsageError
 from kernometer.results.model import By
-from kernometer.targets.base import Profiled
 
 
 def command(
@@ -32,28 +31,21 @@ def command(
     jobs: int | None,
     scheduler: str,
     resume: bool,
-    baseline: str,
     label: str,
     seed: int | None,
-    delta: float,
-    report_file: Path | None,
-    points: bool,
-    counters: bool,
     functions: bool,
-    boundaries: bool,
-    factorial: bool,
-    measure: str | None,
     processor: str,
     different_machines: bool,
     dry_run: bool,
+    **showing: Any,
 ) -> None:
-    many.check_shown(boundaries=boundaries, factorial=factorial)
+    shown = many.Shown(**showing)
     beside = split_targets(aside)
     if bool(names) == bool(specs):
         raise UsageError("Give either stored results or targets.", "For example: kernometer matrix label:kernels")
     if names and machines:
         raise UsageError("--machine is for what is measured; stored results have their machines.", "Leave it out.")
-    if specs and measure and by != "path":
+    if specs and shown.measure and by != "path":
         raise UsageError("--in shows what is counted by path.", "Add --by path.")
     if resume and (names or not label):
         raise UsageError("--resume goes on with a campaign that has a label.", "Give --on and --label as at first.")
@@ -65,9 +57,8 @@ def command(
         different_machines |= bool(machines)
         plan = partial(plan_for, by=by, profile=profile, words=split_workloads(workloads), seed=seed)
         label = label or many.fresh_label("matrix")
-        profiled: Profiled = "median" if functions else ""
         rounds = many.Rounds(
-            *(label, boots, jobs, profiled, processor),
+            *(label, boots, jobs, "median" if functions else "", processor),
             different_machines=different_machines,
             dry_run=dry_run,
             scheduler=scheduler,
@@ -80,5 +71,4 @@ def command(
     if names and not different_machines:
         measured_on = {column.name: {result.session.machine for result in column.results} for column in columns}
         check_machines({name: machines_of for name, machines_of in measured_on.items() if machines_of})
-    shown = many.Shown(*(baseline, delta, report_file, points, counters, boundaries, factorial, measure))
     raise click.exceptions.Exit(many.judge(env, columns, shown))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import click
 
 from kernometer.cli import many
 from kernometer.cli.env import Env
-from kernometer.cli.planning import NO_PROCESSOR, plan_for
+from kernometer.cli.planning import plan_for
 from kernometer.cli.show_comparisons import compared_with_last, write_report
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
 from kernometer.explain.structure_cycles import in_cycles
@@ -55,16 +54,14 @@ def _measured(
     programs.need("Linux and Trio are measured under QEMU", "qemu-system-x86_64")
     plan_for(None, "path", "quick", words or ROWS, None)  # an unknown row is refused before minutes of making guests
     added = _added(env, left_out)
-    label = many.fresh_label("structures")
+    how = many.Rounds(many.fresh_label("structures"), processor=processor)
     sessions: dict[str, list[Result]] = {name: [] for name in added}
-    for units, rows in ((True, ()), (False, words or ROWS)):
-        specs = {f"qemu:{guest}": name for name, guest in added.items() if not (units and name == LINUX)}
-        plan_of = partial(plan_for, by="path", profile="quick", words=rows, seed=None)
-        how = many.Rounds(label, processor=NO_PROCESSOR if units else processor)
-        for column in many.measure(env, [*specs], [], "path", plan_of, how, unit_costs=units) or ():
-            sessions[specs[column.name]] += column.results
-            if column.failure:
-                left_out[specs[column.name]] = TargetError(column.failure)
+    specs = {f"qemu:{guest}": name for name, guest in added.items()}
+    of_trio = [spec for spec, name in specs.items() if name != LINUX]
+    for column in many.with_units(env, [*specs], of_trio, words or ROWS, how):
+        sessions[specs[column.name]] += column.results
+        if column.failure:
+            left_out[specs[column.name]] = TargetError(column.failure)
     return {name: results for name, results in sessions.items() if results}
 
 

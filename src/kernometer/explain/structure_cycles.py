@@ -6,7 +6,7 @@ the TLB, as Trio has none, and as the same accesses would cost with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -58,38 +58,26 @@ def in_cycles(systems: Mapping[str, Sequence[Result]], rows: Iterable[str]) -> I
         for row, of_systems in by_row.items()
         if of_systems
     )
+
+    def times(above: str, below: str = MONO, end: str = "value", *, tagged: bool = False) -> Factor | None:
+        sides = ((each.row, each.tagged if tagged else each.untagged) for each in operations)
+        values = (Operation(row, {name: getattr(cycles, end) for name, cycles in side.items()}) for row, side in sides)
+        return factor(values, above, below)
+
+    ends = [times(MICRO, end=end) for end in ("value", "least", "most")]
+    means = sorted(end.mean for end in ends if end is not None)
     return InCycles(
         processors[0],
         operations,
-        _factor(operations, MICRO),
-        _factor(operations, HYBRID),
-        _factor(operations, MICRO, HYBRID),
-        factor([Operation(each.row, _values(each.tagged)) for each in operations], MICRO, MONO),
-        _ends(operations),
-        _factor(operations, LINUX),
-        _parts(operations, MICRO),
-        _parts(operations, LINUX),
+        structure=times(MICRO),
+        domains=times(HYBRID),
+        spaces=times(MICRO, HYBRID),
+        structure_tagged=times(MICRO, tagged=True),
+        structure_ends=(means[0], means[-1]) if means else None,
+        written=times(LINUX),
+        structure_parts=_parts(operations, MICRO),
+        written_parts=_parts(operations, LINUX),
     )
-
-
-def _value(cycles: Cycles) -> float:
-    return cycles.value
-
-
-def _values(of_systems: Mapping[str, Cycles], end: Callable[[Cycles], float] = _value) -> dict[str, float]:
-    return {name: end(each) for name, each in of_systems.items()}
-
-
-def _factor(
-    operations: Iterable[Priced], above: str, below: str = MONO, end: Callable[[Cycles], float] = _value
-) -> Factor | None:
-    return factor([Operation(each.row, _values(each.untagged, end)) for each in operations], above, below)
-
-
-def _ends(operations: Sequence[Priced]) -> tuple[float, float] | None:
-    ends = [_factor(operations, MICRO, end=end) for end in (_value, lambda each: each.least, lambda each: each.most)]
-    means = sorted(end.mean for end in ends if end is not None)
-    return (means[0], means[-1]) if means else None
 
 
 def _parts(operations: Iterable[Priced], above: str) -> dict[str, float]:

@@ -52,6 +52,17 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """The rows of one family, or of several."""
+
+    rows: int
+    near: int
+    ratio: float  #: the median
+    error: float  #: the median
+    passes: bool  #: whether enough rows are near: of one family fewer than of several
+
+
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """All rows of the kernel's families."""
 
@@ -59,18 +70,19 @@ class Judgement:
     user: tuple[Timed, ...]  #: the rows in user mode that give it
     rows: tuple[Timed, ...]
 
-    def of(self, *families: str) -> list[Timed]:
-        return [row for row in self.rows if row.family in families]
+    def group(self, *families: str) -> Group | None:
+        """None without rows of these families."""
+        rows = [row for row in self.rows if row.family in families]
+        if not rows:
+            return None
+        near, bar = sum(row.near for row in rows), OF_A_FAMILY if len(families) == 1 else ENOUGH
+        middle, error = median(row.ratio for row in rows), median(row.error for row in rows)
+        return Group(len(rows), near, middle, error, near >= bar * len(rows))
 
-    def passes(self, *families: str) -> bool:
-        """Whether enough rows of these families are near: of one family fewer than of several."""
-        rows = self.of(*families)
-        bar = OF_A_FAMILY if len(families) == 1 else ENOUGH
-        return bool(rows) and sum(row.near for row in rows) >= bar * len(rows)
-
-    def error(self, *families: str) -> float:
-        """The median error of these families, which have rows."""
-        return median(row.error for row in self.of(*families))
+    @property
+    def families(self) -> dict[str, Group]:
+        """Those that have rows."""
+        return {family: group for family in FAMILIES if (group := self.group(family)) is not None}
 
 
 def judge(by_path: Mapping[str, Modelled], by_time: Sequence[Result]) -> Judgement | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from kernometer.faults.records import Header, Record
 from kernometer.faults.trio_guest import CHECKED, FLAGS, PLAIN, TrioGuest
 from kernometer.guests.kernels import trio
 from kernometer.guests.packages.suites import Say
+from kernometer.processes import called
 from kernometer.targets.qemu import QemuTarget
 
 #: For objdump, which takes less than one.
@@ -169,13 +169,8 @@ def disassembled(service: str, path: Path) -> Code:
     """The disassembled object of a service. Raises TargetError if objdump fails."""
     listing = ""
     for options in (("-dr", "-j", ".text", "--no-show-raw-insn"), ("-r",)):
-        try:
-            done = subprocess.run(
-                ("objdump", *options, str(path)), capture_output=True, text=True, timeout=LIST_SECONDS, check=True
-            )
-        except (OSError, subprocess.SubprocessError) as error:
-            raise TargetError(
-                f"objdump does not show {path.name}: {error}.", "Debian: apt-get install binutils."
-            ) from error
+        done = called(("objdump", *options, str(path)), LIST_SECONDS, "Debian: apt-get install binutils.")
+        if done.returncode != 0:
+            raise TargetError(f"objdump does not show {path.name}.", "Its output is below.", done.stderr[-2000:])
         listing += done.stdout
     return code(service, path.read_bytes(), listing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 import threading
 import time
@@ -19,6 +18,7 @@ from kernometer.guests.emulator import qemu
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
 from kernometer.guests.packages.suites import Say
+from kernometer.processes import called
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import INITRD, TOLD
@@ -119,15 +119,5 @@ def fsck(disk: Path, kind: str) -> int:
     """The exit status of fsck in its read-only mode: 0 for a sound file system. Raises TargetError if it cannot run."""
     program, *words = _FSCK[kind]
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *disks.ADMIN_FOLDERS))
-    try:
-        return subprocess.run(
-            (program, *words, disk.name),
-            cwd=disk.parent,
-            env={**os.environ, "PATH": path},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=FSCK_SECONDS,
-            check=False,
-        ).returncode
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"{program} cannot be run: {error}.", "Install e2fsprogs and util-linux.") from error
+    command, next_step = (program, *words, disk.name), "Install e2fsprogs and util-linux."
+    return called(command, FSCK_SECONDS, next_step, folder=disk.parent, more={"PATH": path}).returncode

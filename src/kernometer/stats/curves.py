@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 from kernometer.results.model import Workload
 from kernometer.results.rows import Row
@@ -104,7 +104,7 @@ def with_points(curve: Curve[Any], things: Sequence[T | None]) -> Curve[T]:
 
 def largest(curve: Curve[RowComparison]) -> RowComparison | None:
     """The decided difference furthest from 1, slower or faster; None without a decided difference."""
-    decided = [point.item for point in curve.points if point.item.verdict in DECIDED and _finite(point.item.ratio)]
+    decided = [point.item for point in curve.points if point.item.verdict in DECIDED and has_place(point.item.ratio)]
     return max(decided, key=_away, default=None)
 
 
@@ -114,12 +114,13 @@ def shown_point(curve: Curve[RowComparison]) -> Point[RowComparison] | None:
     decided = largest(curve)
     if decided is not None:
         return next(point for point in curve.points if point.item is decided)
-    known = [point for point in curve.points if _finite(point.item.ratio)]
+    known = [point for point in curve.points if has_place(point.item.ratio)]
     return max(known, key=lambda point: _away(point.item), default=None)
 
 
-def _finite(ratio: float | None) -> bool:
-    return ratio is not None and 0 < ratio < math.inf
+def has_place(value: float | None) -> TypeGuard[float]:
+    """Whether a logarithmic axis has a place for it."""
+    return value is not None and 0 < value < math.inf
 
 
 def _away(row: RowComparison) -> float:

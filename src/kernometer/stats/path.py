@@ -24,7 +24,7 @@ DEFAULT_MEANS_FLOOR = 0.10
 
 EXACT = "counts of one kernel by one probe: equal, or moved by the state that they began from"
 NOT_CYCLES = "instructions are not cycles: what waits or misses a cache costs none"
-CYCLES_TOO = "verdicts compare instructions, to which waits and cache misses add none, unlike to modelled cycles"
+CYCLES_TOO = "verdicts compare instructions, to which waits and cache misses add none; modelled cycles have misses"
 SAME_LAYOUT = "counts of two builds whose data lie at the same addresses: each difference is the code's"
 FLOORED = "counts of two builds: differences below a row's layout floor are not decided"
 MEANS = "the iterations have levels, so the means are compared"

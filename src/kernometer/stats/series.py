@@ -75,6 +75,11 @@ class Series:
     comparisons: Mapping[str, Comparison]  #: by system, without the baseline and those without a session
     changes: tuple[Change, ...]  #: the largest first
 
+    @property
+    def results(self) -> list[Result]:
+        """The sessions of all systems."""
+        return [result for column in self.columns for result in column.results]
+
     def cell(self, row: str, system: str) -> RowComparison | None:
         """A row of one system against the baseline; None if it was not measured on both, and for the baseline."""
         comparison = self.comparisons.get(system)

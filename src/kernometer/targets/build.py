@@ -22,6 +22,7 @@ from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.inside import programs
+from kernometer.processes import called
 
 #: Seconds; the slowest compiler tried so far takes about 20.
 COMPILE_SECONDS = 300
@@ -31,6 +32,7 @@ MUSL = "musl-gcc"
 FLAGS = ("-O2",)
 #: The word in a recipe for dynamic linking, which is not passed to the compiler.
 DYNAMIC = "-dynamic"
+_ANOTHER = "Does it wait for something? local:'COMPILER FLAGS' and CC name another."
 #: Compilers' messages about a missing header or library.
 _LACKS = re.compile(r"\.h: No such|\.h' file not found|include file '.*' not found|cannot find (-l|crt)")
 #: In a probe's directory in the cache: the command that made it.
@@ -89,7 +91,7 @@ def compiler(recipe: Recipe) -> str:
 def amalgam() -> str:
     """The probe as one C file."""
     script = source_folder("probe") / "amalgamate.sh"
-    done = subprocess.run(["/bin/sh", str(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = called(("/bin/sh", str(script)), 60, failure=BuildError)
     if done.returncode != 0:
         raise BuildError("The probe's sources cannot be joined into one file.", "", done.stderr)
     return done.stdout
@@ -98,19 +100,8 @@ def amalgam() -> str:
 def _version(path: str) -> str:
     """The first line of a compiler's version message, for the cache's key: a compiler is upgraded in place."""
     flag = "-v" if Path(path).name.startswith("tcc") else "--version"
-    done = _called([path, flag], 60)
+    done = called((path, flag), 60, _ANOTHER, failure=BuildError)
     return (done.stdout or done.stderr).partition("\n")[0]
-
-
-def _called(argv: list[str], seconds: float, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Calls a compiler. Raises BuildError if it is not done in time."""
-    try:
-        return subprocess.run(
-            argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        text = f"{argv[0]} was not done after {seconds:.0f} s: {shlex.join(argv)}."
-        raise BuildError(text, "Does it wait for something? local:'COMPILER FLAGS' and CC name another.") from error
 
 
 @cache
@@ -176,7 +167,7 @@ def static_probe(architecture: Architecture = X86_64) -> Path:
 def _musl() -> str:
     """`musl 1.2.3`, from its loader, since its headers have no such macro; "" without musl."""
     for loader in Path("/lib").glob(f"ld-musl-{os.uname().machine}.so.1"):
-        said = subprocess.run([loader], capture_output=True, text=True, timeout=60, check=False).stderr
+        said = called((str(loader),), 60, failure=BuildError).stderr
         if match := re.search(r"^Version ([0-9][\w.+-]{0,30})$", said, re.MULTILINE):
             return f"musl {match[1]}"
     return ""
@@ -195,7 +186,7 @@ def _compile(command: tuple[str, ...], folder: Path) -> None:
     shown = shlex.join([Path(command[0]).name, *command[1:]])
     defines = [f'-DKM_FLAGS="{shown}"'.replace("\\", ""), *([f'-DKM_LIBC="{_musl()}"'] if _musl() else [])]
     argv = [*command, *defines, "-o", "probe", "probe.c", "-lpthread"]
-    done = _called(argv, COMPILE_SECONDS, folder)
+    done = called(argv, COMPILE_SECONDS, _ANOTHER, folder=folder, failure=BuildError)
     if done.returncode != 0:
         said = done.stderr + done.stdout
         lacks = _LACKS.search(said)

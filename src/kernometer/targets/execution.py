@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import initramfs
 from kernometer.guests.inside import programs
+from kernometer.processes import called
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
@@ -75,8 +75,7 @@ def _libraries(path: Path) -> list[str]:
     with path.open("rb") as file:
         if file.read(4) != b"\x7fELF":
             return []
-    done = subprocess.run(("ldd", str(path)), capture_output=True, text=True, timeout=60, check=False)
-    return _LIBRARY.findall(done.stdout)  # none for a static program, with a status of 1
+    return _LIBRARY.findall(called(("ldd", str(path)), 60).stdout)  # none for a static program, with a status of 1
 
 
 def folder_files(folder: Path, name: str = WORK) -> dict[str, bytes]:

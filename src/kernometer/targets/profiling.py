@@ -30,7 +30,7 @@ _IMAGES = "image_"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ProfiledRow:
     """A row that was measured, and the iteration that is its figure."""
 
     name: str
@@ -39,23 +39,23 @@ class Row:
     runs: tuple[Run, ...]
 
 
-def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> Row | None:
+def iteration(row: str, come: Sequence[bytes], known: events.Rows) -> ProfiledRow | None:
     """The row, from the records of its own guest. None without a figure, or for a row that counts something else than
     instructions, which has no bracket."""
     runs = tuple(run for run in _runs(row, come) if run.loop_cost)
     region = known.region(row)
     chosen = median_iteration(runs, less_baseline=known.is_net(row))
-    return Row(row, region, chosen, runs) if chosen is not None and region is not None else None
+    return ProfiledRow(row, region, chosen, runs) if chosen is not None and region is not None else None
 
 
-def recorded(row: Row, profiled: Profiled, memory: str, middle: Sequence[int]) -> str:
+def recorded(row: ProfiledRow, profiled: Profiled, memory: str, middle: Sequence[int]) -> str:
     """The plugin's arguments: see guests/plugins/profile.c. `memory`: the argument of the other plugin, "" for none."""
     words = f"region={row.region},execution={'all' if profiled == 'totals' else row.iteration.number}"
     charged = f"{sum(1 << at for at in middle):x}"[::-1]
     return f"{words},{memory.removesuffix('/curves')},charged={charged}" if memory else words
 
 
-def record(row: Row, come: Sequence[bytes], trace: Trace, known: Symbols, profiled: Profiled) -> Profile:
+def record(row: ProfiledRow, come: Sequence[bytes], trace: Trace, known: Symbols, profiled: Profiled) -> Profile:
     """The profile, from the trace and the records of the recorded guest. Raises TargetError without the row's runs."""
     again = {run.run: run for run in _runs(row.name, come)}
     run, sample = row.iteration.run, row.iteration.sample

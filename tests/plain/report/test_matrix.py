@@ -12,6 +12,7 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
+from kernometer.explain import factorial
 from kernometer.explain.partitions import target
 from kernometer.report.explanation import boundaries, switches
 from kernometer.report.matrix.document import document
@@ -416,7 +417,7 @@ def test_switches_and_boundaries_have_their_effects_in_cycles_without_and_with_t
     for measure, cost in ((None, 0.0), ("cycles", walk), ("cycles-tagged", 0.0)):
         counted = counted_in(matrix, measure)
         assert counted is not None
-        effects, prices = switches.of_columns(matrix, counted), boundaries.of_columns(matrix, counted)
+        effects, prices = factorial.of_results(matrix.results, counted), boundaries.of_columns(matrix, counted)
         assert effects is not None and prices is not None
         assert effects.rows[0].switches["scattered"].mean == pytest.approx(10 * cost)
         assert prices.rows[0].cuts == pytest.approx({"fs": 3 * cost})

@@ -1,11 +1,15 @@
-"""The end of a child process: kernometer.processes."""
+"""Child processes, called to their end, or ended: kernometer.processes."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
+from pathlib import Path
 
-from kernometer.processes import reap
+import pytest
+
+from kernometer.errors import BuildError, MissingError
+from kernometer.processes import called, reap
 
 
 def started() -> subprocess.Popen[bytes]:
@@ -34,3 +38,22 @@ def test_a_process_that_popen_has_reaped_is_no_error() -> None:
     process.wait()
     process.returncode = None
     reap(process)
+
+
+def test_a_called_program_has_nothing_to_read_and_its_own_variables(tmp_path: Path) -> None:
+    """Expected: status, both outputs, and bytes that are no text replaced. Broken: it waits for our input."""
+    script = r"cat; pwd; printf '\377' >&2; exit $STATUS"
+    done = called(("sh", "-c", script), 60, folder=tmp_path, more={"STATUS": "3"})
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{tmp_path}\n", "\N{REPLACEMENT CHARACTER}")
+
+
+def test_a_program_that_cannot_be_called_is_named_with_the_next_step(tmp_path: Path) -> None:
+    """Expected: status 6 where it is missing, the caller's error where it is no program or takes too long."""
+    (tmp_path / "text").write_text("no program")
+    with pytest.raises(MissingError, match="no nowhere/it here") as missing:
+        called(("nowhere/it",), 60, "Install it.")
+    with pytest.raises(BuildError, match=r"text cannot be executed: Permission denied\."):
+        called((str(tmp_path / "text"),), 60, failure=BuildError)
+    with pytest.raises(BuildError, match=r"sleep was not done after 0 s: sleep 600\."):
+        called(("sleep", "600"), 0.01, failure=BuildError)
+    assert missing.value.next_step == "Install it."

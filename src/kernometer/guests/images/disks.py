@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import struct
-import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from kernometer.errors import MissingError, ResultError, TargetError
 from kernometer.guests import store
 from kernometer.guests.images import initramfs
 from kernometer.guests.kernels import drivers
+from kernometer.processes import called
 
 #: Bytes of a disk: three times as much as the largest row by path and ext4's journal need.
 SIZE = 16 << 20
@@ -196,26 +196,9 @@ def _without_time(image: bytes) -> bytes:
 
 def _run(words: tuple[str, ...], folder: Path, what: str) -> str:
     """The program's output. Raises TargetError with it if the program fails."""
-    environment = {
-        **os.environ,
-        "LC_ALL": "C",
-        "MKE2FS_CONFIG": str(folder / "mke2fs.conf"),
-        "E2FSPROGS_FAKE_TIME": str(MADE),
-    }
-    try:
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=MKFS_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise TargetError(f"{what} cannot be run: {error}.", "Reinstall it.") from error
-    said = done.stdout.decode(errors="replace")
+    settings = {"LC_ALL": "C", "MKE2FS_CONFIG": str(folder / "mke2fs.conf"), "E2FSPROGS_FAKE_TIME": str(MADE)}
+    done = called(words, MKFS_SECONDS, f"Reinstall {what}.", folder=folder, more=settings)
+    said = done.stdout + done.stderr
     if done.returncode != 0:
         raise TargetError(f"{what} ended with status {done.returncode}.", "Its output is below.", said[-2000:])
     return said

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 from kernometer.cache import compiled
 from kernometer.errors import MissingError, UsageError
 from kernometer.guests.architecture import ALL, X86_64, Architecture
+from kernometer.processes import called
 
 #: musl's wrapper hides the kernel's headers; these flags add them after its own.
 MUSL_FLAGS = ("-idirafter", "/usr/include", "-idirafter", f"/usr/include/{os.uname().machine}-linux-gnu")
@@ -105,8 +105,7 @@ def encoded(words: Sequence[str]) -> bytes:
 
 def version(program: str) -> str:
     """The first line of a compiler's version message: a compiler is upgraded in place."""
-    done = subprocess.run((program, "--version"), capture_output=True, text=True, timeout=60, check=False)
-    return done.stdout.partition("\n")[0]
+    return called((program, "--version"), 60).stdout.partition("\n")[0]
 
 
 def distribution() -> tuple[str, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +14,7 @@ from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import drivers, kernelpackage
-from kernometer.guests.packages import apt, building, suites
+from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
 
 #: Seconds for a build, which takes three.
@@ -112,8 +111,7 @@ def _compiler(guest: store.Guest, say: Say) -> str:
     wanted = match[1] if match else "unknown"
     named = wanted.split(" ", 1)[0]
     compiler = named if shutil.which(named) else "gcc"
-    done = subprocess.run((compiler, "--version"), capture_output=True, timeout=apt.QUERY_SECONDS, check=False)
-    here = done.stdout.decode(errors="replace").split("\n", 1)[0]
+    here = programs.version(compiler)
     if here.partition(" ")[2] != wanted.partition(" ")[2]:
         say(f"The kernel was built by {wanted}, and its module is built by {here}.")
     return compiler

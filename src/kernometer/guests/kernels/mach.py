@@ -7,7 +7,6 @@ and plans of its units, so that its figures and Trio's are rows of one registry.
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 from kernometer import source_folder
@@ -18,6 +17,7 @@ from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, linux, multiboot, trio
 from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
+from kernometer.processes import called
 
 NAME = "gnumach"
 #: Its kernel with a debugger, which is another build and keeps its symbols: a profile has the names of its functions.
@@ -96,7 +96,7 @@ def probe() -> Path:
 def _listing() -> bytes:
     """The registry: a record of each unit per line, as `probe-trio` prints it on this host."""
     words = (str(trio.probe()), "--list", "--json", "--by", "path", "--profile", "full", "*")
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+    done = called(words, 60, failure=BuildError)
     if done.returncode != 0:
-        raise BuildError("probe-trio does not list its units.", "", done.stderr.decode(errors="replace")[-2000:])
-    return b"".join(line for line in done.stdout.splitlines(keepends=True) if line.startswith(b"{"))
+        raise BuildError("probe-trio does not list its units.", "", done.stderr[-2000:])
+    return "".join(line for line in done.stdout.splitlines(keepends=True) if line.startswith("{")).encode()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,6 +22,7 @@ from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, kernelpackage, linux
 from kernometer.guests.kernels.bzimage import MAX_UNPACKED, gzip, whole
+from kernometer.processes import called
 
 #: Such kernels need a PC, for its timer, its interrupt controller and its way to power off.
 MACHINE = Machine(type="pc")
@@ -145,21 +145,11 @@ def _as_elf32(kernel: bytes, name: str) -> bytes:
         wide, narrow = Path(made, "wide"), Path(made, "narrow")
         wide.write_bytes(kernel)
         words = ("objcopy", "-S", "-I", "elf64-x86-64", "-O", "elf32-i386", str(wide), str(narrow))
-        try:
-            done = subprocess.run(
-                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=OBJCOPY_SECONDS, check=False
-            )
-            if done.returncode == 0:
-                return narrow.read_bytes()
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise TargetError(
-                f"objcopy does not end, or cannot be executed: {error}.", "Convert it yourself."
-            ) from error
-    raise TargetError(
-        f"objcopy cannot make an ELF file of 32 bits of {name}.",
-        "Link it as elf32-i386.",
-        done.stderr.decode(errors="replace")[-2000:],
-    )
+        done = called(words, OBJCOPY_SECONDS, "Convert it yourself.")
+        if done.returncode == 0:
+            return narrow.read_bytes()
+    what = f"objcopy cannot make an ELF file of 32 bits of {name}."
+    raise TargetError(what, "Link it as elf32-i386.", done.stderr[-2000:])
 
 
 def _loaded(modules: Sequence[str]) -> tuple[tuple[store.Module, ...], dict[str, bytes]]:

@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from pathlib import Path
 from kernometer.cache import cache_folder, locked, sha256
 from kernometer.errors import KernometerError, MissingError, ResultError, TargetError
 from kernometer.guests.packages import debsource, sourcelist
+from kernometer.processes import called
 
 #: Seconds. A download is some 100 MB.
 QUERY_SECONDS = 60
@@ -270,7 +270,7 @@ def need() -> None:
 def newer(a: str, b: str) -> bool:
     """Whether version `a` is higher than `b`, by dpkg's rules."""
     words = ("dpkg", "--compare-versions", a, "gt", b)
-    return subprocess.run(words, check=False, timeout=QUERY_SECONDS).returncode == 0
+    return called(words, QUERY_SECONDS).returncode == 0
 
 
 def _sorted_out(error: TargetError, has_release: bool) -> KernometerError:
@@ -288,21 +288,8 @@ def _sorted_out(error: TargetError, has_release: bool) -> KernometerError:
 
 def _run(words: tuple[str, ...], seconds: float, what: str, folder: Path | None = None) -> str:
     """The program's output. Raises TargetError with `what` and its last messages."""
-    try:
-        done = subprocess.run(
-            words,
-            cwd=folder,
-            env={**os.environ, "LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except FileNotFoundError as error:
-        raise MissingError(f"There is no {words[0]} here.", "Guests need Debian's or Ubuntu's apt.") from error
-    except subprocess.TimeoutExpired as error:
-        raise TargetError(f"{what} {words[0]} did not end in {seconds:.0f} s.", "Check the network.") from error
-    said = done.stderr.decode(errors="replace")
-    if done.returncode != 0 or re.search(r"^(W: Failed to fetch|Err:)", said, re.MULTILINE):
-        raise TargetError(what, "apt's last output is below.", said.strip()[-2000:])
-    return done.stdout.decode(errors="replace")
+    settings = {"LC_ALL": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive"}
+    done = called(words, seconds, "Guests need Debian's or Ubuntu's apt, and its mirror.", folder=folder, more=settings)
+    if done.returncode != 0 or re.search(r"^(W: Failed to fetch|Err:)", done.stderr, re.MULTILINE):
+        raise TargetError(what, "apt's last output is below.", done.stderr.strip()[-2000:])
+    return done.stdout

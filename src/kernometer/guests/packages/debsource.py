@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import subprocess
 import tarfile
 from pathlib import Path, PurePosixPath
 
 from kernometer.errors import MissingError, TargetError
+from kernometer.processes import called
 
 UNPACK_SECONDS = 300
 #: The most bytes that are unpacked.
@@ -99,10 +99,6 @@ def _patch(folder: Path) -> None:
 
 
 def _run(words: tuple[str, ...], what: str) -> None:
-    try:
-        done = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=UNPACK_SECONDS, check=False)
-    except subprocess.TimeoutExpired as error:
-        raise TargetError(f"{words[0]} did not end in {UNPACK_SECONDS} s on {what}.", "Try again.") from error
+    done = called(words, UNPACK_SECONDS)
     if done.returncode != 0:
-        said = (done.stdout + done.stderr).decode(errors="replace").strip()[-2000:]
-        raise TargetError(f"{what}: {words[0]} failed.", "Its output is below.", said)
+        raise TargetError(f"{what}: {words[0]} failed.", "Its output is below.", (done.stdout + done.stderr)[-2000:])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kernometer.errors import MissingError, TargetError
+from kernometer.errors import TargetError
 from kernometer.guests.architecture import X86_64
+from kernometer.processes import called
 
 QUERY_SECONDS = 60
 #: The most bytes of a file of sources; one with a key has some kilobytes.
@@ -98,13 +98,8 @@ def parse_deb822(text: str) -> Iterator[Source]:
 def _files() -> list[Path]:
     """The files of sources in apt's own configuration."""
     words = ("apt-config", "shell", "file", "Dir::Etc::sourcelist/f", "parts", "Dir::Etc::sourceparts/d")
-    try:
-        done = subprocess.run(words, capture_output=True, timeout=QUERY_SECONDS, check=False)
-    except FileNotFoundError as error:
-        raise MissingError("There is no apt-config here.", "Guests need Debian's or Ubuntu's apt.") from error
-    except subprocess.TimeoutExpired as error:
-        raise TargetError(f"apt-config did not end in {QUERY_SECONDS} s.", "Try again.") from error
-    places = dict(word.partition("=")[::2] for word in shlex.split(done.stdout.decode(errors="replace")))
+    said = called(words, QUERY_SECONDS, "Guests need Debian's or Ubuntu's apt.").stdout
+    places = dict(word.partition("=")[::2] for word in shlex.split(said))
     parts = Path(places.get("parts") or "/nonexistent")
     paths = [path for path in (Path(places.get("file", "")),) if path.is_file()]
     if parts.is_dir():

@@ -19,7 +19,7 @@ from markupsafe import escape
 from kernometer.report.chart.axis import DECADE, Axis, Plot, plot
 from kernometer.report.words.curves import x_text
 from kernometer.report.words.units import format_value, ratio_text
-from kernometer.stats.curves import Curve
+from kernometer.stats.curves import Curve, has_place
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
 _WIDTH, _HEIGHT = 440, 230
@@ -51,7 +51,7 @@ class Line:
 
 def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: str, text: str) -> Plot | None:
     """Every system's values with their intervals. None if no point has a value."""
-    known = [figure for line in lines for figure in line.figures if figure is not None and _fine(figure.value)]
+    known = [figure for line in lines for figure in line.figures if figure is not None and has_place(figure.value)]
     if not known:
         return None
     unit = known[0].unit
@@ -76,7 +76,7 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
 def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, text: str) -> Plot | None:
     """The ratio along the parameter with its interval, the ±δ corridor, and each point's verdict as its mark. `letter`
     names the system that is slower if the ratio is above 1. None if no point has a ratio."""
-    points = [point for point in curve.points if _fine(point.item.ratio)]
+    points = [point for point in curve.points if has_place(point.item.ratio)]
     if not points:
         return None
     xs = [point.x for point in curve.points]
@@ -101,13 +101,9 @@ _Span = tuple[float, float, float, float] | None  #: x, y of the value, y of bot
 
 def _span(at: float, y: Axis, value: float | None, low: float | None, high: float | None) -> _Span:
     """None without a value; an end that is not known is the value."""
-    if value is None or not _fine(value):
+    if not has_place(value):
         return None
     return at, y(value), y(value if low is None else low), y(value if high is None else high)
-
-
-def _fine(value: float | None) -> bool:
-    return value is not None and 0 < value < math.inf
 
 
 def _stretches(spans: Sequence[_Span]) -> Iterator[list[tuple[float, float, float, float]]]:
@@ -153,10 +149,8 @@ def _x_axis(xs: Sequence[float]) -> Axis:
 def _value_axis(figures: Sequence[RowFigure]) -> Axis:
     """Covers every value and its interval; an interval is cut at a hundredth of the least value."""
     centre = [figure.value for figure in figures if figure.value is not None]
-    lows = [figure.value_low for figure in figures if _fine(figure.value_low)]
-    highs = [figure.value_high for figure in figures if _fine(figure.value_high)]
-    low = max(min([*centre, *(end for end in lows if end is not None)]), min(centre) / 100)
-    high = min(max([*centre, *(end for end in highs if end is not None)]), max(centre) * 100)
+    low = max(min([*centre, *filter(has_place, (figure.value_low for figure in figures))]), min(centre) / 100)
+    high = min(max([*centre, *filter(has_place, (figure.value_high for figure in figures))]), max(centre) * 100)
     if max(centre) / min(centre) > DECADE:
         return Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
     return Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)

@@ -73,8 +73,7 @@ class BoundariesView:
 
 def of_columns(matrix: Series, counted: Counted) -> Boundaries | None:
     """The prices of a matrix; None if its systems have no boundary."""
-    results = (result for column in matrix.columns for result in column.results)
-    return of_results(results, (column.name for column in matrix.columns), counted)
+    return of_results(matrix.results, (column.name for column in matrix.columns), counted)
 
 
 def of_series(matrix: Series, counted: Counted) -> BoundariesView | None:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kernometer.explain.machines import Study, study
+from kernometer.explain.machines import Study
 from kernometer.report.session.absolute import family
 from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, counted
 from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import Block, Grid, Line
-from kernometer.stats.series import Series
 from kernometer.stats.variance import PARTS, Share, Split
 from kernometer.text import printable
 
@@ -31,11 +30,6 @@ class StudyView:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]  #: a family and its cells, in the order of the heads
     notes: tuple[str, ...]
-
-
-def of_columns(matrix: Series) -> Study | None:
-    """The study of a matrix's sessions; None if they are not one."""
-    return study(result for column in matrix.columns for result in column.results)
 
 
 def view(crossed: Study) -> StudyView:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kernometer.explain.factorial import Effect, Effects, Factorial, of_results
+from kernometer.explain.factorial import Effect, Effects, Factorial
 from kernometer.report.explanation.boundaries import LEAST
 from kernometer.report.words.names import name
 from kernometer.report.words.units import count_text, format_percent
 from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import Block, Line
-from kernometer.stats.figures import Counted
-from kernometer.stats.series import Series
 from kernometer.text import printable
 
 LEGEND = (
@@ -20,11 +18,6 @@ LEGEND = (
     "Two: what both on cost more than the two add up to. Rest: the most that a figure",
     "differs from what these give, as its share of the operation.",
 )
-
-
-def of_columns(matrix: Series, counted: Counted) -> Factorial | None:
-    """The effects in a matrix's sessions; None without switches."""
-    return of_results((result for column in matrix.columns for result in column.results), counted)
 
 
 def blocks(design: Factorial) -> Iterator[Block]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import msgspec
 
 from kernometer.explain.cycles import Cycles
-from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, LEAST, MEDIAN_ERROR, OF_A_FAMILY, Judgement, Timed
+from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, LEAST, MEDIAN_ERROR, OF_A_FAMILY, Group, Judgement
 from kernometer.report.words.names import name
 from kernometer.report.words.units import counted, format_percent, format_value
+from kernometer.report.write.document import pick
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.results.model import Result
 from kernometer.text import printable
@@ -63,8 +64,10 @@ def blocks(view: View) -> Iterator[Block]:
     told = f"{counted(len(judgement.user), 'row')} in user mode"
     yield Line(f"A cycle takes {judgement.rate:.3f} ns, by {told}. No row below has moved anything.")
     heads = ("family", "rows", f"within {FACTOR}", "share", "predicted /\nmeasured", "median\nerror")
-    yield Grid(heads, [*_families(judgement), _line("all", judgement.rows)])
-    yield from map(Line, _verdict(judgement))
+    every = judgement.group(*FAMILIES)
+    groups = judgement.families | ({"all": every} if every else {})
+    yield Grid(heads, itertools.starmap(_line, groups.items()))
+    yield from map(Line, _verdict(judgement, every) if every else ())
     for title, rows in view.results.items():
         yield BLANK
         yield Line(printable(title), "bold")
@@ -74,21 +77,14 @@ def blocks(view: View) -> Iterator[Block]:
 def document(view: View) -> dict[str, Any]:
     """For --json: docs/path-to-time.md."""
     judgement = view.judgement
-    families = {family: judgement.of(family) for family in FAMILIES}
+    every = judgement.group(*FAMILIES)
     return {
         "processor": view.processor,
         "rate": judgement.rate,
         "families": {
-            family: {
-                "near": sum(row.near for row in rows),
-                "rows": len(rows),
-                "passes": judgement.passes(family),
-                "error": judgement.error(family),
-            }
-            for family, rows in families.items()
-            if rows
+            family: pick(group, "near", "rows", "passes", "error") for family, group in judgement.families.items()
         },
-        "passes": judgement.passes(*FAMILIES),
+        "passes": every is not None and every.passes,
         **{
             kind: {row.row: {"predicted": row.predicted, "measured": row.time, "ratio": row.ratio} for row in rows}
             for kind, rows in (("user", judgement.user), ("judged", judgement.rows))
@@ -103,27 +99,18 @@ def document(view: View) -> dict[str, Any]:
     }
 
 
-def _families(judgement: Judgement) -> Iterator[Sequence[str]]:
-    for family in FAMILIES:
-        if rows := judgement.of(family):
-            yield _line(family, rows)
+def _line(head: str, group: Group) -> Sequence[str]:
+    shares = format_percent(group.near / group.rows), f"{group.ratio:.2f}", format_percent(group.error)
+    return head, str(group.rows), str(group.near), *shares
 
 
-def _line(head: str, rows: Sequence[Timed]) -> Sequence[str]:
-    near = sum(row.near for row in rows)
-    middle = median(row.ratio for row in rows)
-    error = median(row.error for row in rows)
-    return head, str(len(rows)), str(near), format_percent(near / len(rows)), f"{middle:.2f}", format_percent(error)
-
-
-def _verdict(judgement: Judgement) -> Iterator[str]:
-    missed = [family for family in FAMILIES if len(judgement.of(family)) >= LEAST and not judgement.passes(family)]
-    error = judgement.error(*FAMILIES)
+def _verdict(judgement: Judgement, every: Group) -> Iterator[str]:
+    missed = [family for family, group in judgement.families.items() if group.rows >= LEAST and not group.passes]
     yield (
-        f"{'At least' if judgement.passes(*FAMILIES) else 'Below'} {format_percent(ENOUGH)} of all rows are near, "
+        f"{'At least' if every.passes else 'Below'} {format_percent(ENOUGH)} of all rows are near, "
         f"{'and' if not missed else 'but not'} {format_percent(OF_A_FAMILY)} of "
         f"{'each family' if not missed else ', '.join(missed)}; the median error is "
-        f"{'at most' if error <= MEDIAN_ERROR else 'above'} {format_percent(MEDIAN_ERROR)}."
+        f"{'at most' if every.error <= MEDIAN_ERROR else 'above'} {format_percent(MEDIAN_ERROR)}."
     )
     far = sorted((row for row in judgement.rows if not row.near), key=lambda row: -abs(math.log(row.ratio)))
     if far:

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
+from kernometer.explain import factorial
 from kernometer.explain.functions import Breakdown, difference, newest
+from kernometer.explain.machines import study
 from kernometer.report.explanation.boundaries import document as boundaries_document
 from kernometer.report.explanation.boundaries import of_columns
 from kernometer.report.explanation.machines import document as study_document
-from kernometer.report.explanation.machines import of_columns as study_of
 from kernometer.report.explanation.switches import document as factorial_document
-from kernometer.report.explanation.switches import of_columns as settings_of
 from kernometer.report.matrix.measures import by_system
 from kernometer.report.profile.functions import difference_document
 from kernometer.report.session import memory
@@ -31,12 +31,12 @@ _CELL = ("ratio", "low", "high", "p_adjusted", "floor", "exact", "by_mean", "sma
 
 def document(matrix: Series, counted_in: Counted = INSTRUCTIONS) -> str:
     """The whole matrix; strings are not made printable. `counted_in`: what boundaries and switches are priced in."""
-    of_settings, of_machines = settings_of(matrix, counted_in), study_of(matrix)
+    of_settings, of_machines = factorial.of_results(matrix.results, counted_in), study(matrix.results)
     others = [column for column in matrix.columns if column.name != matrix.baseline]
     profiles = {column.name: newest(column.results) for column in matrix.columns}
     processor, systems = by_system(matrix)
     made = {
-        "by": next(result.session.by for column in matrix.columns for result in column.results),
+        "by": matrix.results[0].session.by,
         "baseline": matrix.baseline,
         "processor": processor.name if processor else None,
         "delta": next(iter(matrix.comparisons.values())).delta,
@@ -54,9 +54,7 @@ def document(matrix: Series, counted_in: Counted = INSTRUCTIONS) -> str:
             }
             for row in matrix.rows
         ],
-        "curves": rows_document(
-            matrix.rows, definitions(result for column in matrix.columns for result in column.results)
-        ),
+        "curves": rows_document(matrix.rows, definitions(matrix.results)),
         "boundaries": boundaries_document(of_columns(matrix, counted_in)),
         "factorial": factorial_document(of_settings) if of_settings else None,
         "machines": study_document(of_machines) if of_machines else None,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+from kernometer.explain import machines
 from kernometer.report.explanation.boundaries import of_series
-from kernometer.report.explanation.machines import of_columns as study_of
 from kernometer.report.explanation.machines import view as study_view
 from kernometer.report.matrix.measures import MEASURES, measured_in
 from kernometer.report.matrix.view import STEPS, MatrixView, families, view
@@ -23,7 +23,7 @@ from kernometer.stats.series import Series
 
 def render(matrix: Series, counted: Counted = INSTRUCTIONS) -> str:
     """The page of a series. `counted`: what boundaries are priced in."""
-    shown, study = view(matrix), study_of(matrix)
+    shown, study = view(matrix), machines.study(matrix.results)
     every = [row for line in shown.rows for row in (line, *line.points)]
     points = [(title, tuple(point for row in rows for point in row.points)) for title, rows in shown.families]
     values = {

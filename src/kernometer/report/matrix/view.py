@@ -142,7 +142,7 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
     others = [column for column in matrix.columns if column.name != matrix.baseline]
     comparisons = list(matrix.comparisons.values())
     shared = _shared(matrix)
-    workloads = {} if points else _workloads(matrix)
+    workloads = {} if points else definitions(matrix.results)
     profiles = {column.name: newest(column.results) for column in matrix.columns}
     longer, shorter = (
         tuple(_changed([change for change in matrix.changes if change.longer is way], workloads, heads, profiles))
@@ -179,7 +179,7 @@ def families(matrix: Series, *, points: bool = False) -> Families:
     made: dict[str, list[MatrixRow]] = {}
     judged = {row: tuple(matrix.cell(row, column.name) for column in others) for row in matrix.rows}
     notes = [shared.get(column.name, []) for column in others]
-    for line in gathered(judged, {} if points else _workloads(matrix)):
+    for line in gathered(judged, {} if points else definitions(matrix.results)):
         if isinstance(line, str):
             row = _row(line, matrix.figures.get(line), judged[line], notes)
         else:
@@ -194,10 +194,6 @@ def _shared(matrix: Series) -> dict[str, list[str]]:
         comparison.b: footnotes_of([row for row in comparison.rows if row.verdict not in TOLD])
         for comparison in matrix.comparisons.values()
     }
-
-
-def _workloads(matrix: Series) -> Mapping[str, Workload]:
-    return definitions(result for column in matrix.columns for result in column.results)
 
 
 def _row(
