@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kernometer.report.matrix.page import render
+from kernometer.stats.series import Series
 from tests.support.report.browser import EVERY_LOOK, NEEDS_BROWSER, no_violations, visit
 from tests.support.report.matrices import made
 
@@ -17,8 +19,17 @@ pytestmark = NEEDS_BROWSER
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("matrix") / "matrix.html"
-    path.write_text(render(made(13, failed=5)), encoding="utf-8")
+    path.write_text(render(of_means(made(13, failed=5))), encoding="utf-8")
     return path
+
+
+def of_means(matrix: Series) -> Series:
+    """The matrix with the longest ratios: all of means."""
+    comparisons = {
+        name: replace(comparison, rows=tuple(replace(row, by_mean=True) for row in comparison.rows))
+        for name, comparison in matrix.comparisons.items()
+    }
+    return replace(matrix, comparisons=comparisons)
 
 
 @EVERY_LOOK
