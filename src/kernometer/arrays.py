@@ -28,6 +28,6 @@ else:
 
     np, special, stats = _Library("numpy"), _Library("scipy.special"), _Library("scipy.stats")
     optimize = _Library("scipy.optimize")
-    ArrayLike = Floats = Truths = Any  # for annotations, which nothing evaluates
+    ArrayLike = NDArray = Floats = Truths = Any  # for annotations, which nothing evaluates
 
-__all__ = ["ArrayLike", "Floats", "Truths", "np", "optimize", "special", "stats"]
+__all__ = ["ArrayLike", "Floats", "NDArray", "Truths", "np", "optimize", "special", "stats"]

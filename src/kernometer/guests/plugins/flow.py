@@ -11,14 +11,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import NDArray, np
 from kernometer.guests.plugins.trace import Flow, Trace
 from kernometer.results.model import STACK_DEPTH
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: Functions that leave one task's stack for another's: Linux, GNU Mach, Trio.
 TASK_SWITCHES = frozenset(("__switch_to_asm", "Switch_context", "switch_context", "task_switch_stacks"))
@@ -40,8 +36,6 @@ class Exceptions:
 
 def exceptions(trace: Trace, space: NDArray[np.int64]) -> Exceptions:
     """Finds them in an ordered trace. `space`: the address space of each step."""
-    import numpy as np
-
     instructions, steps = trace.instructions, trace.steps
     address, flow, kernel = instructions["address"][steps], instructions["flow"][steps], instructions["kernel"][steps]
     following, after = address + instructions["size"][steps], np.roll(address, -1)
@@ -103,8 +97,6 @@ class Walk:
     def stacks(self, first: int, last: int) -> tuple[Counter[tuple[int, ...]], NDArray[np.int64], str]:
         """How many of the steps from `first` to `last` have each stack, outermost function first; the task of each
         step, 0 for that of `first`; or why the stacks are not known: at the end they must be those of the begin."""
-        import numpy as np
-
         instructions, steps = self.trace.instructions, self.trace.steps
         flow, address, size = instructions["flow"][steps], instructions["address"][steps], instructions["size"][steps]
         turns = np.isin(flow, (Flow.CALL, Flow.RETURN, Flow.ENTER, Flow.LEAVE, Flow.IRET))

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from kernometer.arrays import NDArray, np
 from kernometer.errors import TargetError
 from kernometer.guests.kernels.symbols import Program, Symbols
 from kernometer.guests.plugins.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
 from kernometer.guests.plugins.trace import Flow, Trace
 from kernometer.results.model import KERNEL, Profile, ProfileCharge, ProfileLine, ProfileStack
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: The most different stacks that a profile keeps, a fork has a thousand: the rarest are counted at their callers.
 MAX_STACKS = 5_000
@@ -39,8 +36,6 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     A program is recognised by its code, page by page of memory. Without a name a function is its page of code; pages
     that several programs share in memory are one.
     """
-    import numpy as np
-
     code = trace.instructions
     index: dict[str, int] = {}
     found = np.zeros(len(code), dtype=np.int64)
@@ -91,8 +86,6 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     names = named(trace, symbols)
     if not trace.ordered:
         return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, ONLY_COUNTS, trace)
-    import numpy as np
-
     first, last = _bounds(trace)
     function, (space, spaces) = names.of[trace.steps], _spaces(trace, first)
     found = exceptions(trace, space)
@@ -188,8 +181,6 @@ def _folded(stacks: Mapping[tuple[int, ...], int]) -> Mapping[tuple[int, ...], i
 
 def _sums(trace: Trace, names: Named, row: str) -> tuple[ProfileLine, ...]:
     """The lines of a trace without order."""
-    import numpy as np
-
     code = trace.instructions
     sums: Counter[tuple[int, bool]] = Counter()
     for at in map(int, np.flatnonzero(code["count"])):
@@ -201,8 +192,6 @@ def _sums(trace: Trace, names: Named, row: str) -> tuple[ProfileLine, ...]:
 
 def _bounds(trace: Trace) -> tuple[int, int]:
     """The steps that read the clock first and last; without two readings the first and last step."""
-    import numpy as np
-
     code = trace.instructions
     reads = np.flatnonzero((code["flow"][trace.steps] == Flow.CLOCK) & (code["kernel"][trace.steps] == 0))
     return (int(reads[0]), int(reads[-1])) if len(reads) > 1 else (0, len(trace.steps) - 1)
@@ -210,8 +199,6 @@ def _bounds(trace: Trace) -> tuple[int, int]:
 
 def _spaces(trace: Trace, first: int) -> tuple[NDArray[np.int64], dict[int, int]]:
     """The number of each step's address space, 0 for that of the step `first`; the numbers by page-table base."""
-    import numpy as np
-
     known: dict[int, int] = {}
     before = [root for at, _, root in trace.readings if at <= first]
     if before:
@@ -223,8 +210,6 @@ def _spaces(trace: Trace, first: int) -> tuple[NDArray[np.int64], dict[int, int]
 
 def _interrupts(found: Exceptions, steps: int) -> NDArray[np.int64]:
     """1 for each step while an interrupt was handled."""
-    import numpy as np
-
     mark = np.zeros(steps, dtype=np.int64)
     for begin, end in found.interrupts:
         mark[begin : end + 1] = 1

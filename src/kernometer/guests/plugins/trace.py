@@ -9,13 +9,9 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
+from kernometer.arrays import NDArray, np
 from kernometer.errors import TargetError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 #: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugins/profile.c.
 MAX_FILE = 512 << 20
@@ -66,8 +62,6 @@ class Trace:
 
 def parse(written: bytes) -> Trace:
     """The plugin's file. Raises TargetError for anything else."""
-    import numpy as np
-
     of_instruction = np.dtype(
         [
             ("address", "<u8"),
