@@ -79,7 +79,7 @@ def causes(row: Row) -> list[str]:
 def ways(row: Row) -> list[str]:
     cells = []
     for side in SIDES:
-        one, two, full = (row.of(SYSTEM, side, of) for of in ("one_way_64k", "two_ways_64k", "misses_64k"))
+        one, two, full = (row.of(SYSTEM, side, cache) for cache in ("one_way_64k", "two_ways_64k", "misses_64k"))
         cells += [f"{PENALTY * one / row.instructions:.3f}", share(one - two, one), share(one - full, one)]
     return cells
 
@@ -133,7 +133,7 @@ def main(table: str, *words: str) -> None:
         print("|", " | ".join(["operation", *systems]), "|")
         print("|---|" + "---:|" * len(systems))
         for wanted in asked:
-            cells = [brief(of[wanted]) if wanted in of else "–" for of in systems.values()]
+            cells = [brief(rows[wanted]) if wanted in rows else "–" for rows in systems.values()]
             print("|", " | ".join([f"`{wanted}`", *cells]), "|")
         return
     cells_of, heads = TABLES[table]

@@ -40,8 +40,8 @@ def this_host(name: str, store: Store, tree: Tree | None = None) -> Processor:
     if result.session.host_id != host_id():
         raise ResultError(f"{result.session.id} was measured on another host.", MEASURE)
     rows = {
-        Row(row).values(f"{ROWS}@bytes=*,stride={_TABLE['stride']}"): of.value
-        for row, of in figures_of(store, result).items()
+        Row(row).values(f"{ROWS}@bytes=*,stride={_TABLE['stride']}"): figure.value
+        for row, figure in figures_of(store, result).items()
     }
     latencies = {int(values[0]): value for values, value in rows.items() if values and value}
     cpus = {run.cpu for run in result.runs if run.workload == ROWS}
@@ -101,8 +101,8 @@ def of_host(tree: Tree, cpu: int, latencies: Mapping[int, float], session: str) 
 
 def _translation(near: Processor, size: int) -> float:
     """Cycles that a load in random order over `size` bytes waits for the TLB."""
-    pages, of = size / PAGE, near.geometry
-    misses, walks = (max(0.0, 1 - buffer.entries / pages) for buffer in (of.dtlb, of.stlb))
+    buffers = (near.geometry.dtlb, near.geometry.stlb)
+    misses, walks = (max(0.0, 1 - buffer.entries * PAGE / size) for buffer in buffers)
     return misses * near.costs["stlb"].cycles + walks * near.costs["walk"].cycles
 
 

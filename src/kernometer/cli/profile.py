@@ -104,7 +104,7 @@ def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str,
 def _charged(result: Result, profiles: dict[str, Breakdown], measure: str) -> dict[str, Breakdown]:
     """The same in counts of the memory system. Raises UsageError without any."""
     what = next(head for head in SHOWN if head.lower().replace(",", "").replace(" ", "-") == measure)
-    made = {row: of for row, profile in profiles.items() if (of := charged(result, profile, what))}
+    made = {row: shown for row, profile in profiles.items() if (shown := charged(result, profile, what))}
     if not made:
         raise UsageError(f"No function was charged with {what}.", "kernometer profile --on qemu:GUEST ROW does it.")
     return made

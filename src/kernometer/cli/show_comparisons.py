@@ -55,7 +55,7 @@ def alone(result: Result) -> Beside:
 def compared_with_last(store: Store, result: Result) -> Beside:
     """The session next to the last one of the same host, target, way of taking time and profile."""
     definition = result.session.path_definition
-    before = [one for one in store.history(result) if one.session.path_definition == definition]
+    before = [past for past in store.history(result) if past.session.path_definition == definition]
     if not before:
         return alone(result)
     history = history_of(before)

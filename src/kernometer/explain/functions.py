@@ -126,11 +126,11 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
     )
 
 
-def charged(result: Result, of: Breakdown, what: str) -> Breakdown | None:
+def charged(result: Result, counted: Breakdown, what: str) -> Breakdown | None:
     """The same row's counts of SHOWN in place of instructions, mean of the iterations that its memory record is of, to
     which the lines sum; None if they were not charged to functions."""
-    memory = next((memory for memory in result.memories if memory.row == of.row), None)
-    profile = next((each for each in result.profiles if (each.row, each.view) == (of.row, of.view)), None)
+    memory = next((memory for memory in result.memories if memory.row == counted.row), None)
+    profile = next((each for each in result.profiles if (each.row, each.view) == (counted.row, counted.view)), None)
     if memory is None or profile is None or not profile.charges:
         return None
 
@@ -144,7 +144,7 @@ def charged(result: Result, of: Breakdown, what: str) -> Breakdown | None:
     moved = count(memory.counts) - sum(sums.values())
     named = {MOVED: moved if abs(moved) > 1e-6 else 0, **{line: -number for line, number in less.items()}}
     return replace(
-        of,
+        counted,
         functions={function: number for function, number in sorted(sums.items(), key=lambda pair: -pair[1]) if number},
         named={line: number for line, number in named.items() if number},
         spaces={},

@@ -74,11 +74,11 @@ def _obstacle(device: Path) -> str:
 
 def _who_may(device: Path) -> str:
     """How a user gets the right to open it, as a next step."""
-    found = device.stat()
-    if found.st_mode & stat.S_IRGRP and found.st_mode & stat.S_IWGRP:
+    status = device.stat()
+    if status.st_mode & stat.S_IRGRP and status.st_mode & stat.S_IWGRP:
         try:
-            group = grp.getgrgid(found.st_gid).gr_name
+            group = grp.getgrgid(status.st_gid).gr_name
         except KeyError:
-            group = str(found.st_gid)
+            group = str(status.st_gid)
         return f"members of the group {group} may: 'sudo usermod -aG {group} USER', then log in again"
     return "its mode lets no group in: 'sudo chgrp kvm' and 'sudo chmod g+rw' would"

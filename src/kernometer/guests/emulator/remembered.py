@@ -44,10 +44,10 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
     with suppress(OSError, msgspec.DecodeError):
         if path.stat().st_size <= MAX_BYTES:
             return msgspec.json.decode(path.read_bytes(), type=kind)
-    found = find()
+    answer = find()
     with suppress(OSError):
-        _keep(path, msgspec.json.encode(found), boot)
-    return found
+        _keep(path, msgspec.json.encode(answer), boot)
+    return answer
 
 
 def _keep(path: Path, data: bytes, boot: str) -> None:

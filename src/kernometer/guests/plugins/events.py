@@ -149,16 +149,16 @@ def recounted(lines: Iterable[bytes], rows: Rows, regions: Mapping[str, Region],
     runs = [_run(line, rows) for line in lines]
     measured, begun = Counter[str](), Counter[str]()
     for _, _, parts in runs:
-        for number, of, name in parts:
-            measured[number] += len(of[name])
+        for number, part, name in parts:
+            measured[number] += len(part[name])
     for line, run, parts in runs:
         try:
-            for number, of, name in parts:
+            for number, part, name in parts:
                 if clock and number == EMPTY not in regions:
                     continue  # a program of one's own that marks no bracket
                 since = begun[number]  # the rows of a guest share the region of the empty bracket
-                begun[number] += len(of[name])
-                of[name] = _counts(of[name], regions.get(number), since, measured[number], clock=clock)
+                begun[number] += len(part[name])
+                part[name] = _counts(part[name], regions.get(number), since, measured[number], clock=clock)
         except TargetError as error:
             yield msgspec.json.encode(Failure(row=run["row"], text=f"{error.text} {error.next_step}"))
         else:
@@ -189,7 +189,8 @@ def _counts(read: list[int], region: Region | None, since: int, measured: int, *
     if region is not None and seen == measured == len(region.each):
         within = slice(since, since + len(read))
         again = region.repeated[within]
-        counted = [one - more for one, more in zip(read, again, strict=True)] if clock else list(region.each[within])
+        over = zip(read, again, strict=True)
+        counted = [count - more for count, more in over] if clock else list(region.each[within])
     if len(counted) != len(read) or min(counted) < 0:
         raise TargetError(
             f"The emulator saw {seen} regions, and the probe {measured}: which is which is not known.", "Run it again."

@@ -143,7 +143,7 @@ class Walk:
                 switches = int(self.function[here + 1])
                 if leaving is not None and abs(stack - leaving[0]) > NEAR:
                     suspended[leaving[0]] = now, task
-                    known = next((one for one in suspended if abs(one - stack) <= NEAR), None)
+                    known = next((other for other in suspended if abs(other - stack) <= NEAR), None)
                     if known is not None:
                         now, task = suspended.pop(known)
                     elif leaving[1] in self.direct:

@@ -27,7 +27,7 @@ class Named:
     """The functions of a trace's instructions. `names`: "main (probe)" for a program, a kernel's bare."""
 
     names: tuple[str, ...]
-    of: NDArray[np.int64]  #: of each instruction, the index of its name
+    indices: NDArray[np.int64]  #: of each instruction, that of its name
 
 
 def named(trace: Trace, symbols: Symbols) -> Named:
@@ -38,7 +38,7 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     """
     code = trace.instructions
     index: dict[str, int] = {}
-    found = np.zeros(len(code), dtype=np.int64)
+    indices = np.zeros(len(code), dtype=np.int64)
     executed = np.union1d(np.flatnonzero(code["count"]), trace.steps)
     executed = np.union1d(executed, np.array([at for at, _, _ in trace.charges], dtype=np.int64))
     pages: dict[tuple[int, int], list[int]] = {}
@@ -47,8 +47,8 @@ def named(trace: Trace, symbols: Symbols) -> Named:
     for (_, page), places in pages.items():
         naming = _naming(code, places, page, symbols)
         for at in places:
-            found[at] = index.setdefault(naming(int(code["address"][at])), len(index))
-    return Named(tuple(index), found)
+            indices[at] = index.setdefault(naming(int(code["address"][at])), len(index))
+    return Named(tuple(index), indices)
 
 
 def _naming(code: NDArray[np.void], places: list[int], page: int, symbols: Symbols) -> Callable[[int], str]:
@@ -87,19 +87,19 @@ def profile(counted: Counted, trace: Trace, symbols: Symbols) -> Profile:
     if not trace.ordered:
         return _made(counted, "median", _sums(trace, names, counted.row), names, symbols, ONLY_COUNTS, trace)
     first, last = _bounds(trace)
-    function, (space, spaces) = names.of[trace.steps], _spaces(trace, first)
-    found = exceptions(trace, space)
+    function, (space, spaces) = names.indices[trace.steps], _spaces(trace, first)
+    handled = exceptions(trace, space)
     window = first + 1 + np.flatnonzero(~trace.goes_on[first + 1 : last + 1])
     direct, others = (frozenset(at for at, name in enumerate(names.names) if name in names_of) for names_of in SWITCHES)
-    stacks, task, without = Walk(trace, function, space, direct | others, direct, found.taken).stacks(first, last)
-    kernel, interrupt = trace.instructions["kernel"][trace.steps], _interrupts(found, len(trace.steps))
+    stacks, task, without = Walk(trace, function, space, direct | others, direct, handled.taken).stacks(first, last)
+    kernel, interrupt = trace.instructions["kernel"][trace.steps], _interrupts(handled, len(trace.steps))
     keys = np.stack([each[window] for each in (function, kernel, space, task, interrupt)])
     each, counts = np.unique(keys, axis=1, return_counts=True)
     lines = tuple(
         ProfileLine(function=int(f), kernel=bool(k), space=int(s), task=int(t), interrupt=bool(i), count=int(n))
         for (f, k, s, t, i), n in zip(each.T, counts, strict=True)
     )
-    repeated = sum(first < at <= last for at in found.repeated)
+    repeated = sum(first < at <= last for at in handled.repeated)
     return _made(
         counted, "median", lines, names, symbols, without, trace, repeated=repeated, stacks=stacks, spaces=spaces
     )
@@ -159,7 +159,7 @@ def _charges(trace: Trace, names: Named) -> Iterator[ProfileCharge]:
     """By function; functions' counts sum to those of the row."""
     sums: dict[tuple[int, bool], Counter[str]] = {}
     for at, kind, count in trace.charges:
-        function = (int(names.of[at]), bool(trace.instructions["kernel"][at]))
+        function = (int(names.indices[at]), bool(trace.instructions["kernel"][at]))
         sums.setdefault(function, Counter())[kind] += count
     for (at, kernel), counts in sums.items():
         yield ProfileCharge(function=at, kernel=kernel, counts=dict(counts))
@@ -184,7 +184,7 @@ def _sums(trace: Trace, names: Named, row: str) -> tuple[ProfileLine, ...]:
     code = trace.instructions
     sums: Counter[tuple[int, bool]] = Counter()
     for at in map(int, np.flatnonzero(code["count"])):
-        sums[int(names.of[at]), bool(code["kernel"][at])] += int(code["count"][at])
+        sums[int(names.indices[at]), bool(code["kernel"][at])] += int(code["count"][at])
     if not sums:
         raise TargetError(f"{row}: the plugin saw no such region.", "Run it again.")
     return tuple(ProfileLine(function=f, kernel=k, count=n) for (f, k), n in sorted(sums.items()))
@@ -208,9 +208,9 @@ def _spaces(trace: Trace, first: int) -> tuple[NDArray[np.int64], dict[int, int]
     return numbers[np.searchsorted(since, np.arange(len(trace.steps)), side="right")], known
 
 
-def _interrupts(found: Exceptions, steps: int) -> NDArray[np.int64]:
+def _interrupts(handled: Exceptions, steps: int) -> NDArray[np.int64]:
     """1 for each step while an interrupt was handled."""
     mark = np.zeros(steps, dtype=np.int64)
-    for begin, end in found.interrupts:
+    for begin, end in handled.interrupts:
         mark[begin : end + 1] = 1
     return mark

@@ -92,7 +92,7 @@ def parse(written: bytes) -> Trace:
     if damaged or (known and int(instructions["flow"].max()) >= len(Flow)):
         raise TargetError("The plugin's record is damaged.", _AGAIN)
     before = places - np.arange(len(places))
-    readings = tuple((int(at), int(one[0]), int(one[1])) for at, one in zip(before, values, strict=True))
+    readings = tuple((int(at), int(value[0]), int(value[1])) for at, value in zip(before, values, strict=True))
     kept = len(order) if whole else 0
     charges, footprints = [], []
     try:

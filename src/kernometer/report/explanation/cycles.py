@@ -62,8 +62,8 @@ def _times(log: float, is_end: bool) -> str:
     return f"{'' if is_end else '× '}{math.exp(log):.2f}"
 
 
-def blocks(of: CyclesView) -> Iterator[Block]:
+def blocks(shown: CyclesView) -> Iterator[Block]:
     """For the terminal: of the mean and of the rows that differ most."""
-    yield Line(of.sentence, "bold")
-    yield from falls.blocks(of.falls[: 1 + ROWS])
+    yield Line(shown.sentence, "bold")
+    yield from falls.blocks(shown.falls[: 1 + ROWS])
     yield BLANK

@@ -37,7 +37,7 @@ def by_system(matrix: Series) -> tuple[Processor | None, dict[str, dict[str, Mod
     """The baseline's processor, and by system and row what was counted for it."""
     processor, _rows = modelled(next(column.results for column in matrix.columns if column.name == matrix.baseline))
     each = ((column.name, modelled(column.results)) for column in matrix.columns)
-    return processor, {name: rows if of == processor else {} for name, (of, rows) in each}
+    return processor, {name: rows if its == processor else {} for name, (its, rows) in each}
 
 
 def measured_in(matrix: Series, measure: str) -> Series | None:
@@ -50,8 +50,8 @@ def measured_in(matrix: Series, measure: str) -> Series | None:
     values = {name: {row: value(of_row) for row, of_row in rows.items()} for name, rows in systems.items()}
     base, told = values[matrix.baseline], (what.format(processor.name),)
     comparisons = {
-        name: replace(of, rows=tuple(_rows(of, base, values[name])), conditions=told, remarks=())
-        for name, of in matrix.comparisons.items()
+        name: replace(comparison, rows=tuple(_rows(comparison, base, values[name])), conditions=told, remarks=())
+        for name, comparison in matrix.comparisons.items()
     }
     figures = {row: _figure(figure, base[row]) for row, figure in matrix.figures.items() if row in base}
     return replace(matrix, figures=figures, comparisons=comparisons, changes=())
@@ -68,8 +68,8 @@ def counted_in(matrix: Series, measure: str | None) -> Counted | None:
     _title, words, value = MEASURES[measure]
 
     def rows(result: Result) -> dict[str, float]:
-        of, modelled_rows = modelled((result,))
-        return {row: value(of_row) for row, of_row in modelled_rows.items()} if of == processor else {}
+        its, modelled_rows = modelled((result,))
+        return {row: value(of_row) for row, of_row in modelled_rows.items()} if its == processor else {}
 
     return Counted(words.format(processor.name), rows)
 

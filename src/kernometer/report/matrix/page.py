@@ -37,9 +37,9 @@ def render(matrix: Series, counted: Counted = INSTRUCTIONS) -> str:
         "study": study_view(study) if study and study.whole else None,  # of kernels by machines
         "points": [family for family in points if family[1]],  # of curves, by family
         "measures": [
-            (next(iter(of.comparisons.values())).conditions[0], families(of))
+            (next(iter(measured.comparisons.values())).conditions[0], families(measured))
             for name in MEASURES
-            if (of := measured_in(matrix, name))
+            if (measured := measured_in(matrix, name))
         ],
         "notes": tuple(dict.fromkeys(why for row in every for cell in row.cells for why in cell.why)),
         "legend": _legend(),

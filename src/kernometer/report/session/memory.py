@@ -54,12 +54,12 @@ def title(results: Sequence[Result]) -> str:
 
 def blocks(result: Result, subjects: Sequence[Subject]) -> Iterator[Block]:
     """For the terminal."""
-    for head, of in ((title([result]), counts(subjects)), (FOOTPRINT, footprint(subjects))):
-        if of.rows:
+    for head, made in ((title([result]), counts(subjects)), (FOOTPRINT, footprint(subjects))):
+        if made.rows:
             yield BLANK
             yield Line(head, "bold")
-            rows = [(row.row, row.cells) for row in of.rows]
-            yield Wide(of.columns, [COLUMN] * len(of.columns), rows, NAME, HEAD_LINES, apart=True)
+            rows = [(row.row, row.cells) for row in made.rows]
+            yield Wide(made.columns, [COLUMN] * len(made.columns), rows, NAME, HEAD_LINES, apart=True)
 
 
 def document(of_row: Modelled) -> dict[str, Any]:
