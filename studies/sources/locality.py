@@ -20,7 +20,7 @@ PENALTY = 15  #: cycles of each miss on the DECstation 5000/200 (Chen and Bersha
 SIZES = [4 << step for step in range(10)]  #: KiB
 
 
-class Row:
+class Operation:
     """One operation of one system."""
 
     def __init__(self, row: dict[str, Any]) -> None:
@@ -55,7 +55,7 @@ def share(part: float, whole: float) -> str:
     return f"{part / whole:.0%}" if whole >= 0.5 else "–"
 
 
-def stalls(row: Row) -> list[str]:
+def stalls(row: Operation) -> list[str]:
     code, data, tlb = (row.stall(part) for part in ("instruction cache", "data cache", "TLB"))
     cells = [number(row.instructions), share(row.system, row.instructions), f"{code + data + tlb:.3f}"]
     cells += [f"{code:.3f}", f"{data:.3f}", f"{tlb:.3f}", f"{row.tagged.get('TLB', 0.0) / row.instructions:.3f}"]
@@ -67,7 +67,7 @@ def stalls(row: Row) -> list[str]:
     return [*cells, f"{row.strings():.0%}"]
 
 
-def causes(row: Row) -> list[str]:
+def causes(row: Operation) -> list[str]:
     cells = []
     for side, level in (("code", 1), ("data", 1), ("code", 2), ("data", 2)):
         misses = row.misses(SYSTEM, side, level)
@@ -76,7 +76,7 @@ def causes(row: Row) -> list[str]:
     return cells
 
 
-def ways(row: Row) -> list[str]:
+def ways(row: Operation) -> list[str]:
     cells = []
     for side in SIDES:
         one, two, full = (row.of(SYSTEM, side, cache) for cache in ("one_way_64k", "two_ways_64k", "misses_64k"))
@@ -84,11 +84,11 @@ def ways(row: Row) -> list[str]:
     return cells
 
 
-def curve(row: Row) -> list[str]:
+def curve(row: Operation) -> list[str]:
     return [number(row.of(SYSTEM, side, f"misses_{size}k")) for side in SIDES for size in SIZES[2:9]]
 
 
-def apart(row: Row) -> list[str]:
+def apart(row: Operation) -> list[str]:
     cells = []
     for side in SIDES:
         for whose in (PROGRAM, SYSTEM):
@@ -97,7 +97,7 @@ def apart(row: Row) -> list[str]:
     return cells
 
 
-TABLES: dict[str, tuple[Callable[[Row], list[str]], str]] = {
+TABLES: dict[str, tuple[Callable[[Operation], list[str]], str]] = {
     "stalls": (
         stalls,
         "instructions|system's|MCPI|code|data|TLB|with tags|"
@@ -116,7 +116,7 @@ TABLES: dict[str, tuple[Callable[[Row], list[str]], str]] = {
 }
 
 
-def brief(row: Row) -> str:
+def brief(row: Operation) -> str:
     """MCPI: the system's misses of L1I and L1D, and how many of both are conflicts."""
     code, data = (row.misses(SYSTEM, side) for side in SIDES)
     conflicts = share(sum(row.of(SYSTEM, side, "l1_conflict") for side in SIDES), code + data)
@@ -124,10 +124,10 @@ def brief(row: Row) -> str:
 
 
 def main(table: str, *words: str) -> None:
-    systems: dict[str, dict[str, Row]] = {}
+    systems: dict[str, dict[str, Operation]] = {}
     for name, _, path in (word.partition("=") for word in words if word.endswith(".json")):
         rows = json.loads(Path(path).read_text())["rows"]
-        systems[name] = {row["row"]: Row(row) for row in rows if "memory" in row}
+        systems[name] = {row["row"]: Operation(row) for row in rows if "memory" in row}
     asked = [word for word in words if not word.endswith(".json")]
     if table == "brief":
         print("|", " | ".join(["operation", *systems]), "|")
