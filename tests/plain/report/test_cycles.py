@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from kernometer.explain.cycles import pairs
 from kernometer.report.comparison import cycles as compared
 from kernometer.report.session import memory
 from kernometer.report.session.systems import subject
@@ -76,12 +77,15 @@ def test_the_footprint_is_shown_where_it_differs() -> None:
 
 
 def test_a_sessions_tables_have_cycles_counts_and_footprint() -> None:
-    """Expected: each row once in each table. Broken: counts of other systems, or heads without counts."""
+    """Expected: each row once in each table, written as in a comparison. Broken: counts of other systems, heads without
+    counts, or thousands with another separator."""
     subjects = [subject("A", "", [B], [figures(B)])]
     said = text(list(memory.blocks(B, subjects)))
     assert "One operation on a Skylake, modelled" in said
     assert memory.FOOTPRINT in said
     assert said.count("sig/raise | ") == 2
+    [cycles] = (pair.b.cycles.value for pair in pairs([A], [B])[1] if pair.row == "proc/fork-exit")
+    assert f"proc/fork-exit | {cycles:,.0f} | " in said
     assert memory.counts(subjects).columns[:3] == ("cycles", "cycles, tagged", "L1I misses")
 
 

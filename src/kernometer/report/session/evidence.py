@@ -192,7 +192,7 @@ def events(subjects: Sequence[Subject]) -> Counts:
 def _vector(vector: Events) -> dict[str, str]:
     empty = max(1, vector.empty_regions)
     return {
-        kind: count_text(count / vector.regions - vector.empty.get(kind, 0) / empty)
+        kind: mean_text(count / vector.regions - vector.empty.get(kind, 0) / empty)
         for kind, count in vector.counts.items()
     }
 
@@ -244,10 +244,10 @@ def _claims(counted: Sequence[Counting | Run]) -> dict[str, str]:
         told = [record for record in counted if kind in record.happened and record.iterations > 0]
         happened = "not counted"
         if told:
-            happened = count_text(
+            happened = mean_text(
                 math.fsum(record.happened[kind] for record in told) / math.fsum(record.iterations for record in told)
             )
-        cells[kind] = f"{count_text(claimed[0])} / {happened}"
+        cells[kind] = f"{mean_text(claimed[0])} / {happened}"
     return cells
 
 
@@ -256,17 +256,17 @@ def _hardware(subject: Subject, row: str) -> dict[str, str]:
     counted = subject.counted.get(row, ())
     kinds = dict.fromkeys(kind for record in counted for kind in record.hardware)
     means = {kind: [record.hardware[kind] for record in counted if kind in record.hardware] for kind in kinds}
-    cells = {kind: count_text(math.fsum(values) / len(values)) for kind, values in means.items()}
+    cells = {kind: mean_text(math.fsum(values) / len(values)) for kind, values in means.items()}
     slower = [figure.counting for figure in subject.figures_of(row) if figure.counting is not None]
     return cells | {"times_as_long": f"{max(slower):.3g}"} if cells and slower else cells
 
 
-def count_text(number: float) -> str:
-    """A count per iteration: whole, or with three significant digits; thousands are separated."""
+def mean_text(number: float) -> str:
+    """A mean count per iteration: whole, or with three significant digits."""
     if not math.isfinite(number):
         return "?"
     if number == round(number) or abs(number) >= 1000:
-        return f"{round(number):,}".replace(",", "\u202f")
+        return f"{round(number):,}"
     return f"{number:.3g}" if abs(number) >= 0.001 else f"{number:.1g}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from kernometer.explain.cycles import Modelled, modelled, processor_of
-from kernometer.report.session.evidence import Counts, count_text, each_row, in_words, table
+from kernometer.report.session.evidence import Counts, each_row, in_words, mean_text, table
 from kernometer.report.session.systems import Subject
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.results.model import Result
@@ -35,7 +35,7 @@ def _table(subjects: Sequence[Subject], cells: Callable[[Modelled], Mapping[str,
 
     def cells_of(subject: Subject, row: str) -> dict[str, str]:
         of_row = rows[subject.letter].get(row)
-        return {head: count_text(count) for head, count in cells(of_row).items()} if of_row else {}
+        return {head: mean_text(count) for head, count in cells(of_row).items()} if of_row else {}
 
     return in_words(table(each_row(subjects, cells_of)))
 
