@@ -1,7 +1,7 @@
 """How much of a microkernel's cost is its structure, in cycles of a modelled processor. Pure.
 
 As structure_factors.py, with what caches, TLBs, predictors, traps and switches of address spaces add: without tags in
-the TLB, as Trio has none, and as the same accesses would cost with them.
+the TLB, which the emulated processor does not have, and with them.
 """
 
 from __future__ import annotations
