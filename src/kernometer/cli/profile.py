@@ -24,6 +24,9 @@ from kernometer.stats.path import processor as emulated
 from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
+#: What is shown by page if nothing else is said.
+WALKS = "page-walks"
+
 
 def command(
     env: Env,
@@ -36,6 +39,7 @@ def command(
     output: Path | None,
     unit_costs: bool,
     measure: str | None,
+    by_page: bool,
     processor: str,
     label: str,
     seed: int | None,
@@ -53,8 +57,8 @@ def command(
             return
         result = measured
     chosen = _chosen(breakdowns(result), words if name is not None else ())
-    if measure:
-        chosen = _charged(result, chosen, measure)
+    if measure or by_page:
+        chosen = _charged(result, chosen, measure or WALKS, by_page=by_page)
     if model := emulated(result):
         env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
     _show(env, [*chosen.values()], whole=whole, form=form, output=output)
@@ -101,10 +105,12 @@ def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str,
     return chosen
 
 
-def _charged(result: Result, profiles: dict[str, Breakdown], measure: str) -> dict[str, Breakdown]:
+def _charged(result: Result, profiles: dict[str, Breakdown], measure: str, *, by_page: bool) -> dict[str, Breakdown]:
     """The same in counts of the memory system. Raises UsageError without any."""
     what = next(head for head in SHOWN if head.lower().replace(",", "").replace(" ", "-") == measure)
-    made = {row: shown for row, profile in profiles.items() if (shown := charged(result, profile, what))}
+    made = {
+        row: shown for row, profile in profiles.items() if (shown := charged(result, profile, what, by_page=by_page))
+    }
     if not made:
         raise UsageError(f"No function was charged with {what}.", "kernometer profile --on qemu:GUEST ROW does it.")
     return made

@@ -6,13 +6,13 @@ The lines of a profile and a few named lines sum to the figure exactly: docs/pro
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kernometer.explain.cycles import SHOWN
 from kernometer.results.iteration import baseline_of, bracket_of
-from kernometer.results.model import Profile, Result
+from kernometer.results.model import KERNEL, Profile, ProfilePage, Result
 from kernometer.stats.model import DECIDED, Comparison
 from kernometer.tables import packaged
 
@@ -55,13 +55,14 @@ class Breakdown:
     ops: float
     functions: Mapping[Function, float]  #: the largest first
     named: Mapping[str, float]  #: without those that are 0; subtracted ones are negative
-    spaces: Mapping[str, int]  #: instructions by address space; a space's name is that of the program in it
+    spaces: Mapping[str, float]  #: instructions by address space; a space's name is that of the program in it
     tasks: Mapping[int, int]  #: instructions by task; 0 is the one that began
     source: str  #: of the kernel's names
     stacks: Mapping[tuple[str, ...], int]  #: of calls, outermost first; empty: not known
     without_stacks: str  #: why not
     footprints: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  #: of the kernel, and of each space
     what: str = INSTRUCTIONS
+    kind: str = "functions"  #: what its lines are; of "pages" `spaces` are their owners
 
     @property
     def paths(self) -> Mapping[tuple[str, ...], int]:
@@ -126,18 +127,24 @@ def breakdown(result: Result, profile: Profile) -> Breakdown | None:
     )
 
 
-def charged(result: Result, counted: Breakdown, what: str) -> Breakdown | None:
+def charged(result: Result, counted: Breakdown, what: str, *, by_page: bool = False) -> Breakdown | None:
     """The same row's counts of SHOWN in place of instructions, mean of the iterations that its memory record is of, to
-    which the lines sum; None if they were not charged to functions."""
+    which the lines sum, by function or by page; None if they were not charged to any."""
     memory = next((memory for memory in result.memories if memory.row == counted.row), None)
     profile = next((each for each in result.profiles if (each.row, each.view) == (counted.row, counted.view)), None)
-    if memory is None or profile is None or not profile.charges:
+    if memory is None or profile is None or not (profile.pages if by_page else profile.charges):
         return None
 
     def count(counts: Mapping[str, int], times: int = memory.iterations) -> float:
         return sum(counts.get(name, 0) for name in SHOWN[what]) / times
 
     sums = {Function(profile.names[each.function], each.kernel): count(each.counts) for each in profile.charges}
+    spaces: dict[str, float] = {}
+    if by_page:
+        sums = {}
+        for whose, line, page in _pages(profile, counted):
+            sums[line] = count(page.counts)
+            spaces[whose] = spaces.get(whose, 0) + sums[line]
     less = {BRACKET: count(memory.empty, 1)}
     if memory.baseline_iterations:
         less = {BASELINE: count(memory.baseline, memory.baseline_iterations)}
@@ -145,14 +152,33 @@ def charged(result: Result, counted: Breakdown, what: str) -> Breakdown | None:
     named = {MOVED: moved if abs(moved) > 1e-6 else 0, **{line: -number for line, number in less.items()}}
     return replace(
         counted,
-        functions={function: number for function, number in sorted(sums.items(), key=lambda pair: -pair[1]) if number},
+        functions={line: n for line, n in sorted(sums.items(), key=lambda pair: -pair[1]) if n or by_page},
         named={line: number for line, number in named.items() if number},
-        spaces={},
+        spaces={whose: n for whose, n in sorted(spaces.items(), key=lambda pair: -pair[1]) if n},
         tasks={},
         stacks={},
         footprints={},
         what=what,
+        kind="pages" if by_page else counted.kind,
     )
+
+
+def _pages(profile: Profile, counted: Breakdown) -> Iterator[tuple[str, Function, ProfilePage]]:
+    """Each page as a line of a breakdown, after whose it is: what is in it, its lines that are touched, and whose page
+    too it is in memory, or which function touched it first."""
+    names = dict(zip(sorted({line.space for line in profile.lines}), counted.spaces, strict=True)) | {-1: KERNEL}
+    owners = {page.frame: f"{names.get(page.space)} {page.address}" for page in profile.pages if page.space >= 0}
+    for page in profile.pages:
+        function, whose = profile.names[page.function], names.get(page.space, f"space {page.space}")
+        if page.space < 0 and any(what.startswith("user") for what in page.lines):
+            whose = function[function.rfind("(") + 1 : -1]  # a program's text may be in all spaces
+        what = "stack" if page.stack else " and ".join(sorted({each.partition("_")[2] for each in page.lines}))
+        whose_what, kernel = f"{whose} {what or 'pages of other iterations'}", whose == KERNEL
+        lines = sum(int(mask, 16).bit_count() for mask in page.lines.values())
+        also = owners.get(page.frame) if kernel else None
+        told = f"{page.address} {what if kernel else whose_what}, {lines} line{'s' if lines > 1 else ''}, "
+        told += also or (function if kernel else function.rpartition(" (")[0] or function)
+        yield whose_what, Function(told if page.address else whose_what, kernel), page
 
 
 def _spaces(profile: Profile) -> dict[str, int]:

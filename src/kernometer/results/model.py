@@ -284,6 +284,18 @@ class ProfileCharge(msgspec.Struct, kw_only=True, frozen=True):
     counts: dict[Name, Count]  #: sums over the iterations of the row's `memory` record
 
 
+class ProfilePage(msgspec.Struct, kw_only=True, frozen=True):
+    """A page of 4 KiB that the profile's iteration touched, or all that only other iterations asked for."""
+
+    space: Number = 0  #: as in the lines; -1: the kernel's half of all of them
+    address: Name = ""  #: virtual, hexadecimal; "": those of other iterations
+    frame: Name = ""  #: the physical page's number, likewise
+    stack: bool = False  #: the stack pointer was in it
+    function: Count = 0  #: that touched it first
+    lines: dict[Name, Name] = {}  #: user_code, user_data, kernel_code, kernel_data: a mask of its lines, hexadecimal
+    counts: dict[Name, Count] = {}  #: as of a charge
+
+
 class ProfileStack(msgspec.Struct, kw_only=True, frozen=True):
     """The instructions with one stack of calls."""
 
@@ -312,6 +324,7 @@ class Profile(Record, kw_only=True, frozen=True, tag="profile"):
     stacks: tuple[ProfileStack, ...] = ()
     without_stacks: Text = ""  #: why there are none
     charges: tuple[ProfileCharge, ...] = ()  #: (): no memory system was counted
+    pages: tuple[ProfilePage, ...] = ()  #: likewise
     #: Likewise; distinct lines and pages by address space, of the user mode in it, and of the KERNEL.
     footprints: dict[Name, dict[Name, Count]] = {}
 

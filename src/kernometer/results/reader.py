@@ -119,7 +119,7 @@ def _disagreement(record: AnyRecord) -> str:
 
 def _profile_disagreement(record: Profile) -> str:
     named = [line.function for line in record.lines] + [charge.function for charge in record.charges]
-    named += [frame for stack in record.stacks for frame in stack.frames]
+    named += [frame for stack in record.stacks for frame in stack.frames] + [page.function for page in record.pages]
     if named and max(named) >= len(record.names):
         return "a function of the profile has no name"
     if sum(line.count for line in record.lines) != record.counted:

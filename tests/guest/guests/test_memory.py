@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from kernometer.guests.plugins.events import Region
-from tests.support.guests.bare import booted
+from tests.support.guests.bare import booted, recorded
 
-PAGES = 40
+PAGES, OWN = 40, 0x40000000
 
 pytestmark = pytest.mark.guest
 
@@ -54,6 +55,26 @@ def test_walks_are_those_of_arithmetic(
     do not, invlpg takes the wrong page, or a space inherits the entries of the one whose root it got."""
     assert tuple(settled(regions[number], *UNTAGGED).values()) == untagged
     assert tuple(settled(regions[number], *TAGGED).values()) == tagged
+
+
+def test_walks_are_those_of_the_pages_that_are_asked_for(tmp_path: Path) -> None:
+    """Expected: in each of two executions a walk of each page, of two spaces that have the same addresses, whose one
+    line is touched, and one of the code in each. Broken: one space's walks are the other's, or an access's the code's;
+    an execution too many."""
+    seen = recorded(tmp_path, 2, (3, 4))
+    data = [page for page in seen.pages if page.address >= f"{OWN:#x}"]
+    of_spaces = [(space, f"{OWN + 4096 * number:#x}") for space in (0, 1) for number in range(PAGES)]
+    assert sorted((page.space, page.address) for page in data) == of_spaces
+    assert all((page.counts["walks"], page.lines) == (2, {"user_data": "1"}) for page in data)
+    assert len({page.frame for page in data}) == 2 * PAGES
+    code = {page.space: page.counts["large_walks"] for page in seen.pages if "large_walks" in page.counts}
+    assert code == {0: 2, 1: 2} and not any(page.stack for page in seen.pages)
+    sums = Counter[str]()
+    for page in seen.pages:
+        sums.update(page.counts)
+    for _, name, count in seen.charges:
+        sums[name] -= count
+    assert not any(sums.values())
 
 
 def test_a_string_instruction_counts_once_and_its_bytes_are_known(regions: dict[str, Region]) -> None:

@@ -13,7 +13,7 @@ from kernometer.__main__ import main
 from kernometer.cli.options import COUNTS
 from kernometer.errors import Status
 from kernometer.explain.cycles import SHOWN
-from kernometer.results.model import Memory, Profile, ProfileCharge, RowInfo
+from kernometer.results.model import Memory, Profile, ProfileCharge, ProfilePage, RowInfo
 from kernometer.results.store import Store
 from tests.support.cli.storing import call
 from tests.support.explain.profiles import ROW, A, B, profiled
@@ -35,9 +35,14 @@ def keep(store: Store, name: str, counts: dict[str, int], *, charged: bool = Fal
         for run in result.runs:
             file.add(run)
         charges = (ProfileCharge(function=0, kernel=True, counts={"l1i_misses": 5}),) if charged else ()
+        pages = (
+            (ProfilePage(address="0x400000", frame="5", lines={"user_code": "1"}, counts={"l1i_misses": 5}),)
+            if charged
+            else ()
+        )
         if charged:
             file.add(Memory(row=ROW, iterations=2, counts={"l1i_misses": 6}, empty={"l1i_misses": 1}))
-        file.add(structs.replace(result.profiles[0], charges=charges))
+        file.add(structs.replace(result.profiles[0], charges=charges, pages=pages))
     return session.id
 
 
@@ -51,12 +56,15 @@ def test_a_stored_profile_is_shown_and_sums(store: Store, capsys: pytest.Capture
 
 
 def test_counts_of_the_memory_system_are_shown_by_function(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    """Expected: the row's misses by function, for every choice a head of the tables; a file and a session without
-    them are refused. Broken: instructions under another head."""
+    """Expected: the row's misses by function, for every choice a head of the tables; by page, walks if no other count
+    is named; a file and a session without them are refused. Broken: instructions under another head."""
     keep(store, "a", A, charged=True)
     told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses")
     assert f"{ROW}: 2.0 L1I misses, one iteration, mean of the middle half" in told
     assert "2.5    125 %  kernel  entry" in told and "−0.5  the empty bracket" not in told
+    told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses", "--by-page")
+    assert "2.5    125 %  user    0x400000 probe code, 1 line, entry" in told
+    assert f"{ROW}: 0.0 page walks" in call(store, capsys, "profile", "--of", "a", "--by-page")
     heads = [head.lower().replace(",", "").replace(" ", "-") for head in SHOWN]
     assert heads == [*COUNTS]
     words = ("--store", str(store.folder), "profile", "--of", "a", "--in", "l1i-misses", "--format", "folded")

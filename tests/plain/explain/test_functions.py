@@ -20,7 +20,7 @@ from kernometer.explain.functions import (
     differences,
 )
 from kernometer.report.profile.functions import blocks, sentence_of
-from kernometer.results.model import KERNEL, Memory, ProfileCharge, Result
+from kernometer.results.model import KERNEL, Memory, ProfileCharge, ProfilePage, Result
 from kernometer.results.processor import find
 from kernometer.results.reader import DamagedError, parse_record
 from kernometer.stats.compare import compare
@@ -68,6 +68,40 @@ def test_what_is_charged_to_functions_sums_to_the_rows_count() -> None:
     assert other is not None
     assert other.named == {MOVED: 0.5, BASELINE: -3}
     assert charged(structs.replace(result, memories=()), found, "page walks") is None
+
+
+def test_what_is_charged_to_pages_sums_to_the_rows_count_and_says_whose_they_are() -> None:
+    """Expected: the sum and the named lines that functions have; the stack of a program, of the kernel's half the
+    program's page that it is, of text in all spaces the program, in one line what only other iterations asked for.
+    Broken: a mask that is a number of lines, other iterations' pages lost, or the bracket's walks the operation's."""
+    result = profiled("a", A)
+    touched = (
+        ProfilePage(address="0x7ff000", frame="5", stack=True, function=3,
+                    lines={"user_data": "f", "kernel_data": "10"}, counts={"walks": 4}),
+        ProfilePage(space=-1, address="0xffff800000005000", frame="5", function=1,
+                    lines={"kernel_data": "8000000000000001"}, counts={"large_walks": 4}),
+        ProfilePage(space=-1, address="0xffffffff80000000", frame="6", lines={"kernel_code": "1"}),
+        ProfilePage(space=-1, address="0xffffffffff600000", frame="7", function=3, lines={"user_code": "1"}),
+        ProfilePage(space=7, counts={"walks": 3}),
+    )  # fmt: skip  # a page a line
+    charges = (ProfileCharge(function=0, kernel=True, counts={"walks": 7, "large_walks": 4}),)
+    memory = Memory(row=ROW, iterations=4, counts={"walks": 7, "large_walks": 4}, empty={"walks": 1})
+    profile = structs.replace(result.profiles[0], pages=touched, charges=charges)
+    result = structs.replace(result, profiles=(profile,), memories=(memory,))
+    found = breakdowns(result)[ROW]
+    walks, by_function = (charged(result, found, "page walks", by_page=by_page) for by_page in (True, False))
+    assert walks is not None and by_function is not None
+    assert (walks.named, walks.total) == (by_function.named, by_function.total) == ({BRACKET: -1}, 1.75)
+    assert walks.functions == {
+        Function("0x7ff000 probe stack, 5 lines, call", False): 1,
+        Function("0xffff800000005000 data, 2 lines, probe 0x7ff000", True): 1,
+        Function("space 7 pages of other iterations", False): 0.75,
+        Function("0xffffffff80000000 code, 1 line, entry", True): 0,
+        Function("0xffffffffff600000 probe code, 1 line, call", False): 0,
+    }
+    assert walks.spaces == {"probe stack": 1, "kernel data": 1, "space 7 pages of other iterations": 0.75}
+    shown = " ".join(text for text in map(str, blocks(walks, whole=False)))
+    assert "Pages: probe stack 1.0, kernel data 1.0, space 7" in shown
 
 
 def modelled_row(result: Result) -> Modelled:
@@ -120,6 +154,7 @@ def test_only_rows_that_differ_are_told() -> None:
         ("repeated", 1),
         ("lines", [{"function": 9, "count": 580}]),
         ("charges", [{"function": 9, "counts": {}}]),
+        ("pages", [{"function": 9}]),
     ],
 )
 def test_a_profile_that_contradicts_itself_is_damage(field: str, value: object) -> None:

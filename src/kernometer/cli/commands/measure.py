@@ -240,6 +240,9 @@ named lines, and where the names of functions come from."""
     metavar="COUNT",
     help=f"Show, instead of instructions, what the processor counts: {', '.join(options.COUNTS)}.",
 )
+@click.option(
+    "--by-page", is_flag=True, help="By the pages that are asked for instead of by function: page walks, or --in COUNT."
+)
 @options.processor
 @options.unit_costs
 @options.label

@@ -71,26 +71,27 @@ static struct page *page_of(struct footprint *of, uint64_t number)
 	return *place;
 }
 
-/* A line of memory, by its physical address >> LINE_SHIFT, was touched. */
-static inline void footprint_touch(enum touched what, uint64_t line)
+/* A line of memory, by its physical address >> LINE_SHIFT, was touched; returns whether it is new in this execution. */
+static inline int footprint_touch(enum touched what, uint64_t line)
 {
 	struct footprint *of = what < KERNEL_CODE ? footprint_of_user : &footprint;
 	struct page *page = of->last[what];
 	uint32_t *stamp;
 
 	if (footprint_execution == 0)
-		return;
+		return 0;
 	if (page == NULL || page->number - 1 != line / LINES_OF_PAGE)
 		page = of->last[what] = page_of(of, line / LINES_OF_PAGE);
 	stamp = &page->line[what][line % LINES_OF_PAGE];
 	if (*stamp == footprint_execution)
-		return;
+		return 0;
 	*stamp = footprint_execution;
 	of->lines[what]++;
 	if (page->page[what] != footprint_execution) {
 		page->page[what] = footprint_execution;
 		of->pages[what]++;
 	}
+	return 1;
 }
 
 static void footprint_open(void)

@@ -64,6 +64,8 @@ static const char *const memory_names[] = {
 static struct cache l1i, l1d, l2, l3;
 static struct tlb tlbs[2] = { { .tagged = 0, .tag = 1 }, { .tagged = 1, .tag = 1 } };
 static int memory_on; /* the plugin was told a geometry */
+/* Called where an access missed (TOUCHED), or touched a line that is new in this execution; NULL: nobody asks. */
+static void (*memory_asked)(uint64_t address, enum touched what);
 
 /* What the next block must know of the last instruction. */
 static struct {
@@ -77,7 +79,8 @@ static struct {
 /* A line of code, at the first instruction of a block in it. */
 struct fetch {
 	uint64_t address, end; /* virtual, of the instruction's first and last byte */
-	uint64_t line[2];      /* physical >> LINE_SHIFT; the second for an instruction that crosses, or 0 */
+	uint64_t line[2];      /* physical >> LINE_SHIFT: of the first byte, if that is to be fetched, and of the
+				  last, if the instruction crosses; otherwise 0 */
 	int first, kernel;     /* first: of its block */
 };
 
@@ -121,16 +124,17 @@ static int look_up(uint64_t line, enum asker asker)
 	return 3;
 }
 
-static void touch(uint64_t line, enum asker asker, int kernel)
+/* `line` is physical, `address` virtual and within it. */
+static void touch(uint64_t line, uint64_t address, enum asker asker, int kernel)
 {
 	int levels = look_up(line, asker);
+	enum touched what = asker == CODE ? kernel ? KERNEL_CODE : USER_CODE : kernel ? KERNEL_DATA : USER_DATA;
+	int is_new = footprint_touch(what, line);
 
 	if (curves.on)
 		curves_use(line, asker == CODE ? OF_CODE : OF_DATA, kernel, levels);
-	if (asker == CODE)
-		footprint_touch(kernel ? KERNEL_CODE : USER_CODE, line);
-	else
-		footprint_touch(kernel ? KERNEL_DATA : USER_DATA, line);
+	if ((levels || is_new) && memory_asked != NULL)
+		memory_asked(address, is_new ? what : TOUCHED);
 }
 
 static void translate(uint64_t address, unsigned int is_code)
@@ -139,6 +143,8 @@ static void translate(uint64_t address, unsigned int is_code)
 
 	tlb_access(&tlbs[0], address, is_code, &at);
 	tlb_access(&tlbs[1], address, is_code, &at);
+	if (at.shift != 0 && memory_asked != NULL)
+		memory_asked(address, TOUCHED);
 }
 
 /* gdb's number of the register with this number in an instruction. */
@@ -235,8 +241,9 @@ static void on_fetch(unsigned int vcpu, void *userdata)
 	translate(fetch->address, 1);
 	if (fetch->end >> PAGE_SHIFT != fetch->address >> PAGE_SHIFT)
 		translate(fetch->end, 1);
-	for (i = 0; i < 2 && fetch->line[i] != 0; i++)
-		touch(fetch->line[i], CODE, fetch->kernel);
+	for (i = 0; i < 2; i++)
+		if (fetch->line[i] != 0)
+			touch(fetch->line[i], i == 0 ? fetch->address : fetch->end, CODE, fetch->kernel);
 }
 
 #define ACCESS_BY_KERNEL 1u
@@ -262,11 +269,11 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t ad
 	last_line[store] = how & ACCESS_BY_STRING ? line : 0;
 	*(store ? &cache_counts.stores : &cache_counts.loads) += 1;
 	translate(address, 0);
-	touch(line, asker, kernel);
+	touch(line, address, asker, kernel);
 	if (store)
 		space_stored(physical);
 	if ((address & 63) + bytes > 64 && (address & 4095) + bytes <= 4096)
-		touch(line + 1, asker, kernel);
+		touch(line + 1, address + bytes - 1, asker, kernel);
 }
 
 struct ending {
@@ -320,8 +327,9 @@ static void memory_instrument(struct qemu_plugin_insn *insn, const unsigned char
 		int starts = first || address >> LINE_SHIFT != line, crosses = end != address >> LINE_SHIFT;
 		struct fetch fetch = { address, after - 1, { 0, 0 }, first, kernel };
 
-		fetch.line[0] = line_of_code(starts ? address : after - 1);
-		if (starts && crosses)
+		if (starts)
+			fetch.line[0] = line_of_code(address);
+		if (crosses)
 			fetch.line[1] = line_of_code(after - 1);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fetch, QEMU_PLUGIN_CB_NO_REGS,
 						       kept(&fetch, sizeof fetch));

@@ -6,11 +6,12 @@
  *
  * Arguments: region=ID; execution=N (from 0, among the complete ones) or `all`, which counts and keeps no order;
  * memory=GEOMETRY and charged=DIGITS, to charge what a memory system does in these executions to the instructions that
- * ask for it; out=PATH, the file that is written when QEMU ends. Its form is struct head, then the instructions, the
- * steps, and the readings of registers, all little-endian, and lines of text: charges and footprints; trace.py reads
- * it. */
+ * ask for it, and to pages; out=PATH, the file that is written when QEMU ends. Its form is struct head, then the
+ * instructions, the steps, and the readings of registers, all little-endian, and lines of text: charges, footprints and
+ * pages; trace.py reads it. */
 #include "decode.h"
 #include "memory.h"
+#include "pages.h"
 #include "processors.h"
 #include "qemu_api.h"
 #include "strings.h"
@@ -37,6 +38,7 @@ struct instruction {
 	uint8_t size, flow, kernel, first; /* first: of its translation block, where registers can be read */
 	uint8_t bytes[12];                 /* as many as fit: they show which program's file it comes from */
 	uint64_t *charged;                 /* not in the file: by memory_names; NULL: nothing */
+	size_t number;                     /* likewise: its own */
 };
 
 struct reading {
@@ -83,9 +85,10 @@ static void keep_step(uint32_t step)
 	steps[n_steps++] = step;
 }
 
-/* What the memory system did since the last call: to the instruction that is executed; mispredictions, which show at
- * the next instruction, to the branch. Accesses alone are not charged. */
-static void charge(void)
+/* What the memory system did since the last call: to the instruction that is executed, and to the page of the address
+ * that was asked for; mispredictions, which show at the next instruction, to the branch. Accesses alone are not
+ * charged. */
+static void charge(uint64_t address)
 {
 	static uint64_t counts[MEMORY_COUNTS];
 	uint64_t now[MEMORY_COUNTS];
@@ -93,15 +96,26 @@ static void charge(void)
 
 	memory_counts(now);
 	for (kind = 2; charging && kind < MEMORY_COUNTS; kind++) {
-		struct instruction *to = kind < MEMORY_COUNTS - 3 ? present : previous;
+		int is_branch = kind >= MEMORY_COUNTS - 3;
+		struct instruction *to = is_branch ? previous : present;
 
 		if (now[kind] == counts[kind])
 			continue;
 		if (to->charged == NULL)
 			to->charged = or_abort(calloc(MEMORY_COUNTS, sizeof *to->charged));
 		to->charged[kind] += now[kind] - counts[kind];
+		page_asked(is_branch ? to->address : address)->counts[kind] += now[kind] - counts[kind];
 	}
 	memcpy(counts, now, sizeof counts);
+}
+
+/* See memory.h. */
+static void on_asked(uint64_t address, enum touched what)
+{
+	if (charging)
+		charge(address);
+	if (what != TOUCHED)
+		page_touched(address, what, present->number);
 }
 
 static int is_charged(uint64_t execution)
@@ -148,8 +162,9 @@ static void on_instruction(unsigned int vcpu, void *userdata)
 	int goes_on = insn->flow == REPEAT && string_step == RESUMED;
 
 	(void)vcpu;
-	if (charging) {
-		charge();
+	if (charging || footprint_execution != 0) {
+		charge(0);
+		number_of_space();
 		previous = present;
 		present = insn;
 	}
@@ -185,8 +200,10 @@ static void at_begin(unsigned int vcpu, void *userdata)
 	(void)vcpu;
 	spoiled |= charging;
 	charging = 0;
-	charge();
+	charge(0);
 	charging = is_charged(complete);
+	n_roots = 0;
+	number_of_space();
 	present = previous = known[(uintptr_t)userdata];
 	if (done || (wanted_execution != ALL && complete != wanted_execution))
 		return;
@@ -204,7 +221,7 @@ static void at_end(unsigned int vcpu, void *userdata)
 {
 	(void)vcpu;
 	(void)userdata;
-	charge();
+	charge(0);
 	charging = 0;
 	footprint_close();
 	if (recording)
@@ -284,6 +301,7 @@ static struct instruction *instruction_at(struct qemu_plugin_insn *from, int rin
 		room_known = room_known ? 2 * room_known : 1u << 16;
 		known = or_abort(realloc(known, room_known * sizeof *known));
 	}
+	insn->number = n_known;
 	known[n_known++] = insn;
 	return insn;
 }
@@ -356,6 +374,8 @@ static int write_all(FILE *to)
 		return 0;
 	if (memory_on)
 		write_memory(to);
+	if (memory_on && !spoiled && !charging)
+		write_pages(to);
 	return !ferror(to);
 }
 
@@ -395,6 +415,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fputs("profile plugin: out=PATH is missing\n", stderr);
 		return -1;
 	}
+	memory_asked = on_asked;
 	counters_open();
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
 	qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);

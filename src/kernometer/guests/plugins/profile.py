@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import structs
+
 from kernometer.arrays import NDArray, np
 from kernometer.errors import TargetError
 from kernometer.guests.kernels.symbols import Program, Symbols
 from kernometer.guests.plugins.flow import DIRECT_SWITCHES, TASK_SWITCHES, Exceptions, Walk, exceptions
 from kernometer.guests.plugins.trace import Flow, Trace
-from kernometer.results.model import KERNEL, Profile, ProfileCharge, ProfileLine, ProfileStack
+from kernometer.results.model import KERNEL, Profile, ProfileCharge, ProfileLine, ProfilePage, ProfileStack
 
 #: The most different stacks that a profile keeps, a fork has a thousand: the rarest are counted at their callers.
 MAX_STACKS = 5_000
@@ -142,6 +144,7 @@ def _made(
         stacks=tuple(ProfileStack(frames=path, count=count) for path, count in sorted(_folded(stacks or {}).items())),
         without_stacks=without,
         charges=tuple(_charges(trace, names)),
+        pages=tuple(_pages(trace, names)),
         footprints=_footprints(trace, spaces or {}),
     )
 
@@ -163,6 +166,18 @@ def _charges(trace: Trace, names: Named) -> Iterator[ProfileCharge]:
         sums.setdefault(function, Counter())[kind] += count
     for (at, kernel), counts in sums.items():
         yield ProfileCharge(function=at, kernel=kernel, counts=dict(counts))
+
+
+def _pages(trace: Trace, names: Named) -> Iterator[ProfilePage]:
+    """Those that the recorded iteration touched, and by address space what only the others asked for."""
+    others: dict[int, Counter[str]] = {}
+    for page in trace.pages:
+        if page.address:
+            yield structs.replace(page, function=int(names.indices[page.function]))
+        else:
+            others.setdefault(page.space, Counter()).update(page.counts)
+    for space, counts in others.items():
+        yield ProfilePage(space=space, counts=dict(counts))
 
 
 def _folded(stacks: Mapping[tuple[int, ...], int]) -> Mapping[tuple[int, ...], int]:

@@ -12,9 +12,12 @@ from enum import IntEnum
 
 from kernometer.arrays import NDArray, np
 from kernometer.errors import TargetError
+from kernometer.results.model import ProfilePage
 
 #: The most bytes of a file: a table of some million instructions, and MAX_STEPS of plugins/profile.c.
 MAX_FILE = 512 << 20
+#: Who touches what of a page: `touched_names` of plugins/footprint.h.
+_TOUCHED = ("user_code", "user_data", "kernel_code", "kernel_data")
 _HEAD = struct.Struct("<8s7Q")
 _MAGIC = b"KMTRACE\0"
 _READING, _GOES_ON = 1 << 31, 1 << 30
@@ -43,7 +46,8 @@ class Trace:
     order of execution, empty if only counts were kept. `readings`: (the number of steps before it, stack pointer,
     page-table base). `goes_on`: of each step, whether a string instruction, which began before, goes on in it after an
     interrupt: it counts nothing. `charges`: (instruction, kind, count), of the executions that were charged.
-    `footprints`: (page-table base, whose and of what, lines, pages), of the execution whose order is kept."""
+    `footprints`: (page-table base, whose and of what, lines, pages), of the execution whose order is kept. `pages`:
+    `function` is the instruction; without an address if that execution did not touch it."""
 
     instructions: NDArray[np.void]
     steps: NDArray[np.uint32]
@@ -53,6 +57,7 @@ class Trace:
     repeated: int  #: what the guest's clock counted beyond its steps in string instructions
     charges: tuple[tuple[int, str, int], ...] = ()
     footprints: tuple[tuple[int, str, int, int], ...] = ()
+    pages: tuple[ProfilePage, ...] = ()
 
     @property
     def ordered(self) -> bool:
@@ -94,16 +99,36 @@ def parse(written: bytes) -> Trace:
     before = places - np.arange(len(places))
     readings = tuple((int(at), int(value[0]), int(value[1])) for at, value in zip(before, values, strict=True))
     kept = len(order) if whole else 0
-    charges, footprints = [], []
+    charges, footprints, asked = [], [], []
     try:
         for line in written[end:].decode("ascii").splitlines():
             what, at, name, first, *second = line.split()
             if what == "charge" and int(at) < known and not second:
                 charges.append((int(at), name, int(first)))
+            elif what == "page":
+                asked.append(_page(at, name, first, second, known))
             else:
                 [pages] = second
                 footprints.append((int(at), name, int(first), int(pages)))
     except ValueError as error:
         raise TargetError("The plugin's record is damaged.", _AGAIN) from error
-    last = (tuple(charges), tuple(footprints))
+    last = (tuple(charges), tuple(footprints), tuple(asked))
     return Trace(instructions, order[:kept], goes_on[:kept], readings, complete, repeated, *last)
+
+
+def _page(space: str, page: str, frame: str, words: list[str], known: int) -> ProfilePage:
+    """`words`: whether it is a stack, the first of the `known` instructions, masks of lines, and counts, each after its
+    name. Raises ValueError for anything else."""
+    stack, first, *rest = words
+    masks, pairs = rest[: len(_TOUCHED)], iter(rest[len(_TOUCHED) :])
+    if not 0 <= int(first) < known:
+        raise ValueError(first)
+    return ProfilePage(
+        space=int(space),
+        address=f"{int(page, 16) << 12:#x}" if int(frame, 16) else "",
+        frame=frame,
+        stack=stack == "1",
+        function=int(first),
+        lines={what: mask for what, mask in zip(_TOUCHED, masks, strict=True) if int(mask, 16)},
+        counts={name: int(count) for name, count in zip(pairs, pairs, strict=True)},
+    )

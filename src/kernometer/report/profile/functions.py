@@ -130,7 +130,7 @@ def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
         yield FunctionLine(shown_name, where, (_number(count), _share(count, profile.total)))
     if others:
         count = sum(count for _, count in others)
-        yield FunctionLine(f"{len(others)} other functions", "", (_number(count), _share(count, profile.total)))
+        yield FunctionLine(f"{len(others)} other {profile.kind}", "", (_number(count), _share(count, profile.total)))
     for what, count in profile.named.items():
         yield FunctionLine(what, "", (_number(count).replace("-", "−"), ""))
 
@@ -138,8 +138,8 @@ def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
 def _parts(profile: Breakdown) -> Iterator[str]:
     """Instructions by address space and by task, if there are several."""
     if len(profile.spaces) > 1:
-        spaces = ", ".join(f"{printable(space, LONGEST)} {count:,}" for space, count in profile.spaces.items())
-        yield f"Address spaces: {spaces}."
+        spaces = ", ".join(f"{printable(space, LONGEST)} {_number(count)}" for space, count in profile.spaces.items())
+        yield f"{'Pages' if profile.kind == 'pages' else 'Address spaces'}: {spaces}."
     if len(profile.tasks) > 1:
         others = [f"{count:,}" for task, count in profile.tasks.items() if task]
         yield f"Tasks: the row's own {profile.tasks.get(0, 0):,}, others {', '.join(others)}."
@@ -205,7 +205,7 @@ def changed_view(difference: Difference) -> ChangedView:
 def document(profile: Breakdown) -> dict[str, Any]:
     """For --json."""
     return {
-        **pick(profile, "row", "view", "what", "total", "ops", "source"),
+        **pick(profile, "row", "view", "what", "kind", "total", "ops", "source"),
         "functions": [
             {"function": function.name, **pick(function, "kernel", "lacks"), "count": count}
             for function, count in profile.functions.items()
