@@ -16,7 +16,7 @@ from kernometer.faults.promises import Event, Judgement, Promises, judge
 #: The drivers and file systems that are made faulty; run.sh gives each its disk.
 Subject = Literal["virtio_blk", "brd", "8250", "ext4", "minix"]
 SUBJECTS: tuple[Subject, ...] = get_args(Subject)
-DRIVERS, FILE_SYSTEMS = SUBJECTS[:3], SUBJECTS[3:]
+DRIVERS = SUBJECTS[:3]
 #: The functions for wrong data: each read by these drivers passes one of them.
 DATA = ("brd:brd_do_bvec", "virtio_blk:virtio_queue_rq")
 #: Where the worker's disk is mounted.
