@@ -47,7 +47,8 @@ def net_costs(run: Run, *, less_baseline: bool) -> list[float]:
 def _net(run: Run, samples: Sequence[float], less_baseline: bool) -> list[float]:
     bracket = bracket_of(run)
     base = baseline_of(run) / run.baseline.batch if less_baseline and run.baseline is not None else 0.0
-    return [((sample - bracket) / run.batch - base) / run.ops for sample in samples]
+    batch, ops = run.batch, run.ops
+    return [((sample - bracket) / batch - base) / ops for sample in samples]
 
 
 def median_iteration(runs: Sequence[Run], *, less_baseline: bool) -> Iteration | None:

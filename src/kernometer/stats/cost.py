@@ -61,7 +61,7 @@ def unusable(run: Run, less_baseline: bool, unit: str = "ns") -> str:
         ("loop", run.loop_cost),
         ("baseline", run.baseline.samples if run.baseline else ()),
     ):
-        if any(not -LARGEST < value < LARGEST for value in samples):
+        if samples and not (min(samples) > -LARGEST and max(samples) < LARGEST):
             return f"a value of its {what} is out of range"
     if not run.samples:
         return "it has no samples"

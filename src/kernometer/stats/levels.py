@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import fmean, median_low
 
 from kernometer.stats.model import Level
@@ -26,11 +28,9 @@ def levels(costs: Sequence[float]) -> tuple[Level, ...]:
     if len(costs) < LEAST_ITERATIONS or min(costs) <= 0:
         return ()
     ordered = sorted(costs)
-    kinds = [[ordered[0]]]
-    for cost in ordered[1:]:
-        if cost > kinds[-1][-1] * (1 + APART):
-            kinds.append([])
-        kinds[-1].append(cost)
+    begins = (b for a, b in pairwise(sorted(set(ordered))) if b > a * (1 + APART))  # counts are few different ones
+    bounds = [0, *(bisect_left(ordered, cost) for cost in begins), len(ordered)]
+    kinds = [ordered[a:b] for a, b in pairwise(bounds)]
     least = max(LEAST_OF_LEVEL, LEAST_SHARE * len(costs))
     kept = tuple(Level(median_low(kind), len(kind) / len(costs)) for kind in kinds if len(kind) >= least)
     return kept if len(kept) > 1 else ()

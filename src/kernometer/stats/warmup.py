@@ -25,9 +25,8 @@ def critical(n: int) -> float:
 
 def midranks(x: Floats) -> Floats:
     """Ranks 1 … n; equal values share the mean of theirs."""
-    _, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
+    ordered = np.sort(x)
+    return np.asarray((ordered.searchsorted(x, "left") + ordered.searchsorted(x, "right") + 1) / 2, dtype=np.float64)
 
 
 def warmup(samples: Floats) -> int:
