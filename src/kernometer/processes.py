@@ -21,9 +21,10 @@ def called(
     *,
     folder: Path | None = None,
     more: Mapping[str, str] = MappingProxyType({}),
+    given: str | None = None,
     failure: type[KernometerError] = TargetError,
 ) -> subprocess.CompletedProcess[str]:
-    """Status and output of a program of this host, which has nothing to read. `more`: further variables of its
+    """Status and output of a program of this host, which reads `given`, or nothing. `more`: further variables of its
     environment. Raises MissingError if it is not there, and `failure` if it cannot be executed or is not done in so
     many seconds, both with `next_step`."""
     try:
@@ -31,7 +32,8 @@ def called(
             words,
             cwd=folder,
             env={**os.environ, **more},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else None,
+            input=given,
             capture_output=True,
             encoding="utf-8",
             errors="replace",

@@ -17,6 +17,7 @@ from kernometer.errors import ResultError, UsageError
 from kernometer.report.store.export import COLUMNS, Line, Per, lines, write_parquet
 from kernometer.report.write.document import write_csv
 from kernometer.report.write.file import complete_file
+from kernometer.results.archive import is_archive
 from kernometer.results.compressed import chunks
 from kernometer.results.imported import MAX_BYTES, publications
 from kernometer.results.store import merge, read_file, results_in
@@ -80,7 +81,7 @@ SHOWN = 5
 
 
 def import_(env: Env, files: tuple[Path, ...], label: str, command: str) -> None:
-    stores = [path for path in files if path.is_dir() or is_result(path.name)]
+    stores = [path for path in files if path.is_dir() or is_result(path.name) or is_archive(path.name)]
     if stores and (label or command):
         raise UsageError(f"{stores[0]} has labels of its own.", "Leave --label and --command out.")
     for path in files:

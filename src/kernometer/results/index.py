@@ -1,4 +1,4 @@
-"""The index of a store: a sqlite3 table of the files' summaries. It is a copy: its loss costs a second and no result.
+"""The index of a store: sqlite3 tables of the files' summaries and figures. It is a copy: its loss costs no result.
 
 Each use updates it from the directory: a file is read again if its size or time has changed, and removed if it is gone.
 An index that is damaged, of another version, locked for too long or on a read-only disk is replaced by a new one, if
@@ -12,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from kernometer.results.model import Publication, Result
 from kernometer.results.writer import SUFFIX, is_growing, is_result
 
 NAME = "index.sqlite"
-VERSION = 3
+VERSION = 4
 PATIENCE_S = 3.0  #: how long to wait for another process's transaction
 
 #: Errors of the disk, or of concurrent use, which a new index in the same place would meet too.
@@ -73,10 +73,15 @@ _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS files (
     name TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, {", ".join(_COLUMNS)}
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS derived (
+    name TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, what TEXT NOT NULL, content BLOB NOT NULL
+);
 PRAGMA user_version = {VERSION};
 """
 # Names of columns are those of Summary; every value is bound.
 _INSERT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * (len(_COLUMNS) + 3))})"  # noqa: S608  # no data
+_DERIVED = "SELECT name, content FROM derived JOIN files USING (name, size, mtime_ns) WHERE what = ?"
+_DERIVE = "INSERT OR REPLACE INTO derived SELECT name, size, mtime_ns, ?, ? FROM files WHERE name = ?"
 _SELECT = f"SELECT name, {', '.join(_COLUMNS)} FROM files ORDER BY started DESC, id DESC, name"  # noqa: S608  # no data
 
 
@@ -94,9 +99,34 @@ def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
     return _through(folder, ":memory:", read)
 
 
+def derived(folder: Path, paths: Sequence[Path], what: str, make: Callable[[Path], bytes]) -> Iterator[bytes]:
+    """What `make` makes of each of these files, whose summaries are in the index. It is kept there; `what` names
+    function and version."""
+    known: dict[str, bytes] = {}
+    fresh = []
+    with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(_connected(str(folder / NAME))) as database:
+        known = dict(database.execute(_DERIVED, (what,)))
+    try:
+        for path in paths:
+            if path.name not in known:
+                known[path.name] = make(path)
+                fresh.append((what, known[path.name], path.name))
+            yield known.pop(path.name)
+    finally:  # also of an interrupted call
+        with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(_connected(str(folder / NAME))) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany(_DERIVE, fresh)
+            database.execute("DELETE FROM derived WHERE name NOT IN (SELECT name FROM files)")
+            database.execute("COMMIT")
+
+
+def _connected(database_name: str) -> sqlite3.Connection:
+    return sqlite3.connect(database_name, timeout=PATIENCE_S, isolation_level=None)
+
+
 def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) -> list[Summary]:
     """Updates that database and returns its rows. Raises sqlite3.DatabaseError."""
-    with contextlib.closing(sqlite3.connect(database_name, timeout=PATIENCE_S, isolation_level=None)) as database:
+    with contextlib.closing(_connected(database_name)) as database:
         version = database.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, VERSION):
             raise sqlite3.DatabaseError("an index of another version")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from kernometer.cache import locked
 from kernometer.errors import MissingError, ResultError, UsageError
 from kernometer.results import index
-from kernometer.results.archive import unpacked
+from kernometer.results.archive import is_archive, unpacked
 from kernometer.results.compressed import chunks
 from kernometer.results.index import Summary, host_key, summarize, summarize_imported
 from kernometer.results.model import By, Publication, Result, Session
@@ -74,6 +75,8 @@ class Store:
         """`folder`: a directory, or a read-only archive of one. `raw`: results are read without the core's state."""
         self.archive = folder if folder.is_file() else None
         self.folder, self.raw = unpacked(folder) if self.archive else folder, raw
+        if self.archive and not any(self.folder.iterdir()):
+            raise ResultError(f"There is no result in {folder}.", f"An archive of a store has *{SUFFIX} files.")
 
     def writable(self) -> Path:
         """The directory. Raises UsageError if the store is an archive."""
@@ -117,10 +120,19 @@ class Store:
                 )
             yield
 
-    def summaries(self, *, label: str = "", target: str = "", by: str = "", newest: int = 0) -> list[Summary]:
-        """Newest first; every filter that is not empty must match. A store that does not exist is empty."""
+    def summaries(
+        self,
+        *,
+        label: str = "",
+        target: str = "",
+        by: str = "",
+        newest: int = 0,
+        read: Callable[[Path], Summary] | None = None,
+    ) -> list[Summary]:
+        """Newest first; every filter that is not empty must match. A store that does not exist is empty. `read`: in
+        place of the usual reading of a file that is not in the index."""
         try:
-            every = index.summaries(self.folder, _summary_of)
+            every = index.summaries(self.folder, read or _summary_of)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -129,6 +141,21 @@ class Store:
         wanted = {key: value for key, value in wanted.items() if value}
         kept = [each for each in every if all(getattr(each, key) == value for key, value in wanted.items())]
         return kept[:newest] if newest else kept
+
+    def derived(self, make: Callable[[Result], bytes], what: str, **wanted: Any) -> Iterator[bytes]:
+        """What `make` makes of every session with runs, newest first, from the index if it is there; `what` names
+        function and version, `wanted` are filters of `summaries`. A file that is new to the index is read once."""
+        fresh: dict[Path, bytes] = {}
+
+        def read(path: Path) -> Summary:
+            return _summary_of(path, lambda result: fresh.update({path: make(result)}))
+
+        def made(path: Path) -> bytes:
+            return fresh.pop(path) if path in fresh else make(read_file(path))
+
+        summaries = self.summaries(**wanted, read=read)
+        paths = [each.path for each in summaries if each.runs and not (each.problem or each.growing)]
+        return index.derived(self.folder, paths, what, made)
 
     def resolve(self, name: str) -> Path:
         """The file of RESULT: an id, the beginning of one, a label (its newest), @last, @1, a path. Raises ResultError
@@ -294,10 +321,14 @@ def _check_label(label: str) -> None:
         )
 
 
-def _summary_of(path: Path) -> Summary:
+def _summary_of(path: Path, and_then: Callable[[Result], None] = lambda _result: None) -> Summary:
     try:
         imported = of_file(path)
-        return summarize_imported(path, imported) if imported else summarize(path, read_file(path))
+        if imported:
+            return summarize_imported(path, imported)
+        result = read_file(path)
+        and_then(result)
+        return summarize(path, result)
     except ResultError as error:
         return Summary(path=path, problem=error.text)
 
@@ -325,13 +356,23 @@ class Taken:
 
 
 def results_in(source: Path) -> list[Path]:
-    """The result files of a directory, or the file itself. Raises ResultError if the directory cannot be read."""
+    """The result files of a directory, of its sub-directories and of the archives in them (one that cannot be read is
+    itself in the list); of an archive; or the file itself. Raises ResultError if `source` cannot be read."""
+    if is_archive(source.name):
+        return results_in(unpacked(source))
     if not source.is_dir():
         return [source]
     try:
-        return sorted(path for path in source.iterdir() if is_result(path.name) and path.is_file())
+        files = sorted(path for path in source.rglob("*") if path.is_file())
     except OSError as error:
         raise ResultError(f"{source} cannot be read: {error.strerror}.", "Give the directory of a store.") from error
+    found = [path for path in files if is_result(path.name)]
+    for path in filter(lambda path: is_archive(path.name), files):
+        try:
+            found += results_in(path)
+        except ResultError:
+            found.append(path)
+    return found
 
 
 def merge(folder: Path, sources: Iterable[Path]) -> Iterator[Taken]:

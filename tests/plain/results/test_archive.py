@@ -9,6 +9,7 @@ import lzma
 import os
 import subprocess
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -152,3 +153,40 @@ def test_a_store_without_zstd_lists_the_rest(
     assert main(["--store", str(folder), "list"]) == Status.DONE
     shown = capsys.readouterr().out
     assert "zstd" not in shown and IDS[1] in shown
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return path
+
+
+def test_a_zip_file_is_an_archive_too(tmp_path: Path) -> None:
+    """Expected: as of a tar, by last names. Broken: an artifact, as a CI system hands it out, is no store."""
+    path = zipped(tmp_path / "a.zip", {f"../../{name}.ndjson": session(name) for name in IDS} | {"x/": b"", "y": b""})
+    assert {one.session.id for one in Store(path).load_set("label:kernels")} == {*IDS}
+    content = bytearray(zipped(tmp_path / "b.zip", {f"{IDS[0]}.ndjson": session(IDS[0])}).read_bytes())
+    content[6] |= 1  # "encrypted", in the file's own header and in the list
+    content[content.index(b"PK\1\2") + 8] |= 1
+    (tmp_path / "b.zip").write_bytes(content)
+    with pytest.raises(ResultError, match=r"no archive.*encrypted"):
+        Store(tmp_path / "b.zip")
+
+
+def test_a_folder_of_artifacts_is_imported_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected: results in sub-folders, ZIP files and tars, each once; a damaged archive is named, one without results
+    is not. Broken: three hundred calls of import, or one bad artifact that stops all."""
+    artifacts, store = tmp_path / "artifacts", tmp_path / "store"
+    (artifacts / "run-1/results").mkdir(parents=True)
+    (artifacts / f"run-1/results/{IDS[0]}.ndjson").write_bytes(session(IDS[0]))
+    zipped(artifacts / "run-2.zip", {f"results/{name}.ndjson": session(name) for name in IDS[:2]})
+    archived(artifacts / "run-1/old.tar.xz", {f"{IDS[2]}.ndjson": session(IDS[2])})
+    zipped(artifacts / "logs.zip", {"log.txt": b"no result"})
+    assert main(["--store", str(store), "import", str(artifacts)]) == Status.DONE
+    assert "3 new, 1 there already" in capsys.readouterr().out
+    assert sorted(one.id for one in Store(store).summaries()) == [*IDS]
+    (artifacts / "cut.zip").write_bytes((artifacts / "run-2.zip").read_bytes()[:-30])
+    assert main(["--store", str(store), "import", str(artifacts)]) == Status.RESULT
+    assert "cut.zip: not taken" in capsys.readouterr().err
+    assert main(["--store", str(store), "import", str(artifacts / "run-2.zip")]) == Status.DONE

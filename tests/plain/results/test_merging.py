@@ -88,5 +88,6 @@ def test_import_of_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     names.add(fill(there))
     assert "broken.ndjson: not taken: This is not a result" in call(here, capsys, "import", str(there.folder), status=5)
     assert {one.id for one in here.summaries()} == names
-    assert "There is no result" in call(here, capsys, "import", str(tmp_path), status=5)
+    (tmp_path / "empty").mkdir()
+    assert "There is no result" in call(here, capsys, "import", str(tmp_path / "empty"), status=5)
     assert "has labels of its own" in call(here, capsys, "import", str(there.folder), "--label", "y", status=2)

@@ -320,6 +320,41 @@ def test_a_file_is_read_once(store: Store) -> None:
     assert len(read) == 1
 
 
+def test_what_is_derived_of_a_file_is_made_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: made with the first reading, kept, made again of a changed file or by other code; newest first, and
+    only what the filters want. Broken: each history reads every sample, or shows figures of older code."""
+    paths = [fill(store, make.session(started=1000.0 * number, label="x" * (number % 2))) for number in range(1, 4)]
+    opened: list[Path] = []
+    made: list[str] = []
+
+    def read(path: Path) -> Result:
+        opened.append(path)
+        return read_file(path)
+
+    def one(result: Result) -> bytes:
+        made.append(result.session.id)
+        return f"{result.session.id} {result.session.profile}".encode()
+
+    def derived(what: str = "v1", **wanted: object) -> list[str]:
+        made.clear()
+        return [content.decode() for content in store.derived(one, what, **wanted)]
+
+    monkeypatch.setattr("kernometer.results.store.read_file", read)
+    ids = [path.stem for path in reversed(paths)]
+    every = [f"{name} quick" for name in ids]
+    assert (derived(), sorted(made), sorted(opened)) == (every, sorted(ids), sorted(paths))
+    assert (derived(), made) == (every, [])
+    assert (derived(label="x"), made) == (every[::2], [])
+    paths[0].write_bytes(paths[0].read_bytes().replace(b"quick", b"other"))
+    every[2] = f"{ids[2]} other"
+    assert (derived(), made) == (every, ids[2:])
+    assert (derived("v2"), made) == (every, ids)
+    paths[1].unlink()
+    assert (derived("v2"), made) == (every[::2], [])
+    monkeypatch.setattr("kernometer.results.index.NAME", "no/such/place")
+    assert (derived("v2"), sorted(made)) == (every[::2], sorted(ids[::2]))
+
+
 @pytest.mark.parametrize(
     "ruin",
     [

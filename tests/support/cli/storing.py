@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from kernometer.__main__ import main
-from kernometer.results.model import RowInfo
+from kernometer.results.model import Result, RowInfo
 from kernometer.results.store import Store
 from tests.support.results import make
 
@@ -20,6 +22,15 @@ def fill(store: Store, *rows: str, **session: object) -> str:
         for row in rows or ("syscall/getppid",):
             file.add(make.workload(row.partition("@")[0], rows=(RowInfo(row=row, id=2),)))
             file.add(make.run(row=row))
+    return file.path.stem
+
+
+def keep(store: Store, result: Result) -> str:
+    """This session, whole, under a new id, which it returns."""
+    with store.create(structs.replace(result.session, id=make.session().id)) as file:
+        for record in (result.header, *result.workloads.values(), *result.runs, *result.profiles):
+            if record is not None:
+                file.add(record)
     return file.path.stem
 
 
