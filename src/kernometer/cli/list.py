@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +15,6 @@ from kernometer.errors import UsageError
 from kernometer.report.write.terminal import Grid, grid
 from kernometer.results.compressed import NO_ZSTD
 from kernometer.results.index import Summary
-from kernometer.results.rows import Row
 from kernometer.text import printable
 
 if TYPE_CHECKING:
@@ -30,21 +30,27 @@ def command(
     newest: int | None,
     published: bool,
     history: bool,
+    report_file: Path | None,
+    data_file: Path | None,
+    tree: Path | None,
 ) -> None:
-    if rows and not history:
+    if not history and (rows or report_file or data_file or tree):
         raise UsageError("Without --history sessions are listed, not rows.", "kernometer list --history ROW")
     if published:
         from kernometer.cli.published import show_all
 
         show_all(env)
         return
+    wanted = {"label": label, "target": target, "by": by or "", "newest": newest or 0}
+    if history:
+        from kernometer.cli.history import command as show_history
+
+        show_history(env, rows, report_file, data_file, tree, wanted)
+        return
     store = env.store()
     callable_ = [session.path for session in store.summaries() if not session.problem and not session.growing]
     places = {path: place for place, path in enumerate(callable_)}
     sessions = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
-    if history:
-        _history(env, sessions, rows)
-        return
     if env.json:
         click.echo(json.dumps([_document(session) for session in sessions], indent=1), file=env.out)
         return
@@ -53,23 +59,6 @@ def command(
     else:
         env.say(f"No results in {store.folder}" + (" of that kind." if label or target or by else "."))
         env.say("'kernometer run' measures this machine.")
-
-
-def _history(env: Env, stored: list[Summary], rows: tuple[str, ...]) -> None:
-    from kernometer.report.store.changes import blocks, document
-    from kernometer.stats.changes import courses
-
-    store = env.store()
-    sessions = (
-        store.read(session.path) for session in stored if session.runs and not (session.problem or session.growing)
-    )
-    shown = [course for course in courses(sessions) if not rows or any(Row(course.row).is_named(word) for word in rows)]
-    if not shown:
-        raise UsageError("No stored session has such a row.", "'kernometer list' and 'kernometer show' tell what is.")
-    if env.json:
-        click.echo(json.dumps(document(shown), indent=1), file=env.out)
-    else:
-        env.show(blocks(shown, every=bool(rows)))
 
 
 #: From this width on the table shows the kernels; on a narrower screen they would cut all other columns.

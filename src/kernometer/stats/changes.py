@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush, heappushpop
 from itertools import pairwise
 from statistics import median
-
-from msgspec.structs import replace
 
 from kernometer.arrays import np, stats
 from kernometer.errors import LibraryError
@@ -49,6 +48,21 @@ FEWEST = min(CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """What a stored session says of its rows, without samples: the index keeps it, and thousands fit in memory."""
+
+    entry: Entry
+    label: str
+    target: str
+    by: str
+    build: str  #: of the probe
+    experiment: str
+    facts: Mapping[str, str]  #: what may have changed its figures: image, command line, …
+    profiled: frozenset[str]  #: rows whose functions it counted
+    place: int = 0  #: of its commit, in the order of the source tree; 0: sessions are in the order of time
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """One unit: a session by path; by time all sessions of one occasion and kernel."""
 
@@ -56,6 +70,8 @@ class Point:
     sessions: tuple[str, ...]  #: their ids
     figure: RowFigure
     facts: Mapping[str, str]  #: what may have changed the figure: image, command line, …
+    label: str = ""
+    place: int = 0  #: of its commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +98,52 @@ class Course:
         return self.by == "time" and len(self.points) < FEWEST
 
 
-def courses(results: Iterable[Result]) -> tuple[Course, ...]:
-    """Every row's course; by time without the sides of an `ab`, which were measured in blocks. Only one result's
-    samples are in memory at a time."""
-    groups: dict[tuple[str, ...], list[tuple[Result, Entry]]] = {}
-    for result in results:
-        path = result.session.by == "path"
-        if path or not result.session.experiment:
-            own = entry(result)
-            key = own.kind[2:] if path else own.kind  # counts know no host
-            groups.setdefault(key, []).append((replace(result, runs=(), countings=(), calibrations=(), events=()), own))
+def past(result: Result) -> Past:
+    """What is kept of a session for its rows' courses."""
+    session, own = result.session, entry(result)
+    facts = {
+        "image": session.image,
+        "kernel": own.kernel,
+        "command line": session.command_line,
+        "state": session.state,
+        "seed": str(session.seed) if session.by == "path" else "",
+    }
+    figures = {row: replace(figure, runs=(), flags=(), conditions={}) for row, figure in own.figures.items()}
+    return Past(
+        entry=replace(own, figures=figures),
+        label=session.label,
+        target=session.target,
+        by=session.by,
+        build=result.build,
+        experiment=session.experiment,
+        facts=facts,
+        profiled=frozenset(profile.row for profile in result.profiles if profile.view == "median"),
+    )
+
+
+def courses(pasts: Iterable[Past]) -> tuple[Course, ...]:
+    """Every row's course; by time without the sides of an `ab`, which were measured in blocks."""
+    groups: dict[tuple[str, ...], list[Past]] = {}
+    for each in pasts:
+        if each.by == "path" or not each.experiment:
+            key = each.entry.kind[2:] if each.by == "path" else each.entry.kind  # counts know no host
+            groups.setdefault(key, []).append(each)
     made = []
     for group in groups.values():
-        group.sort(key=lambda pair: pair[1].start)
-        rows = dict.fromkeys((row, own.revision(row)) for _, own in group for row in own.figures)
-        made += [_course(row, [pair for pair in group if pair[1].revision(row) == number]) for row, number in rows]
+        group.sort(key=lambda each: (each.place, each.entry.start))
+        rows = dict.fromkeys((row, each.entry.revision(row)) for each in group for row in each.entry.figures)
+        made += [_course(row, [each for each in group if each.entry.revision(row) == number]) for row, number in rows]
     return tuple(course for course in made if course.points)
 
 
-def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
-    having = [(result, own) for result, own in group if own.log(row) is not None]
-    session = group[0][0].session
-    if session.by == "path":
-        points = [_point(row, [pair]) for pair in having]
+def _course(row: str, group: Sequence[Past]) -> Course:
+    having = [each for each in group if each.entry.log(row) is not None]
+    if group[0].by == "path":
+        points = [_point(row, [each]) for each in having]
         cuts = [at for at, (a, b) in enumerate(pairwise(points), 1) if a.figure.cost != b.figure.cost]
     else:
-        key = unit_key(Grain.OCCASION, [own for _, own in having])
-        units = grouped(((key(pair[1]), pair[1].kernel), pair) for pair in having)
+        key = unit_key(Grain.OCCASION, [each.entry for each in having])
+        units = grouped(((key(each.entry), each.entry.kernel, each.place), each) for each in having)
         points = [_point(row, unit) for unit in units.values()]
         cuts = change_points([_log(point) for point in points])
     bounds = [0, *cuts, len(points)]
@@ -118,21 +153,15 @@ def _course(row: str, group: Sequence[tuple[Result, Entry]]) -> Course:
         a, b = points[at - 1].facts, points[at].facts
         facts = tuple((what, a[what], b[what]) for what in a if a[what] != b[what])
         changes.append(Change(at, math.exp(logs[1] - logs[0]), facts))
-    return Course(row, session.target, session.by, group[0][0].build, tuple(points), tuple(changes))
+    return Course(row, group[0].target, group[0].by, group[0].build, tuple(points), tuple(changes))
 
 
-def _point(row: str, unit: Sequence[tuple[Result, Entry]]) -> Point:
-    figures = [own.figures[row] for _, own in unit]
-    session = unit[0][0].session
-    facts = {
-        "image": session.image,
-        "kernel": unit[0][1].kernel,
-        "command line": session.command_line,
-        "state": session.state,
-        "seed": str(session.seed) if session.by == "path" else "",
-    }
+def _point(row: str, unit: Sequence[Past]) -> Point:
+    figures = [each.entry.figures[row] for each in unit]
     costs = [figure.cost for figure in figures if figure.cost]
-    return Point(unit[0][1].start, tuple(own.session for _, own in unit), pooled(figures, costs), facts)
+    sessions = tuple(each.entry.session for each in unit)
+    first = unit[0]
+    return Point(first.entry.start, sessions, pooled(figures, costs), first.facts, first.label, first.place)
 
 
 def _log(point: Point) -> float:
@@ -173,9 +202,25 @@ def change_points(values: Sequence[float]) -> list[int]:
 def _placed(values: Sequence[float], begin: int, end: int) -> int:
     """The cut of values[begin:end] that leaves the least absolute deviation from the two medians. Ranks tell whether
     there are two levels; near the cut they take an extreme value of the longer level for one of the other."""
+    part = values[begin:end]
+    before, after = _deviations(part), _deviations(part[::-1])
+    return begin + min(range(SIDE, len(part) - SIDE + 1), key=lambda at: before[at] + after[len(part) - at])
 
-    def deviation(a: int, b: int) -> float:
-        middle = median(values[a:b])
-        return math.fsum(abs(value - middle) for value in values[a:b])
 
-    return min(range(begin + SIDE, end - SIDE + 1), key=lambda at: deviation(begin, at) + deviation(at, end))
+def _deviations(values: Sequence[float]) -> list[float]:
+    """The absolute deviation of the first 0, 1, … values from their median. The lower half is in one heap, the upper
+    in another: medians from scratch took most of the time of a thousand values."""
+    low: list[float] = []  # negative: its first is the largest
+    high: list[float] = []
+    away = [0.0]
+    below = above = 0.0
+    for value in values:
+        most = -heappushpop(low, -value)
+        heappush(high, most)
+        below, above = below + value - most, above + most
+        if len(high) > len(low):
+            least = heappop(high)
+            heappush(low, -least)
+            below, above = below + least, above - least
+        away.append(above - below - (len(high) - len(low)) * -low[0])
+    return away

@@ -16,9 +16,8 @@ from kernometer.results.model import Failure
 from kernometer.results.store import Store
 from kernometer.stats.compare import compare
 from kernometer.stats.gate import gate
-from tests.support.cli.storing import call
+from tests.support.cli.storing import call, keep
 from tests.support.report.factory import HOSTILE
-from tests.support.results import make
 from tests.support.stats.simulate import ROW, header, path_result
 
 OTHER = {"image": "linux 6.12 sha256:2"}
@@ -31,15 +30,7 @@ def store(tmp_path: Path) -> Store:
 
 def kept(store: Store, label: str, count: int, number: int, **session: Any) -> None:
     """One session by path, with this count of one row."""
-    made = path_result(label, {ROW: count}, started=1_795_000_000.0 + 3600 * number, label=label, **session)
-    assert made.header is not None
-    fresh = structs.replace(made.session, id=make.session().id)
-    with store.create(fresh) as file:
-        file.add(made.header)
-        for workload in made.workloads.values():
-            file.add(workload)
-        for run in made.runs:
-            file.add(run)
+    keep(store, path_result(label, {ROW: count}, started=1_795_000_000.0 + 3600 * number, label=label, **session))
 
 
 def test_the_gates_statuses_and_files(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,11 +62,22 @@ def test_the_gates_statuses_and_files(store: Store, tmp_path: Path, capsys: pyte
         (("ab", "--gate", "--by", "path", "qemu:a", "qemu:b", "qemu:c"), "takes two targets"),
         (("list", "syscall/getppid"), "--history"),
         (("list", "--history", "no/row"), "No stored session"),
+        (("list", "--report", "x.html"), "--history"),
+        (("list", "--history", "--benchmark-action", "there.js"), "no data.js"),
     ],
 )
-def test_what_is_refused(store: Store, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
+def test_what_is_refused(
+    store: Store,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    said: str,
+) -> None:
     kept(store, "before", 1000, 0)
     kept(store, "after", 1000, 1)
+    monkeypatch.chdir(tmp_path)
+    Path("there.js").write_text("alert(1)")
     assert said in call(store, capsys, *words, status=Status.USAGE)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
+from msgspec import msgpack
 
 from kernometer.results.model import Result
-from kernometer.stats.changes import FEWEST, LEVEL, change_points, courses
+from kernometer.stats import changes
+from kernometer.stats.changes import FEWEST, LEVEL, Course, Past, change_points, past
 from tests.support.stats.simulate import ROW, of_costs, path_result
 from tests.support.turns import some
 
@@ -18,6 +23,10 @@ SPREADS: dict[str, Draw] = {
     "heavy": lambda source, n: source.standard_t(2, size=n),
     "skewed": lambda source, n: source.lognormal(0, 1, size=n),
 }
+
+
+def courses(results: Iterable[Result]) -> tuple[Course, ...]:
+    return changes.courses(map(past, results))
 
 
 def times(name: str, cost: float, started: float) -> Result:
@@ -91,3 +100,39 @@ def test_a_figure_of_another_definition_is_another_course() -> None:
     found = courses(counted)
     assert [len(course.points) for course in found] == [2, 2]
     assert [course.changes for course in found] == [(), ()]
+
+
+def test_a_past_is_small_and_comes_back_as_it_was() -> None:
+    """Expected: the same courses from what an index kept, without samples, runs and flags. Broken: a figure that reads
+    otherwise the second time."""
+    results = [of_costs(f"s{n}", {ROW: (100.0 + n, 101.0, 102.0)}, started=7200.0 * n) for n in range(14)]
+    results += [path_result(f"p{n}", {ROW: 100 + n}, started=float(n)) for n in range(3)]
+    made = [past(result) for result in results]
+    kept = msgpack.encode(made)
+    assert len(kept) / len(made) < 1200
+    assert changes.courses(msgpack.decode(kept, type=list[Past])) == changes.courses(made) != ()
+
+
+def test_sessions_of_commits_are_in_the_order_of_the_history() -> None:
+    """Expected: by commit, whenever it was measured, and two commits of one kernel's name in one half hour are two
+    points by time. Broken: a bisection is a zigzag, and builds with a fixed version string are one figure."""
+    counts = {3: 139, 1: 138, 4: 139, 2: 138}
+    made = [past(path_result(f"s{n}", {ROW: count}, started=float(at))) for at, (n, count) in enumerate(counts.items())]
+    placed = [replace(each, place=int(each.entry.session[1:]), facts={"commit": each.entry.session}) for each in made]
+    (course,) = changes.courses(placed)
+    assert [point.sessions for point in course.points] == [("s1",), ("s2",), ("s3",), ("s4",)]
+    assert [(one.at, one.facts) for one in course.changes] == [(2, (("commit", "s2", "s3"),))]
+    timed = [past(times(f"s{n}", 100.0, started=60.0 * n)) for n in range(4)]
+    (course,) = changes.courses(replace(each, place=number % 2) for number, each in enumerate(timed))
+    assert [point.sessions for point in course.points] == [("s0", "s2"), ("s1", "s3")]
+
+
+def test_deviations_from_a_median_grow_as_said() -> None:
+    """Expected: of every beginning, with equal values too, what a sum over it gives."""
+    source = np.random.default_rng(2)
+    for length in (1, 2, 3, 10, 61):
+        values = [float(value) for value in source.choice([3.0, *source.normal(5, 1, 9)], length)]
+        away = changes._deviations(values)
+        for at, found in enumerate(away[1:], 1):
+            middle = median(values[:at])
+            assert found == pytest.approx(math.fsum(abs(value - middle) for value in values[:at]), abs=1e-9)

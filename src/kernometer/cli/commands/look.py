@@ -44,6 +44,23 @@ def show() -> None:
 @click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
 @click.option("--published", is_flag=True, help="List the tables of the literature that come with Kernometer instead.")
 @click.option("--history", is_flag=True, help="Show since when a row's figure is what it is; with ROW each session's.")
+@click.option(
+    "--tree",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="With --history: in the order of the commits of this source tree, which labels (or -gHASH in a kernel's "
+    "release) name.",
+)
+@options.report
+@click.option(
+    "--benchmark-action",
+    "data_file",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=options.writable,
+    help="With --history: also write what github-action-benchmark charts: the newest figures, or if FILE ends in .js "
+    "all of them (its data.js; other suites in it stay).",
+)
 @json_option
 @done_by("list")
 def list_() -> None:
@@ -54,6 +71,7 @@ def list_() -> None:
       kernometer list
       kernometer list --label before -n 5
       kernometer list --history --by path 'syscall/*'
+      kernometer list --history --tree ~/linux --report since.html
       kernometer list --published
       kernometer list --json | jq -r '.[] | select(.complete | not) | .path'
     """
@@ -179,7 +197,8 @@ def export() -> None:
 def import_() -> None:
     """Store results from elsewhere: of other stores of Kernometer, and of other suites.
 
-    A directory is another store: its results are copied, each once. Of a result that was cut off in one store the
+    A directory is another store, or has some in sub-directories and archives (ZIP, tar), as artifacts of a CI system
+    come: its results are copied, each once. Of a result that was cut off in one store the
     whole one is kept; two different results with one id are reported, and the one that is here stays.
 
     Of other suites it takes lmbench's results files, UnixBench's reports, the output of perf bench, and the JSON of

@@ -22,9 +22,9 @@ from kernometer.report.words.units import format_value, ratio_text
 from kernometer.stats.curves import Curve, has_place
 from kernometer.stats.model import RowComparison, RowFigure, Verdict
 
-_WIDTH, _HEIGHT = 440, 230
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 14, 10, 42
-_EDGE, _BASE = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+WIDTH, _HEIGHT = 440, 230
+LEFT, _RIGHT, TOP, _BOTTOM = 62, 14, 10, 42
+EDGE, _BASE = WIDTH - _RIGHT, _HEIGHT - _BOTTOM
 #: The least distance of two labels of the x axis, from middle to middle, in pixels.
 APART = 48
 #: Intervals are drawn up to this factor beyond twice the farthest ratio's distance, and cut at the edge.
@@ -56,7 +56,7 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
         return None
     unit = known[0].unit
     x, y = _x_axis(xs), _value_axis(known)
-    body = [*_x_ticks(x, xs, parameter), *_y_ticks(y, lambda value: _plain(format_value(value, unit)))]
+    body = [*_x_ticks(x, xs, parameter), *y_ticks(y, lambda value: plain(format_value(value, unit)))]
     spans = [
         [
             None if figure is None else _span(x(at), y, figure.value, figure.value_low, figure.value_high)
@@ -65,12 +65,12 @@ def values(parameter: str, xs: Sequence[float], lines: Sequence[Line], title: st
         for line in lines
     ]
     for line, span in zip(lines, spans, strict=True):
-        body.append(f'<path class="v v{line.index % len(MARKS)}" d="{_band(span)}"/>')
+        body.append(f'<path class="v v{line.index % len(MARKS)}" d="{band(span)}"/>')
     for line, span in zip(lines, spans, strict=True):
         kind = line.index % len(MARKS)
-        body.append(f'<path class="s s{kind}" d="{_joined(span)}"/>')
+        body.append(f'<path class="s s{kind}" d="{joined(span)}"/>')
         body.append(f'<path class="k k{kind}" d="{_marks(span, MARKS[kind])}"/>')
-    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
+    return plot("".join(body), (WIDTH, _HEIGHT), title, text)
 
 
 def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, text: str) -> Plot | None:
@@ -84,29 +84,29 @@ def ratios(curve: Curve[RowComparison], delta: float, letter: str, title: str, t
     top, bottom = y(1 + delta), y(1 / (1 + delta))
     spans = [_span(x(point.x), y, point.item.ratio, point.item.low, point.item.high) for point in curve.points]
     body = [
-        f'<path class="corridor" d="M{_LEFT} {top:.1f}H{_EDGE}V{bottom:.1f}H{_LEFT}Z"/>',
+        f'<path class="corridor" d="M{LEFT} {top:.1f}H{EDGE}V{bottom:.1f}H{LEFT}Z"/>',
         *_x_ticks(x, xs, curve.parameter),
-        *_y_ticks(y, ratio_text),
-        f'<path class="one" d="M{_LEFT} {y(1):.1f}H{_EDGE}"/>',
-        f'<path class="v" d="{_band(spans)}"/>',
-        f'<path class="s" d="{_joined(spans)}"/>',
-        f'<text x="{_LEFT}" y="{_HEIGHT - 6}">↑ {escape(letter)} slower</text>',
-        *(_verdict(x(point.x), y(point.item.ratio or 1), point.item.verdict) for point in points),
+        *y_ticks(y, ratio_text),
+        f'<path class="one" d="M{LEFT} {y(1):.1f}H{EDGE}"/>',
+        f'<path class="v" d="{band(spans)}"/>',
+        f'<path class="s" d="{joined(spans)}"/>',
+        f'<text x="{LEFT}" y="{_HEIGHT - 6}">↑ {escape(letter)} slower</text>',
+        *(verdict_mark(x(point.x), y(point.item.ratio or 1), point.item.verdict) for point in points),
     ]
-    return plot("".join(body), (_WIDTH, _HEIGHT), title, text)
+    return plot("".join(body), (WIDTH, _HEIGHT), title, text)
 
 
-_Span = tuple[float, float, float, float] | None  #: x, y of the value, y of both ends of the interval
+Span = tuple[float, float, float, float] | None  #: x, y of the value, y of both ends of the interval
 
 
-def _span(at: float, y: Axis, value: float | None, low: float | None, high: float | None) -> _Span:
+def _span(at: float, y: Axis, value: float | None, low: float | None, high: float | None) -> Span:
     """None without a value; an end that is not known is the value."""
     if not has_place(value):
         return None
     return at, y(value), y(value if low is None else low), y(value if high is None else high)
 
 
-def _stretches(spans: Sequence[_Span]) -> Iterator[list[tuple[float, float, float, float]]]:
+def _stretches(spans: Sequence[Span]) -> Iterator[list[tuple[float, float, float, float]]]:
     """The stretches of points between gaps."""
     stretch: list[tuple[float, float, float, float]] = []
     for span in (*spans, None):
@@ -117,7 +117,7 @@ def _stretches(spans: Sequence[_Span]) -> Iterator[list[tuple[float, float, floa
             stretch = []
 
 
-def _band(spans: Sequence[_Span]) -> str:
+def band(spans: Sequence[Span]) -> str:
     """A path along the upper ends and back along the lower ones; a single point has an upright line."""
     paths = []
     for stretch in _stretches(spans):
@@ -127,15 +127,15 @@ def _band(spans: Sequence[_Span]) -> str:
     return "".join(paths)
 
 
-def _joined(spans: Sequence[_Span]) -> str:
+def joined(spans: Sequence[Span]) -> str:
     return "".join("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y, _low, _high in stretch) for stretch in _stretches(spans))
 
 
-def _marks(spans: Sequence[_Span], shape: str) -> str:
+def _marks(spans: Sequence[Span], shape: str) -> str:
     return "".join(f"M{span[0]:.1f} {span[1]:.1f}{shape}" for span in spans if span is not None)
 
 
-def _verdict(x: float, y: float, verdict: Verdict) -> str:
+def verdict_mark(x: float, y: float, verdict: Verdict) -> str:
     """The page's own symbol, 10 pixels wide."""
     name = verdict.value
     return f'<use class="mark {name}" href="#m-{name}" x="{x - 5:.1f}" y="{y - 5:.1f}" width="10" height="10"/>'
@@ -143,7 +143,7 @@ def _verdict(x: float, y: float, verdict: Verdict) -> str:
 
 def _x_axis(xs: Sequence[float]) -> Axis:
     low, high = min(xs), max(xs)
-    return Axis(low, high, _LEFT + 8, _EDGE - 12, log=low > 0 and high / low > DECADE)
+    return Axis(low, high, LEFT + 8, EDGE - 12, log=low > 0 and high / low > DECADE)
 
 
 def _value_axis(figures: Sequence[RowFigure]) -> Axis:
@@ -152,8 +152,8 @@ def _value_axis(figures: Sequence[RowFigure]) -> Axis:
     low = max(min([*centre, *filter(has_place, (figure.value_low for figure in figures))]), min(centre) / 100)
     high = min(max([*centre, *filter(has_place, (figure.value_high for figure in figures))]), max(centre) * 100)
     if max(centre) / min(centre) > DECADE:
-        return Axis(low / _SPARE, high * _SPARE, _BASE, _TOP, log=True)
-    return Axis(0.0, high * _SPARE, _BASE, _TOP, log=False)
+        return Axis(low / _SPARE, high * _SPARE, _BASE, TOP, log=True)
+    return Axis(0.0, high * _SPARE, _BASE, TOP, log=False)
 
 
 def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
@@ -165,21 +165,21 @@ def _ratio_axis(rows: Sequence[RowComparison], delta: float) -> Axis:
     highs = [row.high for row in rows if row.high is not None and row.high < math.inf]
     low, high = max(min([low, *lows]), low / reach), min(max([high, *highs]), high * reach)
     spare = (high / low) ** 0.05
-    return Axis(low / spare, high * spare, _BASE, _TOP, log=True)
+    return Axis(low / spare, high * spare, _BASE, TOP, log=True)
 
 
 def _x_ticks(axis: Axis, xs: Sequence[float], parameter: str) -> Iterator[str]:
     """Labels at the first point, the last, and those between them that have room."""
-    yield f'<path class="g" d="M{_LEFT} {_BASE}H{_EDGE}"/>'
+    yield f'<path class="g" d="M{LEFT} {_BASE}H{EDGE}"/>'
     last, shown = axis(xs[-1]), -math.inf
     for value in xs:
         at = axis(value)
         if at != last and (at - shown < APART or last - at < APART) and value != xs[0]:
             continue
         shown = at
-        yield f'<path class="g" d="M{at:.0f} {_TOP}V{_BASE + 4}"/>'
+        yield f'<path class="g" d="M{at:.0f} {TOP}V{_BASE + 4}"/>'
         yield f'<text x="{at:.0f}" y="{_BASE + 17}" text-anchor="middle">{escape(_prefixed(value))}</text>'
-    middle = (_LEFT + _EDGE) / 2
+    middle = (LEFT + EDGE) / 2
     yield f'<text class="b" x="{middle:.0f}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(parameter)}</text>'
 
 
@@ -191,14 +191,14 @@ def _prefixed(x: float) -> str:
     return f"{x_text(x / 1024**power)} {('Ki', 'Mi', 'Gi')[power - 1]}"
 
 
-def _y_ticks(axis: Axis, label: Callable[[float], str]) -> Iterator[str]:
+def y_ticks(axis: Axis, label: Callable[[float], str]) -> Iterator[str]:
     for value in axis.round_values:
         at = axis(value)
-        yield f'<path class="g" d="M{_LEFT} {at:.1f}H{_EDGE}"/>'
-        yield f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{escape(label(value))}</text>'
+        yield f'<path class="g" d="M{LEFT} {at:.1f}H{EDGE}"/>'
+        yield f'<text x="{LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{escape(label(value))}</text>'
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """`1.00 µs` as `1 µs`: a tick is exact."""
     number, _, unit = text.partition(" ")
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,8 +30,8 @@ def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
             heads = ("row", "measured", "figure", "ratio", "what changed")
             yield Grid(heads, (line for history in shown for line in _lines(history, every=every)), left=(0, 1, 4))
         if short := [len(history.points) for history in mine if history.short]:
-            told = f"{len(short)} rows were measured on {max(short)} occasions or fewer; a change takes {FEWEST}."
-            yield Line(told, "dim")
+            lacking = f"{len(short)} rows were measured on {max(short)} occasions or fewer; a change takes {FEWEST}."
+            yield Line(lacking, "dim")
 
 
 def _lines(history: Course, *, every: bool) -> Iterator[Sequence[str]]:
@@ -41,15 +41,23 @@ def _lines(history: Course, *, every: bool) -> Iterator[Sequence[str]]:
         name = printable(history.row) if number == 0 else ""
         point, change = history.points[place], at.get(place)
         when = f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
-        told = (ratio_text(change.ratio), "; ".join(_told(change)) or "nothing known") if change else ("", "")
-        yield name, when, single(point.figure).text, *told
+        what = (ratio_text(change.ratio), "; ".join(told(change)) or "nothing known") if change else ("", "")
+        yield name, when, single(point.figure).text, *what
 
 
-def _told(change: Change) -> Iterator[str]:
-    """Each fact's parts that differ: an image's version, or its digest's beginning."""
-    for what, before, after in change.facts:
+#: Facts that a commit tells better.
+TOLD_BY_COMMIT = ("image", "kernel")
+
+
+def told(change: Change, without: Collection[str] = ()) -> Iterator[str]:
+    """Each fact's parts that differ: an image's version, or its digest's beginning; of commits the measured one before,
+    and the first with the change."""
+    if any(what == "commit" for what, _before, _after in change.facts):
+        without = (*without, *TOLD_BY_COMMIT)
+    for what, before, after in (fact for fact in change.facts if fact[0] not in without):
         a, b = _short(before, after), _short(after, before)
-        yield printable(f"{what}: {a or 'none'} → {b or 'none'}", FACT)
+        words = f"{before.partition(' ')[0]}..{after}" if what == "commit" else f"{a or 'none'} → {b or 'none'}"
+        yield printable(f"{what}: {words}", FACT)
 
 
 def _short(text: str, other: str) -> str:

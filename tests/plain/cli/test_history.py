@@ -1,0 +1,93 @@
+"""list --history with a source tree, as a page, and as data for another chart: from files and from the index."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from kernometer.errors import ResultError
+from kernometer.results.store import Store
+from tests.support.cli.storing import call, keep
+from tests.support.explain.profiles import ROW, A, B, profiled
+from tests.support.stats.simulate import path_result
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def hashes(tmp_path: Path) -> list[str]:
+    """The commits of a source tree, oldest first."""
+    git = ("git", "-c", "user.name=A", "-c", "user.email=a@b", "-C", str(tmp_path / "tree"))
+    subprocess.run(("git", "init", "-q", str(tmp_path / "tree")), check=True, timeout=60)
+    for number in range(4):
+        subprocess.run((*git, "commit", "-q", "--allow-empty", "-m", f"step {number}"), check=True, timeout=60)
+    log = subprocess.run(
+        (*git, "log", "--reverse", "--format=%H"), check=True, timeout=60, capture_output=True, text=True
+    )
+    return log.stdout.split()
+
+
+def test_sessions_in_the_order_of_a_source_tree(
+    store: Store, tmp_path: Path, hashes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: a bisection's sessions, measured in any order, are in that of the commits, on the terminal, on the page
+    and in data.js; one that names none is counted. Broken: the change lies at the commit that was measured last."""
+    for at, (commit, count) in enumerate([(3, 139), (0, 138), (2, 139), (1, 138)]):
+        keep(store, path_result("s", {ROW: count}, started=1_795_000_000.0 + at, label=hashes[commit]))
+    keep(store, path_result("s", {ROW: 500}, started=1_795_000_000.0))
+    files = ("--report", str(tmp_path / "since.html"), "--benchmark-action", str(tmp_path / "data.js"))
+    told = call(store, capsys, "list", "--history", "--tree", str(tmp_path / "tree"), *files)
+    assert "1 of 1 rows changed" in told and f"{hashes[1][:12]}..{hashes[2][:12]} step 2" in " ".join(told.split())
+    page = (tmp_path / "since.html").read_text()
+    assert f"{hashes[2][:12]} step 2" in page and "over commits" in page and "500" not in page
+    data = json.loads((tmp_path / "data.js").read_text().partition(" = ")[2])
+    assert [(one["commit"]["id"], one["benches"][0]["value"]) for one in data["entries"]["Kernometer"]] == [
+        *zip(hashes, (138, 138, 139, 139), strict=True)
+    ]
+    files = ("--tree", str(tmp_path / "tree"), "--benchmark-action", str(tmp_path / "new.json"))
+    call(store, capsys, "list", "--history", *files)
+    (bench,) = json.loads((tmp_path / "new.json").read_text())
+    assert (bench["name"], bench["unit"], bench["value"]) == (f"{ROW} (qemu:linux by path)", "instructions", 139)
+
+
+def test_a_tree_that_no_session_names_is_refused(
+    store: Store, tmp_path: Path, hashes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(store, path_result("s", {ROW: 100}, label="before"))
+    assert len(hashes) == 4
+    told = call(store, capsys, "list", "--history", "--tree", str(tmp_path / "tree"), status=2)
+    assert "0 of 1 sessions name a commit" in told and "run --label HASH" in told
+
+
+def test_the_page_names_the_functions_that_make_a_change(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: where the sessions before and after have profiles of the row."""
+    for number, counts in enumerate((A, A, B)):
+        made = profiled("s", counts)
+        keep(store, structs.replace(made, session=structs.replace(made.session, started=1_795_000_000.0 + number)))
+    call(store, capsys, "list", "--history", "--report", str(tmp_path / "since.html"))
+    page = (tmp_path / "since.html").read_text()
+    assert "+300 in copy" in page and "fresh" in page
+
+
+def test_the_second_time_no_session_is_read(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: the same words from the index. Broken: a thousand sessions are a minute each time."""
+    for number in range(3):
+        keep(store, path_result("s", {ROW: 100 + number}, started=1_795_000_000.0 + number))
+    first = call(store, capsys, "list", "--history", ROW)
+
+    def unread(path: Path) -> None:
+        raise ResultError(f"{path} was read", "")
+
+    monkeypatch.setattr("kernometer.results.store.read_file", unread)
+    assert call(store, capsys, "list", "--history", ROW) == first
