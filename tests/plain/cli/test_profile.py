@@ -62,9 +62,9 @@ def test_counts_of_the_memory_system_are_shown_by_function(store: Store, capsys:
     told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses")
     assert f"{ROW}: 2.0 L1I misses, one iteration, mean of the middle half" in told
     assert "2.5    125 %  kernel  entry" in told and "−0.5  the empty bracket" not in told
-    told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses", "--by-page")
+    told = call(store, capsys, "profile", "--of", "a", ROW, "--in", "l1i-misses", "--pages")
     assert "2.5    125 %  user    0x400000 probe code, 1 line, entry" in told
-    assert f"{ROW}: 0.0 page walks" in call(store, capsys, "profile", "--of", "a", "--by-page")
+    assert f"{ROW}: 0.0 page walks" in call(store, capsys, "profile", "--of", "a", "--pages")
     heads = [head.lower().replace(",", "").replace(" ", "-") for head in SHOWN]
     assert heads == [*COUNTS]
     words = ("--store", str(store.folder), "profile", "--of", "a", "--in", "l1i-misses", "--format", "folded")

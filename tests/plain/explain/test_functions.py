@@ -102,6 +102,7 @@ def test_what_is_charged_to_pages_sums_to_the_rows_count_and_says_whose_they_are
     assert walks.spaces == {"probe stack": 1, "kernel data": 1, "space 7 pages of other iterations": 0.75}
     shown = " ".join(text for text in map(str, blocks(walks, whole=False)))
     assert "Pages: probe stack 1.0, kernel data 1.0, space 7" in shown
+    assert "0xffffffffff600000" not in shown  # what costs nothing, without --all
 
 
 def modelled_row(result: Result) -> Modelled:

@@ -241,7 +241,10 @@ named lines, and where the names of functions come from."""
     help=f"Show, instead of instructions, what the processor counts: {', '.join(options.COUNTS)}.",
 )
 @click.option(
-    "--by-page", is_flag=True, help="By the pages that are asked for instead of by function: page walks, or --in COUNT."
+    "--pages",
+    "by_page",
+    is_flag=True,
+    help="By the pages that are asked for instead of by function: page walks, or --in COUNT.",
 )
 @options.processor
 @options.unit_costs

@@ -122,7 +122,7 @@ def _number(count: float) -> str:
 
 def _lines(profile: Breakdown, most: int | None) -> Iterator[FunctionLine]:
     """The largest functions, the others as one, and the named lines. Cells: instructions, share."""
-    functions = [*profile.functions.items()]
+    functions = [pair for pair in profile.functions.items() if pair[1] or most is None]
     shown, others = functions[:most], functions[len(functions[:most]) :]
     for function, count in shown:
         where = "kernel" if function.kernel else "user"
