@@ -49,9 +49,9 @@ def commits(tree: Path, names: Iterable[str]) -> dict[str, Commit]:
     shown = ("log", "--no-walk=unsorted", f"--format={_FORMAT}", "--stdin")
     facts = {line.split("\0")[0]: line.split("\0") for line in _git(tree, shown, dict.fromkeys(known.values()))}
     walk = ("rev-list", "--topo-order", "--reverse", "--stdin")
-    since = f"--max-age={min(int(fact[1]) for fact in facts.values())}"  # no further back than the oldest of them
-    order = [name for name in _git(tree, (*walk, since), facts) if name in facts]
-    if len(order) < len(facts):  # a commit is older than one that it descends from, by its clock
+    oldest = min(int(fact[1]) for fact in facts.values())  # no need to look further back
+    order = [name for name in _git(tree, (*walk, f"--max-age={oldest}"), facts) if name in facts]
+    if len(order) < len(facts):  # but where a clock went back
         order = [name for name in _git(tree, walk, facts) if name in facts]
     made = {
         name: Commit(name, place, float(when), author, subject)

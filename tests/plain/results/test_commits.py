@@ -24,18 +24,11 @@ def git(tree: Path, *words: str, when: int = 1_795_000_000) -> str:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Five commits, of which the third has the clock of a day before, and the others have all the same."""
+    """Five commits: the first has the clock of a day later, the third of a day earlier, all others the same."""
     git(tmp_path, "init", "-q")
-    for number in range(5):
-        git(
-            tmp_path,
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            f"step {number}",
-            when=1_795_000_000 - 86400 * (number == 2),
-        )
+    for number, days in enumerate((1, 0, -1, 0, 0)):
+        when = 1_795_000_000 + 86400 * days
+        git(tmp_path, "commit", "-q", "--allow-empty", "-m", f"step {number}", when=when)
     git(tmp_path, "tag", "-a", "-m", "it", "v1", "HEAD~3")
     return tmp_path
 
@@ -53,6 +46,8 @@ def test_names_are_found_in_the_order_of_the_history(tree: Path) -> None:
     }
     assert [known[name].place for name in (hashes[0], "v1", hashes[2][:9], hashes[4])] == [1, 2, 3, 4]
     assert known["v1"].words == f"{hashes[1][:12]} step 1"
+    known = commits(tree, (hashes[4], hashes[0], hashes[3]))
+    assert [known[hashes[number]].place for number in (0, 3, 4)] == [1, 2, 3]
     assert commits(tree, ["nothing"]) == {}
 
 
