@@ -110,7 +110,7 @@ def _counted(run: Run, cost: float, gross: float, baseline: float | None) -> Run
 
 
 def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
-    clock_samples = np.asarray(run.clock_cost, dtype=np.float64)
+    clock_samples = np.sort(np.asarray(run.clock_cost, dtype=np.float64))
     clock = middle_of(clock_samples) if run.clock_cost else 0.0
     samples, beside = np.asarray(run.samples, dtype=np.float64), readings(run)
     edge = edge if run.loop_every else None
@@ -121,8 +121,8 @@ def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
     if edge is not None and settled:
         samples, beside = samples[quiet], beside[beside <= edge]
     warm = warmup(samples)  # a neighbour that comes or goes is not a transient
-    kept = samples[warm:]
-    reference = middle_of(beside) if len(beside) else None
+    kept = np.sort(samples[warm:])
+    reference = middle_of(np.sort(beside)) if len(beside) else None
     loop = 0.0 if reference is None else max(0.0, reference - clock / run.loop_batch)
     middle = middle_of(kept)
     error = median_error(kept)
@@ -150,7 +150,7 @@ def _by_time(run: Run, less_baseline: bool, edge: float | None) -> RunCost:
         warmup=warm,
         seconds=run.seconds,
         batch=run.batch,
-        quiet=float(quiet.mean()) if settled else 0.0,
+        quiet=0.0 if not settled else 1.0 if edge is None else float(quiet.mean()),
         reference=reference if run.loop_every else None,
     )
     return RunCost(
@@ -167,16 +167,15 @@ def _baseline(baseline: Baseline, quiet: Truths, clock: float, loop: float) -> t
     samples = np.asarray(baseline.samples, dtype=np.float64)
     if enough(quiet):
         samples = samples[quiet]
-    kept = samples[warmup(samples) :]
+    kept = np.sort(samples[warmup(samples) :])
     return (middle_of(kept) - clock) / baseline.batch - loop, median_error(kept) / baseline.batch
 
 
-def robust_sd(x: Floats) -> float:
-    """The standard deviation by the interquartile range: wild samples, up to a quarter at either end, hardly move
-    it."""
-    if len(x) < 2:
+def robust_sd(ordered: Floats) -> float:
+    """The standard deviation of sorted values by the interquartile range: wild samples, up to a quarter at either end,
+    hardly move it."""
+    if len(ordered) < 2:
         return 0.0
-    ordered = np.sort(x)
     return (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / IQR_OF_SD
 
 
@@ -188,13 +187,13 @@ def quantile(ordered: Floats, q: float) -> float:
     return float(ordered[low] + (at - low) * (ordered[high] - ordered[low]))
 
 
-def middle_of(x: Floats) -> float:
-    return quantile(np.sort(x), 0.5)
+def middle_of(ordered: Floats) -> float:
+    return quantile(ordered, 0.5)
 
 
-def median_error(x: Floats) -> float:
-    """Standard error of the median of independent samples, in their unit."""
-    return MEDIAN_OF_MEAN * robust_sd(x) / math.sqrt(len(x))
+def median_error(ordered: Floats) -> float:
+    """Standard error of the median of independent samples, sorted, in their unit."""
+    return MEDIAN_OF_MEAN * robust_sd(ordered) / math.sqrt(len(ordered))
 
 
 #: Tukey's outer fence, in interquartile ranges; beyond it lies one sample of 400,000 of a normal distribution.
@@ -203,12 +202,12 @@ FENCE = 3.0
 FENCE_SHARE = 0.05
 
 
-def far_out(x: Floats, resolution: float) -> int:
-    """How many samples lie beyond the outer fences. None is dropped."""
-    ordered = np.sort(x)
+def far_out(ordered: Floats, resolution: float) -> int:
+    """How many of these sorted samples lie beyond the outer fences. None is dropped."""
     low, middle, high = (quantile(ordered, q) for q in (0.25, 0.5, 0.75))
     reach = max(FENCE * (high - low), FENCE * resolution, FENCE_SHARE * abs(middle))
-    return int(np.count_nonzero((x > high + reach) | (x < low - reach)))
+    inside = ordered.searchsorted(high + reach, "right") - ordered.searchsorted(low - reach, "left")
+    return len(ordered) - int(inside)
 
 
 def geometric(costs: Sequence[float]) -> float:

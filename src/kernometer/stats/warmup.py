@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from kernometer.arrays import Floats, np
 
@@ -44,11 +45,17 @@ def warmup(samples: Floats) -> int:
     squares = float(centred @ centred)
     if squares == 0:
         return 0
-    heads = np.arange(MIN_HEAD, int(n * MAX_SHARE) + 1)
-    sums = np.cumsum(centred)[heads - 1]
-    z = np.abs(sums) / np.sqrt(heads * (n - heads) / (n * (n - 1.0)) * squares)
+    sums = np.cumsum(centred)[MIN_HEAD - 1 : int(n * MAX_SHARE)]
+    z = np.abs(sums) / np.sqrt(_variances(n) * squares)
     best = int(np.argmax(z))
-    return int(heads[best]) if z[best] / inflation(centred[n // 2 :]) > critical(n) else 0
+    return MIN_HEAD + best if z[best] / inflation(centred[n // 2 :]) > critical(n) else 0
+
+
+@lru_cache(maxsize=64)
+def _variances(n: int) -> Floats:
+    """Of the sum of the ranks before each cut of n samples, per sum of squares of all ranks."""
+    heads = np.arange(MIN_HEAD, int(n * MAX_SHARE) + 1)
+    return np.asarray(heads * (n - heads) / (n * (n - 1.0)))
 
 
 def inflation(x: Floats) -> float:
