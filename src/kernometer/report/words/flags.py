@@ -67,5 +67,5 @@ def explain(code: FlagCode, given: Collection[str] = (), *, command: bool = Fals
     if code in (FlagCode.BELOW_RESOLUTION, FlagCode.COARSE_CLOCK):
         causes = [text for option, text in _FINER.items() if option in given]
         longer = "More executions tell: give a longer time with --seconds." if command else ""
-        advice = longer or " ".join(causes) or "No option helps here; by path there is no such limit."
+        advice = longer or " ".join(causes) or "No option helps here; by path there is no clock."
     return f"{words.sentence} {advice}"
