@@ -7,7 +7,6 @@ import hashlib
 import os
 import shlex
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from kernometer.errors import BuildError, KernometerError, MissingError
-from kernometer.processes import called
+from kernometer.processes import called, scratch
 
 #: Seconds. A program of `compiled` takes one or two, and many times that where other work has the processors.
 COMPILE_SECONDS = 600
@@ -66,8 +65,8 @@ def kept(final: Path, make: Callable[[Path], Path], failure: type[KernometerErro
 def _make(final: Path, make: Callable[[Path], Path]) -> None:
     if final.exists():  # another process was faster
         return
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
-        made = make(Path(scratch))
+    with scratch(".new-", final.parent) as folder:
+        made = make(folder)
         try:
             made.rename(final)
         except OSError:  # another process made the same directory, without the lock

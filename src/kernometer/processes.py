@@ -1,5 +1,5 @@
 """Child processes: a program of this host, called to its end; the end of one that was killed, and of all if we are
-killed, when our own code cannot do it."""
+killed, when our own code cannot do it; and directories that nobody needs any more then."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from kernometer.errors import KernometerError, MissingError, TargetError
@@ -69,6 +70,7 @@ def guard(scratch: Path | None) -> Iterator[Callable[[int], None]]:
     """A shell that waits for our end during the block. Then it ends the process group that it was given, first with
     SIGTERM, then with SIGKILL, and removes the directory `scratch`."""
     remove = f"rm -rf -- {shlex.quote(str(scratch))}" if scratch else ":"
+    remove = f"{remove} || sleep 1; {remove}"  # what the kernel ends with us may still be writing
     script = f'read -r group; read -r _ && exit; kill -s TERM -- "-$group" && sleep {GRACE}; '
     script += f'kill -s KILL -- "-$group"; {remove}'
     nowhere = subprocess.DEVNULL
@@ -86,3 +88,11 @@ def guard(scratch: Path | None) -> Iterator[Callable[[int], None]]:
     finally:
         with suppress(subprocess.TimeoutExpired):
             shell.communicate("\n\n", GRACE)
+
+
+@contextmanager
+def scratch(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """A temporary directory in `parent` (None: in TMPDIR), which is gone after the block, and soon after our end."""
+    made = TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
+    with guard(Path(made.name)), made:
+        yield Path(made.name)

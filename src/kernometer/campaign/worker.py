@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event, Thread
 
 from kernometer.campaign.here import measured_here
 from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import new_session
 from kernometer.errors import KernometerError, TargetError
+from kernometer.processes import scratch
 from kernometer.results.store import Store
 from kernometer.targets.local import host_id
 from kernometer.targets.parse import target_of
@@ -56,8 +55,8 @@ def measure_cell(plan: Plan, target: str, label: str, stop: str) -> Measured:
     from distributed import get_client
 
     asked = Shared(stop, client=get_client())
-    with tempfile.TemporaryDirectory(prefix="kernometer-cell-", ignore_cleanup_errors=True) as folder:
-        return _measured(plan, target, label, Store(Path(folder)), asked.is_set)
+    with scratch("kernometer-cell-") as folder:
+        return _measured(plan, target, label, Store(folder), asked.is_set)
 
 
 def _measured(plan: Plan, spec: str, label: str, store: Store, asked: Callable[[], bool]) -> Measured:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from kernometer.explain import prediction
 from kernometer.explain.prediction import Asked
 from kernometer.guests.emulator.qemu import emulated
 from kernometer.host import recorder
+from kernometer.processes import scratch
 from kernometer.report.explanation.prediction import View, blocks, document
 from kernometer.results.model import PATH_DEFINITION, By, Result
 from kernometer.results.rows import Row
@@ -127,8 +127,8 @@ def _copy(folder: Path | None) -> Iterator[Path]:
     if folder is None:
         yield Path.cwd()
         return
-    with tempfile.TemporaryDirectory(prefix="kernometer-files-", ignore_cleanup_errors=True) as made:
-        work = Path(made) / folder.absolute().name
+    with scratch("kernometer-files-") as made:
+        work = made / folder.absolute().name
         shutil.copytree(folder, work, symlinks=True)
         yield work
 

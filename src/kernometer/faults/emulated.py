@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -18,7 +17,7 @@ from kernometer.guests.emulator import qemu
 from kernometer.guests.images import disks
 from kernometer.guests.inside import programs
 from kernometer.guests.packages.suites import Say
-from kernometer.processes import called
+from kernometer.processes import called, scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import INITRD, TOLD
@@ -74,8 +73,7 @@ class FaultyGuest(ABC):
     @contextmanager
     def _folder(self) -> Iterator[Path]:
         """The directory of an emulator, with fresh files."""
-        with tempfile.TemporaryDirectory(prefix="kernometer-faults-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
+        with scratch("kernometer-faults-") as folder:
             booting.lay_out(self.target.guest, folder)
             for name, content in self._fresh.items():
                 (folder / name).write_bytes(content)

@@ -8,10 +8,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,6 +20,7 @@ from kernometer.cache import cache_folder, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
 from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
+from kernometer.processes import scratch
 
 KERNEL = "vmlinux"
 PACKED = "bzImage"
@@ -239,17 +238,16 @@ def remove(name: str) -> None:
 @contextmanager
 def new_folder() -> Iterator[Path]:
     """A directory to make a guest in, on the file system of the guests; removed at the end unless `keep` moved it."""
+    made = ExitStack()
     try:
         guests_folder().mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=".new-", dir=guests_folder()))
+        folder = made.enter_context(scratch(".new-", guests_folder()))
     except OSError as error:
         raise ResultError(
             f"{error.filename}: {error.strerror}.", "Set XDG_CACHE_HOME to a writable directory."
         ) from error
-    try:
+    with made:
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = None) -> Guest:
@@ -314,13 +312,9 @@ def _replace(final: Path, folder: Path) -> None:
 
 def _discard(folder: Path) -> None:
     """Renames the directory first, so that no process finds half a guest."""
-    away = Path(tempfile.mkdtemp(prefix=".old-", dir=folder.parent))
-    try:
+    # Another process may be faster, or there is no such guest.
+    with scratch(".old-", folder.parent) as away, suppress(FileNotFoundError):
         folder.rename(away / folder.name)
-    except FileNotFoundError:  # another process was faster, or there was no such guest
-        pass
-    finally:
-        shutil.rmtree(away, ignore_errors=True)
 
 
 def _load(folder: Path) -> Guest:

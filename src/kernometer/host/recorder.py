@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO
 
 from kernometer.errors import MissingError, TargetError
-from kernometer.processes import reap
+from kernometer.processes import reap, scratch
 
 #: Limits: of a trace, of its lines, of a line's characters, of processes at once, of different kinds of calls.
 MAX_TRACE, MAX_LINES, MAX_LINE, MAX_TASKS, MAX_KINDS = 512 << 20, 3_000_000, 1 << 16, 10_000, 200_000
@@ -83,8 +83,8 @@ def record(words: Sequence[str], folder: Path, seconds: float) -> Recording:
 
     Raises MissingError without a recorder, TargetError if it cannot trace, or exceeds a limit.
     """
-    with tempfile.TemporaryDirectory(prefix="kernometer-trace-") as made:
-        trace = Path(made) / "trace"
+    with scratch("kernometer-trace-") as made:
+        trace = made / "trace"
         trace.touch()
         recording = recorder(str(trace))
         alone = ("taskset", "-c", str(min(os.sched_getaffinity(0)))) if Path(recording[0]).name == "perf" else ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import displays
 from kernometer.guests.inside import programs, tools
+from kernometer.processes import scratch
 from kernometer.results.model import By
 from kernometer.targets.booting import initrd, lay_out
 from kernometer.targets.qemu import QemuTarget
@@ -58,8 +58,8 @@ class Console:
         guest = self.target.guest
         guest.check()
         machine = self.target.variant.machine(guest.manifest.machine)
-        with tempfile.TemporaryDirectory(prefix="kernometer-boot-", ignore_cleanup_errors=True) as made:
-            folder = Path(made).resolve()
+        with scratch("kernometer-boot-") as made:
+            folder = made.resolve()
             given = displays.provide(guest, machine).files
             lay_out(guest, folder, _archive(say, guest, given) if self.has_shell else b"")
             yield folder

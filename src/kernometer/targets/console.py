@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.process import SAID, end_of, talking
 from kernometer.guests.emulator.qemu import Accelerator, Machine, QemuVersion, detect
 from kernometer.guests.plugins import events
+from kernometer.processes import scratch
 from kernometer.results.model import By
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Target
@@ -133,8 +133,7 @@ class ConsoleTarget(Target):
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:
         """QEMU in a directory with its files; removes both at the end. Errors contain QEMU's message."""
-        with tempfile.TemporaryDirectory(prefix="kernometer-console-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
+        with scratch("kernometer-console-") as folder:
             carried = self._lay_out(folder)
             with talking(words, folder, 2) as (process, (line, monitor)):
                 console = Console(line, monitor, self.name, self.system.description.boot.panic)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import initramfs
 from kernometer.guests.inside import programs
-from kernometer.processes import called
+from kernometer.processes import called, scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
@@ -105,8 +104,7 @@ def count(
     if target.without_plugin is not None:
         raise target.without_plugin
     boot = target.boot("path")
-    with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
-        folder = Path(made)
+    with scratch("kernometer-qemu-") as folder:
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}))
         (folder / TOLD).write_bytes(programs.encoded((f"/{RUNNER}", trace, *words)))
         (folder / BEFORE).write_bytes(programs.encoded(()))

@@ -6,7 +6,6 @@ when it had booted and not yet asked for its command. Which saved guest that is 
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from kernometer.guests.inside import programs
 from kernometer.guests.kernels.symbols import Symbols
 from kernometer.guests.plugins import events
 from kernometer.guests.plugins.events import recounted
+from kernometer.processes import scratch
 from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
@@ -206,8 +206,7 @@ class Guests:
         """The output of the command `words` in a guest that ends after it; returns what `read` finds in its folder."""
         kit = self._kit(needs)
         state = yield from self._state(kit)
-        with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
+        with scratch("kernometer-qemu-") as folder:
             self._lay_out(folder, boot, words, b"" if state else self._archive(kit, boot, words))
             if state is not None:
                 for name in (INITRD, MEMORY, STATE):
@@ -260,8 +259,7 @@ class Guests:
     def _save(self, kit: _Kit, into: Path) -> Iterator[None]:
         boot = self.boot((), "saved")
         until = Deadline.after(min(BOOT_SECONDS, self.until.left()))
-        with tempfile.TemporaryDirectory(prefix="kernometer-qemu-", ignore_cleanup_errors=True) as made:
-            folder = Path(made)
+        with scratch("kernometer-qemu-") as folder:
             self._lay_out(folder, boot, (f"/{initramfs.PROBE}",), kit.initrd)
             (into / INITRD).write_bytes(kit.initrd)
             try:

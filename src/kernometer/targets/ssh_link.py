@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from kernometer.errors import MissingError, TargetError, UsageError
+from kernometer.processes import scratch
 from kernometer.targets.base import Deadline
 from kernometer.targets.stream import LAST_OUTPUT, Child, running, shown
 
@@ -129,8 +130,7 @@ class Link:
 
     def look(self, probe: str) -> Remote:
         """Connects, and reads the host's facts. Raises MissingError without ssh, TargetError with the cause."""
-        made = tempfile.TemporaryDirectory(prefix="kernometer-ssh-", ignore_cleanup_errors=True)
-        self._folder = Path(self._open.enter_context(made))
+        self._folder = self._open.enter_context(scratch("kernometer-ssh-"))
         words = argv(self.host, command("look", probe), master=True)
         self._master = self._open.enter_context(self.call(words, subprocess.PIPE))
         return self._answer(self._master.lines(Deadline.after(CONNECT_SECONDS), MAX_ANSWER, named(self.host)))

@@ -1,13 +1,17 @@
-"""Child processes, called to their end, or ended: kernometer.processes."""
+"""Child processes, called to their end, or ended, and directories: kernometer.processes."""
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
+import kernometer
 from kernometer.errors import BuildError, MissingError
 from kernometer.processes import called, reap
 
@@ -57,3 +61,36 @@ def test_a_program_that_cannot_be_called_is_named_with_the_next_step(tmp_path: P
     with pytest.raises(BuildError, match=r"sleep was not done after 0 s: sleep 600\."):
         called(("sleep", "600"), 0.01, failure=BuildError)
     assert missing.value.next_step == "Install it."
+
+
+HOLDS = """
+import sys, time
+from pathlib import Path
+from kernometer.processes import scratch
+with scratch("made-", Path(sys.argv[1])) as folder:
+    (folder / "file").touch()
+    print(folder, flush=True)
+    time.sleep(1000)
+"""
+
+
+def test_a_directory_does_not_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
+    """Expected: nothing is left, also of SIGKILL, which no handler sees. Broken: folders of guests fill TMPDIR."""
+    words = (sys.executable, "-c", HOLDS, str(tmp_path))
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        assert (folder / "file").exists()
+        process.kill()
+    until = time.monotonic() + 60
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_directories_are_made_where_they_are_removed() -> None:
+    """Expected: `scratch` is the only way; a target of this host, whose guard ends the probe first, is the other.
+    Broken: a directory that a killed process leaves."""
+    sources = Path(kernometer.__file__).parent
+    found = {path.name for path in sources.rglob("*.py") if re.search(r"TemporaryDirectory|mkdtemp", path.read_text())}
+    assert found == {"processes.py", "local.py"}

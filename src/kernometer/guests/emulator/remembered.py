@@ -3,7 +3,6 @@ may remove."""
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TypeVar
 import msgspec
 
 from kernometer.cache import cache_folder, sha256
+from kernometer.processes import scratch
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 #: The most bytes of a finding, which is a few words.
@@ -53,8 +53,8 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
 def _keep(path: Path, data: bytes, boot: str) -> None:
     """Stores it completely or not at all; removes those of earlier boots."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
-        made = Path(scratch) / "finding"
+    with scratch(".new-", path.parent) as folder:
+        made = folder / "finding"
         made.write_bytes(data)
         made.rename(path)
     for old in path.parent.glob("*.json"):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import struct
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,7 +21,7 @@ from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import elf, kernelpackage, linux
 from kernometer.guests.kernels.bzimage import MAX_UNPACKED, gzip, whole
-from kernometer.processes import called
+from kernometer.processes import called, scratch
 
 #: Such kernels need a PC, for its timer, its interrupt controller and its way to power off.
 MACHINE = Machine(type="pc")
@@ -141,8 +140,8 @@ def _header_flags(kernel: bytes) -> int | None:
 def _as_elf32(kernel: bytes, name: str) -> bytes:
     """The same segments, with unchanged code, in an ELF file of 32 bits without symbols: see `listing`."""
     programs.need(f"{name} is an ELF file of 64 bits, which objcopy converts for multiboot loaders", "objcopy")
-    with tempfile.TemporaryDirectory(prefix="kernometer-objcopy-") as made:
-        wide, narrow = Path(made, "wide"), Path(made, "narrow")
+    with scratch("kernometer-objcopy-") as folder:
+        wide, narrow = folder / "wide", folder / "narrow"
         wide.write_bytes(kernel)
         words = ("objcopy", "-S", "-I", "elf64-x86-64", "-O", "elf32-i386", str(wide), str(narrow))
         done = called(words, OBJCOPY_SECONDS, "Convert it yourself.")

@@ -7,7 +7,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from kernometer.cache import cache_folder
 from kernometer.errors import ResultError, TargetError
+from kernometer.processes import scratch
 from kernometer.targets.base import Deadline
 
 #: The most that is kept. A guest's memory takes 60 to 300 MB on the disk; a campaign of floors has some fifteen.
@@ -67,8 +67,8 @@ def _make(final: Path, save: Callable[[Path], Iterator[None]]) -> Iterator[None]
     if _whole(final):  # another process was faster
         return
     shutil.rmtree(final, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=".new-", ignore_cleanup_errors=True) as scratch:
-        made = Path(scratch) / final.name
+    with scratch(".new-", final.parent) as folder:
+        made = folder / final.name
         made.mkdir()
         yield from save(made)
         (made / DIGESTS).write_text(_digests(made))
