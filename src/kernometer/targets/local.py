@@ -69,9 +69,9 @@ class LocalTarget(Target):
         return (*self.prefix, str(self.path or build.probe(self.recipe)), *job.arguments)
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
+        words = self.describe(job)  # builds the probe
         with TemporaryDirectory(prefix="kernometer-", ignore_cleanup_errors=True) as folder:
             environment = os.environ | {"TMPDIR": folder}
-            words = self.describe(job)
             with running(words, environment, scratch=Path(folder), next_step=self._next_step) as child:
                 yield from child.records(job, until, self.name)
 

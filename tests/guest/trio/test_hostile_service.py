@@ -230,7 +230,7 @@ IDLE = "answers, and gets nothing done"
 def test_a_driver_that_writes_no_bytes_and_says_so_again_and_again_is_started_again(hostile: Hostile) -> None:
     """Expected: vfs has it ended after a thousand rounds, and the next process writes what was to be written. Broken:
     vfs and the driver tell each other to go on for ever."""
-    seen = hostility.run(hostile("micro", "serial", Orders(FATAL, "idles once")))
+    seen = hostility.run(hostile("micro", "serial", Orders(FATAL, "idles once")), rests=True)
     others_are_well(seen, ())
     assert str(seen.ended).count(f"trio: serial {IDLE}") == 1, seen.ended
     assert str(seen.ended).count("trio: serial has begun anew") == 1, seen.ended
@@ -240,7 +240,7 @@ def test_a_driver_that_writes_no_bytes_and_says_so_again_and_again_is_started_ag
 @pytest.mark.parametrize("service", ["serial", "ram_block"])
 def test_a_driver_whose_next_processes_do_nothing_either_is_given_up(hostile: Hostile, service: str) -> None:
     """Expected: EIO for who needs it, the rest goes on. Broken: fs, or who writes, waits for ever."""
-    seen = hostility.run(hostile("micro", service, Orders(FATAL, "idles")))
+    seen = hostility.run(hostile("micro", service, Orders(FATAL, "idles")), 240.0, rests=True)
     others_are_well(seen, LOST[service])
     assert seen.rounds["alone"].keys() & LOST[service], seen.ended
     assert f"trio: {service} {IDLE}" in str(seen.ended), seen.ended

@@ -251,7 +251,8 @@ def test_closing_early_ends_qemu(boots: Boots, tmp_path: Path) -> None:
 
 
 def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> None:
-    """Expected: SIGKILL of Python ends QEMU too. Broken: an emulator runs on, unseen, and disturbs what comes next."""
+    """Expected: SIGKILL of Python ends QEMU too, and nothing is left in TMPDIR. Broken: an emulator runs on, unseen,
+    and disturbs what comes next."""
     boots(f"Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(600)")
     code = (
         "from kernometer.targets import booting, qemu\nfrom kernometer.targets.base import Call, Deadline, Job\n"
@@ -266,7 +267,7 @@ def test_a_killed_front_end_takes_qemu_along(boots: Boots, tmp_path: Path) -> No
     pid = int((tmp_path / "pid").read_text())
     os.kill(front.pid, signal.SIGKILL)
     front.wait()
-    wait_for(lambda: not alive(pid))
+    wait_for(lambda: not alive(pid) and left_behind(tmp_path) == [])
 
 
 #: What is asked of the guest that names the rows, and of a row's: the script sees it in the file `command`.
