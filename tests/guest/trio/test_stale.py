@@ -58,7 +58,7 @@ def _found(kernel: Path, user_programs: Path, folder: Path, *, tags: bool) -> tu
     words = f"out=stale,fault={names['entry_vectors'] + FAULT * ENTRY:#x},told={names['tags_told'] if tags else 0:#x}"
     machine = Machine(more=("-plugin", f"{_plugin()},{words}"))
     files = {"bin/usertests": (user_programs / "usertests").read_bytes()}
-    ended = boot(Kernel.trio(kernel), initramfs(("usertests", *QUESTIONS), files), machine, seconds=300.0, keep=folder)
+    ended = boot(Kernel.trio(kernel), initramfs(("usertests", *QUESTIONS), files), machine, seconds=1200.0, keep=folder)
     lines = tuple((folder / "stale").read_text().splitlines())
     last = _LAST.fullmatch(lines[-1]) if lines else None
     assert last, ended
