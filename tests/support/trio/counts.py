@@ -19,10 +19,10 @@ from kernometer.stats.figures import figures
 KNOWN: dict[str, dict[str, float]] = {
     "gcc 12, musl, QEMU 7.2": {
         "syscall/getppid": 132,
-        "proc/fork-exit": 17651,
-        "proc/execl": 29780,
+        "proc/fork-exit": 17647,
+        "proc/execl": 29778,
         "ctx/pipe-pair@same-cpu": 1679,
-        "syscall/open-close": 921,
+        "syscall/open-close": 919,
         "mem/touch@pages=64": 278,
         "fs/read@bufsize=1024,blocks=2000": 313,
         "trio/trap": 77,
