@@ -146,10 +146,10 @@ def hostile(sources: Path, tmp_path_factory: pytest.TempPathFactory, request: py
     return kernel
 
 
-def attacked(hostile: Hostile, service: str, orders: Orders, seconds: float = 120.0) -> Seen:
+def attacked(hostile: Hostile, service: str, orders: Orders, seconds: float = 120.0, *, path: bool = False) -> Seen:
     """micro with this service hostile. Nobody calls rs: with heartbeats its own alarms wake it, if there is time."""
     if service != "rs":
-        return hostility.run(hostile("micro", service, orders), seconds)
+        return hostility.run(hostile("micro", service, orders), seconds, path=path)
     kernel = hostile("micro+with=heartbeats", service, replace(orders, by_notification=True))
     return hostility.run(kernel, seconds, rests=True)
 
@@ -171,7 +171,7 @@ def test_what_a_service_has_no_right_to_is_refused(
     hostile: Hostile, services: Mapping[str, Service], service: str
 ) -> None:
     """Expected: the table's word to each, and nobody else notices anything. Broken: it is done, or something ends."""
-    seen = attacked(hostile, service, Orders(REFUSED))
+    seen = attacked(hostile, service, Orders(REFUSED), path=True)
     others_are_well(seen, ())
     expected = dict(EVERYBODY)
     expected.update({} if service in ("bus", "rs") else GRANTED)

@@ -124,9 +124,10 @@ def witness(*, rests: bool) -> Inside:
         return initramfs((), files, init=program)
 
 
-def run(kernel: Kernel, seconds: float = 120.0, *, rests: bool = False) -> Seen:
-    """`rests`: by path, so that the second of the witness's is as many instructions on a busy host."""
-    machine = Machine(path=rests, memory_mib=MEMORY_MIB, more=DEBUG_EXIT, display="bochs-drm")
+def run(kernel: Kernel, seconds: float = 120.0, *, rests: bool = False, path: bool = False) -> Seen:
+    """`path`: what the witness has patience for is as many instructions on a busy host. `rests`: by path, so is its
+    second."""
+    machine = Machine(path=path or rests, memory_mib=MEMORY_MIB, more=DEBUG_EXIT, display="bochs-drm")
     return Seen.of(boot(kernel, witness(rests=rests), machine, seconds=seconds))
 
 
