@@ -231,8 +231,8 @@ IDLE = "answers, and gets nothing done"
 def test_a_driver_that_does_nothing_and_says_so_again_and_again_is_started_again(
     hostile: Hostile, service: str, harm: str
 ) -> None:
-    """Expected: vfs or fs has it ended after a thousand rounds, and the next process does what was to be done; a disk
-    has two callers, of whom the second may get EIO. Broken: they and the driver tell each other to go on for ever."""
+    """Expected: vfs or fs has it ended after a thousand rounds, and the next process does what was to be done; an open
+    of the disk meanwhile finds none: ENXIO. Broken: they and the driver tell each other to go on for ever."""
     seen = hostility.run(hostile("micro", service, Orders(FATAL, harm)), 240.0, rests=True)
     others_are_well(seen, LOST[service] if service == "ram_block" else ())
     assert f"trio: {service} {IDLE}" in str(seen.ended), seen.ended
