@@ -142,7 +142,7 @@ bool grants_give(struct task *t, const struct endpoint *e, uint16_t call, uint64
 bool grants_are_own(const struct shape *shape, const uint64_t *words)
 {
 	for (const struct shape_grant *g = shape->grants; g->rights; g++)
-		if (!is_entry(words[g->at]) && !is_processs(words[g->at], words[g->at + 1]))
+		if (!is_entry(words[g->at]) && !is_process_memory(words[g->at], words[g->at + 1]))
 			return false;
 	return true;
 }
@@ -291,7 +291,7 @@ int64_t grants_copy(struct copying *c, bool trusted)
 	if (c->kind > COPY_ZEROS || !e || begin > e->length || c->grant.length > e->length - begin ||
 	    is_beyond(c->grant, c->offset, c->n))
 		return -EFAULT;
-	if (!trusted && !is_processs(c->own, c->n))
+	if (!trusted && !is_process_memory(c->own, c->n))
 		return -EFAULT;
 	while (c->n > 0 && !end) {
 		uint64_t room = 0;
@@ -376,7 +376,7 @@ int64_t grants_copy_short(uint64_t id, uint64_t length, uint64_t offset, uint64_
 	t = tasks[e->owner];
 	address = e->base + begin + offset;
 	if (!t || offset > length || n > length - offset || begin + length > e->length || length > e->length ||
-	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_processs(own, n)))
+	    address >= USER_END || (s->task->user && kind != COPY_ZEROS && !is_process_memory(own, n)))
 		return -EAGAIN;
 	if (maps)
 		return map_page(s, t, kind, address, n);

@@ -86,7 +86,7 @@ static inline bool is_user(uint64_t address, size_t n)
 
 /* What a server that is a process may name as its own: user memory, and the text of programs of processes. Only its
  * page tables know which of it is there. */
-static inline bool is_processs(uint64_t address, size_t n)
+static inline bool is_process_memory(uint64_t address, size_t n)
 {
 	uint64_t text = address - PROCESS_TEXT, end = DOMAINS * PROCESS_TEXT_BYTES;
 

@@ -96,7 +96,7 @@ void call_done(struct task *t, int64_t result);
  * must be its own. False: that memory is absent. */
 static inline bool is_servers(uint64_t address, size_t n)
 {
-	return !is_process(PRESENT_DOMAIN) || is_processs(address, n);
+	return !is_process(PRESENT_DOMAIN) || is_process_memory(address, n);
 }
 
 static inline bool server_get(void *to, uint64_t from, size_t n)
