@@ -14,6 +14,7 @@ AS_PRINTED = {
     *(f"sources/by-time-{name}.txt" for name in ("gvisor", "host", "uml")),
     *(f"trio-mono/{name}.txt" for name in ("ab", "by-path", "linux-less")),
     *(f"trio-structures/{name}.txt" for name in ("boundaries", "costs", "linux-topics", "structures")),
+    *(f"trio-structures/{name}.txt" for name in ("pages", "pages-scattered")),
     *(f"trio-structures/switches-{name}.txt" for name in ("hybrid", "micro", "mono", "one-server")),
 }
 MADE = {f"{made.study}/{made.text}": made for made in listed() if made.text}

@@ -37,6 +37,8 @@ static void wait_for_disk(void)
 	uint32_t on, room, starts;
 
 	(void)fs_service.waited(&on);
+	/* A driver that has begun anew within the call has said so already. */
+	deliver();
 	(void)fs_service.came(&came, &room, &starts);
 	while (!(came >> on & 1)) {
 		if (++tries > TRIES_MOST || !disk_goes_on()) {
