@@ -106,6 +106,20 @@ def test_a_program_is_known_by_its_code(program: Path) -> None:
     assert stripped.table == symbols.Table((), ())
 
 
+def test_the_name_of_a_section_s_beginning_is_no_function(tmp_path: Path) -> None:
+    """Expected: a function that begins where a linker script's name lies has its own name, and code without any other
+    name has that one. Broken: instructions of the first function are those of `begin`."""
+    source, made = tmp_path / "s.S", tmp_path / "s"
+    source.write_text(
+        ".globl begin, a_function, lone\n.text\nbegin:\n.type a_function, @function\na_function: ret\n"
+        ".size a_function, .-a_function\nlone: ret\n"
+    )
+    subprocess.run(("gcc", "-static", "-nostdlib", "-o", str(made), str(source), "-Wl,-e,0"), check=True, timeout=60)
+    table = symbols.of_elf(made.read_bytes())
+    assert table is not None
+    assert table.names[:2] == ("a_function", "lone")
+
+
 def test_a_program_inside_a_kernel_is_found_by_its_symbol(program: Path, tmp_path: Path) -> None:
     """Expected: the servers of Trio, each a whole ELF file. Broken: every word that begins so."""
     source, kernel = tmp_path / "k.S", tmp_path / "k"

@@ -87,11 +87,14 @@ def _places(lines: Iterable[str]) -> dict[str, set[int]]:
 
 
 def of_elf(content: bytes) -> Table | None:
-    """The functions of an ELF file; None if it is stripped, or another file."""
+    """The functions of an ELF file; None if it is stripped, or another file. A name without a size, as a linker script
+    gives to the beginning of a section, is a function only where no other begins."""
     try:
-        return _table((address, name) for name, section, address, _ in elf.symbols(content) if section.code)
+        code = [(address, name, size) for name, section, address, size in elf.symbols(content) if section.code]
     except LookupError:
         return None
+    sized = {address for address, _, size in code if size}
+    return _table((address, name) for address, name, size in code if size or address not in sized)
 
 
 def _table(functions: Iterable[tuple[int, str]]) -> Table | None:
