@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from kernometer.errors import BuildError, KernometerError, MissingError
 from kernometer.processes import called, scratch
@@ -80,17 +80,17 @@ def locked(path: Path, seconds: float) -> Iterator[bool]:
     could be taken in so many seconds, which is always so on a file system without locks (some network ones)."""
     until = time.monotonic() + seconds
     with path.open("w") as file:
-        while held := _is_held(file):
+        while held := is_held(file):
             if time.monotonic() >= until:
                 break
             time.sleep(0.2)
         yield not held
 
 
-def _is_held(file: IO[str]) -> bool:
-    """Takes the lock unless another process holds it."""
+def is_held(file: IO[Any], how: int = fcntl.LOCK_EX) -> bool:
+    """Takes the lock of an open file unless another process holds it, which is never so without locks."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

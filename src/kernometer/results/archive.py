@@ -20,8 +20,8 @@ from kernometer.results.writer import is_result
 
 #: The most bytes that an archive may expand to, and files in it.
 MOST_BYTES, MOST_FILES = 8 * DEFAULT.file_bytes, 100_000
-#: What zipfile raises for a member that is encrypted, or compressed in a way that it does not know.
-_ZIP_REFUSALS = (RuntimeError, NotImplementedError)
+#: What zipfile raises for a member that is encrypted; its NotImplementedError, for an unknown compression, is one too.
+_ZIP_REFUSAL = RuntimeError
 
 
 def is_archive(name: str) -> bool:
@@ -38,7 +38,7 @@ def unpacked(path: Path) -> Path:
         return kept(cache_folder() / "stores" / digest[:24], lambda scratch: _unpack(path, scratch), ResultError)
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.", "Name a directory, or an archive.") from error
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, *_ZIP_REFUSALS) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, _ZIP_REFUSAL) as error:
         text = f"{path} is not a directory, and no archive of a store: {error}."
         raise ResultError(text, "Give a directory, FILE.tar.xz or FILE.zip.") from error
 

@@ -21,6 +21,7 @@ from typing import Self, TypeVar, cast
 
 import msgspec
 
+from kernometer.cache import is_held
 from kernometer.errors import ResultError
 from kernometer.results.compressed import SUFFIXES
 from kernometer.results.model import AnyRecord, End, Failure, Publication, Result, Run, Session, Unsupported
@@ -253,15 +254,7 @@ def is_result(name: str) -> bool:
 def is_growing(path: Path) -> bool:
     """Whether a process is writing that file now."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        with path.open("rb") as file:
+            return is_held(file, fcntl.LOCK_SH)
     except OSError:
         return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return False
