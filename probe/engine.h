@@ -5,7 +5,7 @@
 #include "km.h"
 
 #define KM_FORMAT 1 /* of the output; results/model.py has its history */
-#define KM_VERSION "0.1.3"
+#define KM_VERSION "0.1.4"
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 
@@ -112,6 +112,10 @@ uint64_t clock_wall(void);   /* ns, for deadlines */
 /* marker.c --------------------------------------------------------------------------------------------------- */
 void mark_begin(unsigned region);
 void mark_end(unsigned region);
+int mark_ready(char *room); /* -1 on a processor without markers */
+
+/* wait.c ----------------------------------------------------------------------------------------------------- */
+int wait_for_command(void); /* executes it, or returns an exit status */
 
 /* meter.c ---------------------------------------------------------------------------------------------------- */
 /* What happened in timed samples, in the measuring process; -1: unknown. */

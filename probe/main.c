@@ -4,12 +4,14 @@
 static const char usage[] =
 	"usage: probe [--by time|path] [--profile quick|full] [OPTION...] [ROW...]\n"
 	"       probe [OPTION...] -- COMMAND [ARGUMENT...]\n"
+	"       probe --wait\n"
 	"       probe --list [--json] [--profile quick|full] [ROW...]\n"
 	"\n"
 	"Measures the kernel that it runs on and prints one JSON object a line. A ROW is a workload's name, a row's\n"
 	"name (ctx/pipe-pair@same-cpu; syscall/getpid@ without its other rows) or a pattern (syscall/*); without a "
 	"ROW\n"
-	"it measures the whole profile. With -- it times that command.\n"
+	"it measures the whole profile. With -- it times that command. With --wait it loops until an emulator\n"
+	"writes a command into its memory.\n"
 	"\n"
 	"  --runs N          timed runs of each row, each in a fresh process (5; by path 1)\n"
 	"  --budget S        add further runs until the whole call has taken S seconds (0)\n"
@@ -136,6 +138,8 @@ static int option(struct options *o, char **argv, int i)
 		return o->json = 1;
 	else if (strcmp(name, "--continue") == 0)
 		return o->continues = 1;
+	else if (strcmp(name, "--wait") == 0) /* not in main: the exec rows count how that begins */
+		exit(wait_for_command());
 	else
 		refuse("no such option, or its value is missing", name);
 	return 2;

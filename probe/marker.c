@@ -5,6 +5,9 @@
  *   aarch64  movz xzr, #imm16    0x4000 or 0x8000 and the region
  *   riscv64  lui x0, imm20       0x40000 or 0x80000 and the region
  *
+ * A third one, 0x4b4f0000, 0xc000 or 0xc0000, says that this program waits (wait.c): the register rax, x0 or a0 then
+ * has the address of its room.
+ *
  * The number is part of the instruction, so a table has one stub (8 bytes: the instruction and a return) for each
  * region, written as numbers because not every assembler has the mnemonics. */
 #include "engine.h"
@@ -13,14 +16,22 @@
 #define BEGIN "0x4b4d0000"
 #define END "0x4b4e0000"
 #define STUB(kind) ".byte 0x0f, 0x1f, 0x80\n.long " kind " + km_region_number\n.byte 0xc3\n"
+#define READY "0x4b4f0000"
+#if defined(__x86_64__)
+#define READY_STUB ".byte 0x48, 0x89, 0xf8\n" STUB(READY) /* mov %rdi, %rax */
+#else
+#define READY_STUB ".byte 0x8b, 0x44, 0x24, 0x04\n" STUB(READY) /* mov 4(%esp), %eax */
+#endif
 #elif defined(__aarch64__)
 #define BEGIN "0x4000"
 #define END "0x8000"
 #define STUB(kind) ".long 0xd280001f + ((" kind " + km_region_number) << 5)\n.long 0xd65f03c0\n"
+#define READY_STUB STUB("0xc000")
 #elif defined(__riscv) && __riscv_xlen == 64
 #define BEGIN "0x40000"
 #define END "0x80000"
 #define STUB(kind) ".long 0x37 + ((" kind " + km_region_number) << 12)\n.long 0x8067\n"
+#define READY_STUB STUB("0xc0000")
 #endif
 
 #ifdef STUB
@@ -32,18 +43,23 @@
  * both would share. Counts by path of fork and exec depend on how the image lies in pages: with this alignment each of
  * its segments begins at the page where it began in 0.1.1. */
 __asm__(".text\n.balign 2048\n.globl km_begin_stubs, km_end_stubs\n"
-	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END));
+	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END) FIRST
+	".globl km_ready_stub\nkm_ready_stub:\n" READY_STUB);
 
 /* Declared with exactly the names above: on macOS the symbol of a C name begins with an underscore. */
 extern const char km_begin_stubs[] __asm__("km_begin_stubs"), km_end_stubs[] __asm__("km_end_stubs");
+extern const char km_ready_stub[] __asm__("km_ready_stub");
 
 /* Makes a function pointer from an address: ISO C has no such cast; POSIX's dlsym needs the same. */
+union stub {
+	uintptr_t address;
+	void (*call)(void);
+	void (*call_with)(char *);
+};
+
 static void call_stub(const char *stubs, unsigned region)
 {
-	union {
-		uintptr_t address;
-		void (*call)(void);
-	} stub;
+	union stub stub;
 
 	stub.address = (uintptr_t)stubs + 8 * (uintptr_t)(region < MAX_REGIONS ? region : 0);
 	stub.call();
@@ -59,6 +75,15 @@ void mark_end(unsigned region)
 	call_stub(km_end_stubs, region);
 }
 
+int mark_ready(char *room)
+{
+	union stub stub;
+
+	stub.address = (uintptr_t)km_ready_stub;
+	stub.call_with(room);
+	return 0;
+}
+
 #else /* this processor has no marker: a plugin sees no regions */
 
 void mark_begin(unsigned region)
@@ -69,6 +94,12 @@ void mark_begin(unsigned region)
 void mark_end(unsigned region)
 {
 	(void)region;
+}
+
+int mark_ready(char *room)
+{
+	(void)room;
+	return -1;
 }
 
 #endif
