@@ -16,6 +16,8 @@ from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.kernels import linux, mach, multiboot, trio, xen
 from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
+from kernometer.targets.consoles import description
+from kernometer.targets.consoles import saving as at_console
 from kernometer.targets.qemu import QemuTarget
 
 #: The systems that --kernel makes a guest from.
@@ -55,7 +57,7 @@ class Wanted:
         linux, multiboot, xen = (self.system == each for each in ("linux", "multiboot", "xen"))
         own = self.kernel is not None
         for given, name, applies, reason in (
-            (self.name, "name", own, "for a kernel from a file"),
+            (self.name, "name", own or self.system not in SYSTEMS, "for a kernel or a disk from a file"),
             (self.drivers, "modules", own and linux, "for linux, and for a kernel from a file"),
             (self.system_map, "system-map", own and linux, "for linux, and for a kernel from a file"),
             (self.modules, "module", multiboot, "for a multiboot kernel"),
@@ -79,10 +81,14 @@ def add(env: Env, /, **given: Any) -> None:
     wanted = Wanted(**given)
     wanted.variant("guest")
     own = wanted.kernel is not None
+    if not own and (wanted.system in description.shipped() or wanted.system.endswith(".toml")):
+        _at_console(env, wanted)
+        return
     if wanted.system not in (OWN if own else SYSTEMS):
         raise UsageError(
             f"There is no system {wanted.system!r} to add{' from a file' if own else ''}.",
             "linux, xen and gnumach come from packages, trio from its sources; "
+            f"{', '.join(description.shipped())}, or a description's .toml file, from a disk's image; "
             f"from a file (--kernel FILE): {', '.join(OWN)}.",
         )
     wanted.check()
@@ -141,6 +147,19 @@ def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
     env.say(f"{guest.name}: booting it, to check its System.map against what the kernel lists itself …")
     why = QemuTarget.of_guest(guest, variant.parse(guest.name)).unchecked_map()
     return (f"Its System.map could not be checked: {why}.",) if why else ()
+
+
+def _at_console(env: Env, wanted: Wanted) -> None:
+    """A system on a disk. It boots once now, since a saved one is needed for every row."""
+    wanted.check()
+    if len(wanted.versions) != 1:
+        raise UsageError(
+            "A described system is added with the image of its disk.", "For example guest add freebsd disk.img"
+        )
+    guest = at_console.add(wanted.name, wanted.system, wanted.versions[0], wanted.variant("guest"))
+    _say_added(env, guest)
+    env.say(f"{guest.name}: booting it, to save it where a probe waits …")
+    QemuTarget.of_guest(guest, variant.parse(guest.name)).save()
 
 
 def _xen(env: Env, wanted: Wanted) -> None:

@@ -20,7 +20,7 @@ from kernometer.guests.packages.suites import Say
 from kernometer.processes import called, scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import INITRD, TOLD
+from kernometer.targets.booting import INITRD
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import POLL_SECONDS
@@ -77,13 +77,10 @@ class FaultyGuest(ABC):
             booting.lay_out(self.target.guest, folder)
             for name, content in self._fresh.items():
                 (folder / name).write_bytes(content)
-            for name in (booting.BEFORE, TOLD):
-                (folder / name).write_bytes(programs.encoded(()))
             yield folder
 
-    def _tell(self, folder: Path, words: tuple[str, ...]) -> None:
-        """Lays out the saved guest, and the command that it runs next."""
-        (folder / TOLD).write_bytes(programs.encoded(words))
+    def _lay_out(self, folder: Path) -> None:
+        """Lays out the saved guest."""
         for name in (INITRD, qemu.MEMORY, qemu.STATE):
             (folder / name).symlink_to(states.folder() / self._key / name)
 
@@ -97,7 +94,7 @@ class FaultyGuest(ABC):
             watch = booting.Watch(folder, name)
             try:
                 ready = Deadline.after(BOOT_SECONDS)
-                for _ in saving.save(self._argv("saved"), folder, programs.READY, into, ready):
+                for _ in saving.save(self._argv("saved"), folder, into, ready):
                     watch.panic()
                     yield None
             except TargetError as error:

@@ -123,7 +123,9 @@ class Linux(FaultyGuest):
         }
 
     def _argv(self, phase: qemu.Phase) -> tuple[str, ...]:
-        boot = replace(self.target.boot("path", (), phase), plugin=None, events=None)
+        boot = self.target.boot("path", (), phase)
+        if phase == "restored":
+            boot = replace(boot, plugin=None, events=None)
         words = [*qemu.argv(boot), "-chardev", f"file,id={STRUCK},path={STRUCK}"]
         words += ["-device", f"isa-debugcon,iobase={_PORT:#x},chardev={STRUCK}"]
         for kind in _DRIVES:
@@ -145,10 +147,11 @@ class Linux(FaultyGuest):
         numbers = ("--seed", str(self.seed), "--operations", str(self.operations), "--pace", PACE)
         work = (f"/{_WORKER}", *numbers, WORK) if worker is None else worker
         told = ("/bin/sh", f"/{_SCRIPT}", str(int(panic_on_oops)), subject, *words, "--", *work)
-        self._tell(folder, told)
+        self._lay_out(folder)
         until = Deadline.after(RUN_SECONDS)
-        with talking(self._argv("restored"), folder, 1) as (process, sockets):
-            saving.restore(sockets[0], until)
+        with talking(self._argv("restored"), folder, 2) as (process, (monitor, debugger)):
+            _, at = saving.restore(monitor, debugger, self.target.guest.architecture, told, until)
+            at.proceed()
             quiet = QUIET_SECONDS if words or worker is not None else SORTING_SECONDS
             ended = _watched(process, folder, until, self.stopping, quiet)
         return tuple(_lines(folder / BULK)), ended

@@ -145,8 +145,6 @@ class TrioGuest(FaultyGuest):
             boot = replace(boot, plugin=built, events=Path(TRACE), recorded=recorded)
         words = [*qemu.argv(boot), "-drive", f"if=none,id=disk,file={DISK},format=raw,cache=unsafe"]
         words += ["-device", "virtio-blk-pci,drive=disk"]
-        if phase == "restored":
-            words += ["-chardev", f"socket,id=debugger,fd={qemu.DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
         return tuple(words)
 
     def _run(self, folder: Path, fault: Fault | None, *, counting: bool = False) -> Seen:
@@ -154,13 +152,10 @@ class TrioGuest(FaultyGuest):
         words = (word for name, number in numbers.items() for word in (f"--{name}", str(number)))
         work = (f"/{_WORKER}", "--acknowledge", *words, *MEMORY_FOLDERS, DISK_FOLDER)
         told = ("/bin/sh", f"/{_SCRIPT}", self.device, f"/{_OBSERVED}", *work)
-        self._tell(folder, told)
+        self._lay_out(folder)
         until = Deadline.after(RUN_SECONDS)
         with talking(self._argv("restored", counting=counting), folder, 2) as (process, (monitor, debugger)):
-            ask = saving.restore(monitor, until)
-            while ask.execute("query-status")["status"] != "paused":
-                time.sleep(POLL_SECONDS)
-            at = Debugger(debugger, until)
+            ask, at = saving.restore(monitor, debugger, self.target.guest.architecture, told, until)
             if fault is not None:
                 self._inject(at, fault, process)
             else:

@@ -26,6 +26,7 @@ KERNEL = "vmlinux"
 PACKED = "bzImage"
 CONFIG = "config"
 BUSYBOX = "busybox"  #: of a guest of another architecture than the host's
+DESCRIPTION = "console.toml"  #: how to drive a system on a disk at its console, see targets/consoles
 SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build lists them
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in place of a multiboot module's file: the job's archive
@@ -40,6 +41,7 @@ _DIGESTS = {
     CONFIG: "config_sha256",
     SYSTEM_MAP: "system_map_sha256",
     BUSYBOX: "busybox_sha256",
+    DESCRIPTION: "description_sha256",
 }
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
@@ -80,6 +82,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str = ""  #: of the kernel's build configuration; "" without
     drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
     busybox_sha256: str = ""  #: of BUSYBOX; "" without
+    description_sha256: str = ""  #: of DESCRIPTION, for a system on a disk; "" without
+    disk: str = ""  #: the path of that disk's image, which is the user's and is not written to
+    disk_sha256: str = ""
     layout: str = ""  #: where the kernel's data lie: elf.layout; "" if not known
     built_in: tuple[str, ...] = ()  #: the modules of drivers.KEPT in a kernel without loadable modules
     machine: Machine = Machine()
@@ -117,7 +122,9 @@ class Guest:
         """Identifies what boots: on the same machine, with the same probe, its counts are equal."""
         made = self.manifest
         parts = [made.kernel_sha256, *(f"{module.sha256} {module.arguments}" for module in made.modules)]
-        digest = sha256("\0".join(parts).encode()) if made.modules else made.kernel_sha256
+        if self.at_console:
+            parts += [made.disk_sha256, made.description_sha256]
+        digest = sha256("\0".join(parts).encode()) if parts[1:] else made.kernel_sha256
         drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
         return f"{made.package} {made.version} sha256:{digest}{drivers}"
 
@@ -156,7 +163,12 @@ class Guest:
     @property
     def has_init(self) -> bool:
         """Whether its first process is our init, which reads its command when everything else is ready."""
-        return self.has(INITRAMFS) or not self.manifest.modules
+        return self.has(INITRAMFS) or not (self.manifest.modules or self.at_console)
+
+    @property
+    def at_console(self) -> bool:
+        """Whether it is a system on a disk, which is brought to a waiting probe at its console."""
+        return self.manifest.description_sha256 != ""
 
     def busybox(self) -> bytes:
         """Its own busybox, or b"" if it has none."""
@@ -172,8 +184,7 @@ class Guest:
     def check(self) -> None:
         """Raises TargetError if a file is not the one that was added: the counts would be those of another guest."""
         made = self.manifest
-        self._check(KERNEL, made.kernel_sha256)
-        others = [(PACKED, made.packed_sha256), (SYSTEM_MAP, made.system_map_sha256), (BUSYBOX, made.busybox_sha256)]
+        others = [(name, str(getattr(made, field))) for name, field in _DIGESTS.items() if name != CONFIG]
         for name, wanted in (*others, *((file.file, file.sha256) for file in made.modules if not file.made)):
             if wanted:
                 self._check(name, wanted)
@@ -251,14 +262,15 @@ def new_folder() -> Iterator[Path]:
 
 
 def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = None) -> Guest:
-    """Stores these files, KERNEL among them, as the guest of the manifest, which gets their digests. It replaces a
-    guest of that name, whose variants stay listed. `check` runs first; if it raises, nothing is stored."""
+    """Stores these files, KERNEL among them unless it is on a disk, as the guest of the manifest, which gets their
+    digests. It replaces a guest of that name, whose variants stay listed. `check` runs first; if it raises, nothing is
+    stored."""
     digests = {field: sha256(files[name]) for name, field in _DIGESTS.items() if name in files}
     try:
         variants = find(manifest.name).manifest.variants
     except (MissingError, TargetError):
         variants = ()
-    size = manifest.kernel_bytes or len(files[KERNEL])
+    size = manifest.kernel_bytes or len(files.get(KERNEL, b""))
     with new_folder() as folder:
         for name, content in files.items():
             (folder / name).parent.mkdir(exist_ok=True)

@@ -91,7 +91,7 @@ class Session(Record, kw_only=True, frozen=True, tag="session"):
     layout: Name = ""  #: where the kernel's data lie: two builds with equal layouts differ only in code
     command_line: Text = ""  #: the kernel's, if we booted it
     path_definition: Count = 0  #: by path: PATH_DEFINITION as it was; 0 if older, and by time
-    state: Literal["", "saved", "booted"] = ""  #: the state that each row began from, by path: see docs/format.md
+    state: Literal["", "saved", "booted", "typed"] = ""  #: that each row began from, by path: see docs/format.md
     boot: Text = ""  #: identifies the boot; "" if not known, or if every session is a separate boot
     host_id: Name = ""  #: identifies the host that it ran on, by a keyed hash of its machine-id; "" by path
     experiment: Name = ""  #: shared by the two sides of one `ab`

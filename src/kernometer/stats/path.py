@@ -119,6 +119,7 @@ def _told_apart(a: Side, b: Side) -> str:
     parts = (
         ("rows shared a guest, and began from what others had left", any(not session.state for session in sessions)),
         ("some were restored and some booted", len({session.state for session in sessions if session.state}) > 1),
+        ("its console got its input at other moments", any(session.state == "typed" for session in sessions)),
         ("memory, seed or history differ", len({session.machine for session in sessions}) > 1),
         ("the probe's seeds differ", len({session.seed for session in sessions}) > 1),
     )

@@ -16,6 +16,7 @@ from kernometer.guests.inside import programs, tools
 from kernometer.processes import scratch
 from kernometer.results.model import By
 from kernometer.targets.booting import initrd, lay_out
+from kernometer.targets.consoles import files
 from kernometer.targets.qemu import QemuTarget
 
 #: In the boot's directory, where QEMU is started.
@@ -34,7 +35,7 @@ class Console:
     def argv(self) -> tuple[str, ...]:
         """QEMU's arguments; their relative names are files in a temporary directory, where it is started."""
         boot = self._counting.boot(self.by)
-        attended = replace(boot, console=None, plugin=None, events=None, told={})
+        attended = replace(boot, console=None, plugin=None, events=None)
         return argv(replace(attended, debugger=DEBUGGER) if self.debugger else attended)
 
     @property
@@ -62,6 +63,9 @@ class Console:
             folder = made.resolve()
             given = displays.provide(guest, machine).files
             lay_out(guest, folder, _archive(say, guest, given) if self.has_shell else b"")
+            if self.target.system is not None:
+                described = self.target.system.description
+                files.lay_out(described, files.carried(described), folder)
             yield folder
 
 
@@ -71,11 +75,11 @@ def _archive(say: Callable[[str], None], guest: store.Guest, given: Mapping[str,
     if guest.architecture is not X86_64:
         if not guest.busybox():
             say("note: The guest has no busybox, and so no shell: no package source had it.")
-        return initrd("probe", files, guest)
+        return initrd("probe", files, guest, command=())
     try:
         files.update(tools.toolchain())
     except (MissingError, TargetError) as error:
         say(f"note: There is no C compiler in the guest. {error.text} {error.next_step}".rstrip())
     if not programs.busybox():
         say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
-    return initrd("probe", files)
+    return initrd("probe", files, command=())

@@ -79,7 +79,7 @@ class Place:
     board: str = ""  #: the virtual machine without its memory's size and its seed, if we make it
     image: str = ""  #: the kernel image, if we boot it
     layout: str = ""  #: where its data lie, if that is known: see results/model.Session
-    state: Literal["", "saved", "booted"] = ""  #: the state in which each row begins, if each has its own guest
+    state: Literal["", "saved", "booted", "typed"] = ""  #: in which each row begins, if each has its own guest
     boot: str = ""  #: identifies the boot; "" if not known, or if every session has its own boot
     host_id: str = ""  #: identifies the hardware; "" if not known, or by path, where it does not matter
     command_line: str = ""  #: the kernel's, if we boot it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernometer.errors import TargetError
@@ -19,10 +19,10 @@ from kernometer.guests.plugins import events, trace
 from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
 from kernometer.targets.side_by_side import Lines
-from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_markers, shown
+from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_markers, shown, unbroken
 
-#: From the end marker to the end of QEMU.
-SHUTDOWN_SECONDS = 60.0
+#: From the end marker to the end of QEMU, which only has to write its plugin's counts.
+END_SECONDS = 60.0
 #: From a panic's message on the console to the end of QEMU. Xen spins for five seconds of its clock before it restarts,
 #: which takes minutes if each instruction is counted.
 PANIC_SECONDS = 20.0
@@ -38,8 +38,8 @@ MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
 INITRD, PROBE, CONSOLE, BULK, EVENTS, TRACE = "initrd", "probe", "console", "bulk", "events.json", "trace"
-#: The files of fw_cfg for init.
-TOLD, BEFORE = "command", "before"
+#: The command of a guest that is saved: a probe that waits for another one.
+WAIT = (f"/{initramfs.PROBE}", "--wait")
 
 #: Panic messages of Linux, Xen, and (at a line's beginning) MINIX and the BSDs.
 _PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic: ", re.MULTILINE)
@@ -55,8 +55,17 @@ class MuteError(TargetError):
     """The guest does not begin to measure, and prints nothing more."""
 
 
-def initrd(program: Program, files: Mapping[str, bytes], guest: store.Guest | None = None) -> bytes:
-    """The archive of a guest, of any architecture, with this measuring program and these other files."""
+def initrd(
+    program: Program,
+    files: Mapping[str, bytes],
+    guest: store.Guest | None = None,
+    command: Sequence[str] = WAIT,
+    before: Sequence[str] = (),
+) -> bytes:
+    """The archive of a guest, of any architecture, with this measuring program, these other files, init's command, and
+    one that runs `before` it, if there is one."""
+    told = {programs.COMMAND: command, programs.BEFORE: before}
+    files = {**files, **{name: programs.encoded(words) for name, words in told.items() if words}}
     architecture = guest.architecture if guest is not None else X86_64
     measures = (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
     busybox = programs.busybox() if guest is None or architecture is X86_64 else guest.busybox()
@@ -79,14 +88,16 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
 def records(
     process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
 ) -> Lines:
-    """The lines between the markers of the file `output`; then waits for QEMU's end and checks its status."""
-    yield from between_markers(_lines(process, folder, output, max_bytes, until, name), name)
-    shutdown = Deadline.after(min(SHUTDOWN_SECONDS, until.left()))
-    for line in _lines(process, folder, output, max_bytes, shutdown, name):
-        if line is None:
-            yield None
-    if process.returncode != 0:
-        raise TargetError(f"{name}: QEMU ended with an error.")
+    """The lines between the markers of the file `output`. Then the session is complete, whatever the guest does: QEMU
+    is asked to end, and its plugin writes its counts."""
+    come = _lines(process, folder, output, max_bytes, until, name)
+    yield from between_markers(unbroken(come, name) if output == CONSOLE else come, name)
+    process.terminate()
+    ends = Deadline.after(min(END_SECONDS, until.left()))
+    while process.poll() is None:
+        if ends.passed:
+            raise TargetError(f"{name}: QEMU does not end.", "Run it again.")
+        yield None
 
 
 def output(

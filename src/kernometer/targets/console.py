@@ -1,7 +1,8 @@
-"""`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and driven at its console.
+"""`console:SYSTEM:IMAGE`: a system with a disk of its own, booted under QEMU and driven at its console, by time.
 
 A boot is one call of the probe. The disk is the same each time, for nothing is written to it. The probe's source is
-copied into the system and compiled there. A description defines how to drive the system (docs/console.md).
+copied into the system and compiled there. A description defines how to drive the system (docs/console.md). By path such
+a system is a guest, which is saved at its console (consoles/saving.py).
 """
 
 from __future__ import annotations
@@ -16,34 +17,25 @@ from pathlib import Path
 import msgspec
 
 from kernometer.cache import sha256
-from kernometer.errors import MissingError, TargetError, UsageError
-from kernometer.guests import plugins, store, variant
+from kernometer.errors import TargetError, UsageError
+from kernometer.guests import store, variant
 from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.process import SAID, end_of, talking
-from kernometer.guests.emulator.qemu import Accelerator, Machine, QemuVersion, detect
-from kernometer.guests.plugins import events
+from kernometer.guests.emulator.qemu import Accelerator, Boot, Machine, QemuVersion, argv, detect
 from kernometer.processes import scratch
 from kernometer.results.model import By
-from kernometer.targets import build
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Target
-from kernometer.targets.booting import counts_of
-from kernometer.targets.consoles import boot, description, images, media
+from kernometer.targets.booting import BULK
+from kernometer.targets.consoles import boot, description, files, images
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.local import host_id
-from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown
+from kernometer.targets.stream import LAST_OUTPUT, between_markers, shown, unbroken
 
 #: From the system's last output to the end of QEMU.
 END_SECONDS = 30.0
 #: A system boots in this time under KVM, and in ten times as long emulated. If KVM fails, this is lost in every boot.
 KVM_SECONDS = 60.0
-SOURCE = "probe.c"
-
-INPUT = (
-    "{used} in use, and what is typed comes in the host's time: where the timer's ticks fall, and what the system did "
-    "before a row, differ from boot to boot. Rows that fork or switch processes move most: measure several sessions."
-)
-UNTRIED = "The description {name} is untried: nobody has run it yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,79 +56,76 @@ class ConsoleTarget(Target):
     system: description.Loaded
     boots: images.Image | variant.Variant
     qemu: QemuVersion
-    plugin: Path | None = None
-    without_plugin: MissingError | None = None  #: why there is none
     accelerator: Accelerator | None = None  #: None: detected
-    by = ("time", "path")
+    by = ("time",)
 
     @classmethod
     def from_spec(cls, spec: str) -> ConsoleTarget:
         """From the part after `console:`. Raises UsageError, also for an invalid description, or MissingError."""
         system, what = _parts(spec)
         boots = variant.parse(what.removeprefix("qemu:")) if what.startswith("qemu:") else images.image(Path(what))
-        version = detect()
-        return cls(spec, system, boots, version, *plugins.find(version))
+        return cls(spec, system, boots, detect())
 
     @property
     def name(self) -> str:
         return f"console:{self.spec}"
 
-    def machine(self, by: By) -> str:
-        """By time it has no accelerator, which a trial boot finds."""
-        return self._machine().text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
+    def machine(self, by: By) -> str:  # noqa: ARG002  # it is measured by time alone
+        """Without its accelerator, which a trial boot finds."""
+        return self._machine().text(self.qemu, self.accelerator)
 
-    def place(self, by: By) -> Place:
+    def place(self, by: By) -> Place:  # noqa: ARG002  # as above
         """A system boots for every call, so two sessions never share a boot."""
-        accelerator, remark = self._accelerator(by)
-        loaded = self._boots()
-        notes = [UNTRIED.format(name=self.system.name)] if not self.system.description.tried else []
-        notes += [remark] if remark else []
-        if by == "path":
-            used = "A console is" if isinstance(loaded, boot.Kernel) else "A disk and a console are"
-            notes += [INPUT.format(used=used)]
+        accelerator, remark = self._accelerator()
         machine = self._machine()
         return Place(
             machine=machine.text(self.qemu, accelerator),
             board=machine.board(self.qemu, accelerator),
             image=self._image(),
-            command_line=loaded.command_line if isinstance(loaded, boot.Kernel) else "",
-            notes=tuple(notes),
-            host_id=host_id() if by == "time" else "",
-            here=by == "time",
+            command_line=self.boot().command_line,
+            notes=tuple(note for note in (self.system.untried, remark) if note),
+            host_id=host_id(),
         )
 
-    def describe(self, job: Job) -> tuple[str, ...]:
+    def describe(self, job: Job) -> tuple[str, ...]:  # noqa: ARG002  # its arguments are typed
         """QEMU's argument vector; its relative names are files in a temporary directory, where it is started."""
-        if job.by == "path" and self.without_plugin is not None:
-            raise self.without_plugin
-        used = boot.Plugin(self.plugin, Path(boot.EVENTS)) if self.plugin and job.by == "path" else None
-        return boot.argv(self.system.description, self._machine(), self._accelerator(job.by)[0], self._boots(), used)
+        return argv(self.boot())
+
+    def boot(self) -> Boot:
+        """The boot that `describe` prints."""
+        machine, image = self._machine(), self.boots if isinstance(self.boots, images.Image) else None
+        made = Boot(
+            machine=machine,
+            accelerator=self._accelerator()[0],
+            kernel=None,
+            initrd="",
+            command_line="",
+            console=None,
+            bulk=Path(BULK),
+            devices=boot.devices(self.system.description, machine, image),
+            typed=True,
+        )
+        if isinstance(self.boots, images.Image):
+            return made
+        guest = store.find(self.boots.guest)
+        if any(module.made for module in guest.manifest.modules):
+            raise UsageError(f"{guest.name} takes its probe from memory.", f"Measure it as qemu:{guest.name}.")
+        line = self.boots.command_line(guest.manifest.command_line)
+        return replace(made, kernel=guest.kernel_word, command_line=line, initrd=guest.initrd(""))
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
-        """The probe's lines as they come; by path, when all have come, with an `events` record for each row. See
-        Target.run."""
+        """The probe's lines as they come. See Target.run."""
         with self._booted(self.describe(job), until) as booted:
-            rows = events.Rows()
-            held: list[bytes] = []
-            for line in self._talk(booted, job):
-                if job.by == "time":
-                    yield line
-                    continue
-                rows.see(line)
-                held.append(line)
+            yield from self._talk(booted, job)
             self._leave(booted)
-            if job.by == "path":
-                regions = counts_of(booted.folder)
-                yield from events.recounted(held, rows, regions, clock=True)
-                yield from map(msgspec.json.encode, rows.records(regions))
 
     @contextmanager
     def _booted(self, words: tuple[str, ...], until: Deadline) -> Iterator[_Booted]:
         """QEMU in a directory with its files; removes both at the end. Errors contain QEMU's message."""
         with scratch("kernometer-console-") as folder:
             carried = self._lay_out(folder)
-            with talking(words, folder, 2) as (process, (line, monitor)):
-                console = Console(line, monitor, self.name, self.system.description.boot.panic)
+            with talking(words, folder, 2) as (process, (_, line)):
+                console = Console(line, self.name, self.system.description.boot.panic)
                 try:
                     yield _Booted(folder, process, Dialogue(console, self.system.description, until), carried)
                 except TargetError as error:
@@ -148,13 +137,13 @@ class ConsoleTarget(Target):
         dialogue.enter()
         dialogue.carry(booted.carried)
         dialogue.compile()
-        lines = dialogue.output(job.arguments, live=job.by == "time", silence=SILENCE_SECONDS, max_bytes=job.max_bytes)
-        yield from between_markers(_unbroken(lines, self.name), self.name)
+        lines = dialogue.output(job.arguments, silence=SILENCE_SECONDS, max_bytes=job.max_bytes)
+        yield from between_markers(unbroken(lines, self.name), self.name)
         for _ in lines:
             pass
 
     def _leave(self, booted: _Booted) -> None:
-        """Powers off and checks QEMU's status. By path QEMU's plugin writes its counts then."""
+        """Powers off and checks QEMU's status."""
         if not booted.dialogue.leave():
             booted.process.terminate()
         try:
@@ -164,12 +153,10 @@ class ConsoleTarget(Target):
         if status != 0:
             raise TargetError(f"{self.name}: power-off: QEMU ended with an error.")
 
-    def _accelerator(self, by: By) -> tuple[Accelerator, str]:
-        """The accelerator and a note. By time it is KVM if that runs this system, which a trial boot may test."""
+    def _accelerator(self) -> tuple[Accelerator, str]:
+        """The accelerator and a note. It is KVM if that runs this system, which a trial boot may test."""
         if self.accelerator is not None:
             return self.accelerator, ""
-        if by == "path":
-            return "icount-sleep", ""
         key = (self.qemu.text, self._image(), self._machine().text(self.qemu, "kvm"))
         return kvm.find(self.name, key, self._try_kvm).accelerator
 
@@ -184,16 +171,8 @@ class ConsoleTarget(Target):
         """Makes the files in QEMU's directory; returns the files to copy into the guest."""
         if isinstance(self.boots, variant.Variant):
             store.find(self.boots.guest).link(folder)
-        described = self.system.description
-        if not described.compile.command:
-            return {}
-        carried = {SOURCE: _source(described.compile.command)}
-        if described.files.way == "cdrom":
-            (folder / boot.JOB).write_bytes(media.iso(carried))
-        elif described.files.way == "network":
-            (folder / boot.FILES).mkdir()
-            for name, data in carried.items():
-                (folder / boot.FILES / name).write_bytes(data)
+        carried = files.carried(self.system.description)
+        files.lay_out(self.system.description, carried, folder)
         return carried
 
     def _machine(self) -> Machine:
@@ -203,15 +182,6 @@ class ConsoleTarget(Target):
             return described
         own = self.boots.machine(store.find(self.boots.guest).manifest.machine)
         return msgspec.structs.replace(own, devices=tuple(dict.fromkeys((*own.devices, *described.devices))))
-
-    def _boots(self) -> images.Image | boot.Kernel:
-        if isinstance(self.boots, images.Image):
-            return self.boots
-        guest = store.find(self.boots.guest)
-        if any(module.made for module in guest.manifest.modules):
-            raise UsageError(f"{guest.name} takes its probe from memory.", f"Measure it as qemu:{guest.name}.")
-        line = self.boots.command_line(guest.manifest.command_line)
-        return boot.Kernel(guest.kernel_word, line, guest.initrd(""))
 
     def _image(self) -> str:
         """Identifies what boots and how it is driven, by one digest."""
@@ -237,34 +207,6 @@ def _parts(spec: str) -> tuple[description.Loaded, str]:
             "console:IMAGE with IMAGE.toml next to it.",
         )
     return description.find(match[1]), match[2]
-
-
-def _source(command: str) -> bytes:
-    """The probe as one file that contains its compiler flags."""
-    flags = re.sub(r"-o \{probe\}|\{source\}", "", command)
-    shown_flags = re.sub(r'[\\"]', "", " ".join(flags.split()))
-    return f'#define KM_FLAGS "{shown_flags}"\n{build.amalgam()}'.encode()
-
-
-def _unbroken(lines: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Raises TargetError if other output, for example a kernel's message, broke a record."""
-    for line in lines:
-        if line.startswith(b"{"):
-            try:
-                msgspec.json.decode(line)
-            except msgspec.DecodeError:
-                raise _broken(line, name) from None
-        elif b'{"type":' in line:
-            raise _broken(line, name)
-        yield line
-
-
-def _broken(line: bytes, name: str) -> TargetError:
-    return TargetError(
-        f"{name}: run: a record was broken by other words on the console.",
-        "Run it again, or keep such output away: 'setup' of [shell] in the description.",
-        shown(line[-LAST_OUTPUT:]),
-    )
 
 
 def _with_words_of_qemu(error: TargetError, folder: Path) -> TargetError:

@@ -23,7 +23,7 @@ from kernometer.guests.inside import programs
 from kernometer.processes import called, scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BEFORE, BULK, TOLD, counts_of, explained
+from kernometer.targets.booting import BULK, counts_of, explained
 from kernometer.targets.qemu import QemuTarget
 
 #: The number of the region, the runner's file, and the command's directories in the guest: twice.c.
@@ -105,9 +105,8 @@ def count(
         raise target.without_plugin
     boot = target.boot("path")
     with scratch("kernometer-qemu-") as folder:
-        booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}))
-        (folder / TOLD).write_bytes(programs.encoded((f"/{RUNNER}", trace, *words)))
-        (folder / BEFORE).write_bytes(programs.encoded(()))
+        command = (f"/{RUNNER}", trace, *words)
+        booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}, command=command))
         with talking(argv(boot), folder, 0) as (process, _):
             try:
                 come = booting.records(process, folder, BULK, MAX_BYTES, until, target.name)

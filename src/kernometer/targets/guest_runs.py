@@ -6,6 +6,7 @@ when it had booted and not yet asked for its command. Which saved guest that is 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -18,7 +19,7 @@ from kernometer.cache import sha256
 from kernometer.errors import TargetError
 from kernometer.guests import store
 from kernometer.guests.emulator.process import talking
-from kernometer.guests.emulator.qemu import MEMORY, STATE, Boot, Phase, argv
+from kernometer.guests.emulator.qemu import Boot, Phase, argv
 from kernometer.guests.images import disks, initramfs
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels.symbols import Symbols
@@ -28,7 +29,12 @@ from kernometer.processes import scratch
 from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
-from kernometer.targets.booting import BEFORE, BULK, CONSOLE, INITRD, TOLD, TRACE, counts_of, explained, trace_of
+from kernometer.targets.booting import BULK, CONSOLE, INITRD, TRACE, counts_of, explained, trace_of
+from kernometer.targets.consoles import files
+from kernometer.targets.consoles import saving as at_console
+from kernometer.targets.consoles.boot import DISK
+from kernometer.targets.consoles.description import Loaded
+from kernometer.targets.consoles.images import Image
 from kernometer.targets.saved import saving, states
 from kernometer.targets.side_by_side import Lines
 
@@ -67,6 +73,8 @@ class Guests:
     until: Deadline
     held: ExitStack | None
     profiler: Callable[[], Path]  #: builds the plugin that records instructions
+    disk: Image | None = None
+    system: Loaded | None = None  #: how it is brought to a waiting probe at its console
     _kits: dict[frozenset[str], _Kit] = field(default_factory=dict)
     _saved: dict[str, TargetError | None] = field(default_factory=dict)  #: None: saved; a missing key: not yet
     _begun: set[str] = field(default_factory=set)  #: keys of guests that are saved or being saved
@@ -85,6 +93,10 @@ class Guests:
         yield self._definitions()
         for call in self.job.calls:
             yield self._row(call)
+
+    def saved(self) -> Lines:
+        """Saves the guest for rows without needs. Raises TargetError."""
+        yield from self._state(self._kit(frozenset()))
 
     def _made_ready(self, needs: frozenset[str]) -> Lines:
         """Saves the guest for these needs. If that fails, each row that uses it reports the error."""
@@ -126,6 +138,11 @@ class Guests:
             yield from self._profile(call, come, rows.middle.get(call.row, ()))
 
     @property
+    def _probe(self) -> str:
+        """Its path in the guest."""
+        return self.system.description.compile.probe if self.system is not None else f"/{initramfs.PROBE}"
+
+    @property
     def _phase(self) -> Phase:
         return "" if self.held is None else "restored"
 
@@ -142,7 +159,7 @@ class Guests:
             recorded = profiling.recorded(counted, self.job.profiled, boot.recorded, middle)
             boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
             told = (*self._kit(call.needs).given.arguments, *call.arguments)
-            guest = self._emulated(boot, (f"/{initramfs.PROBE}", *told), call.needs, booting.records, trace_of)
+            guest = self._emulated(boot, (self._probe, *told), call.needs, booting.records, trace_of)
             trace = yield from _kept(guest, lines)
             yield msgspec.json.encode(profiling.record(counted, lines, trace, known, self.job.profiled))
         except TargetError as error:
@@ -182,7 +199,7 @@ class Guests:
     def _guest(self, arguments: tuple[str, ...], needs: frozenset[str], rows: events.Rows) -> Lines:
         """One call of the probe, in a guest that ends after it."""
         boot = self.boot(arguments, self._phase)
-        words = (f"/{initramfs.PROBE}", *self._kit(needs).given.arguments, *arguments)
+        words = (self._probe, *self._kit(needs).given.arguments, *arguments)
         read = counts_of if self.job.by == "path" else lambda _: {}
         guest = self._emulated(boot, words, needs, booting.records, read)
         if self.job.by == "time":
@@ -207,14 +224,16 @@ class Guests:
         kit = self._kit(needs)
         state = yield from self._state(kit)
         with scratch("kernometer-qemu-") as folder:
-            self._lay_out(folder, boot, words, b"" if state else self._archive(kit, boot, words))
+            booting.lay_out(self.guest, folder, b"" if state else self._archive(kit.given, boot, words))
             if state is not None:
-                for name in (INITRD, MEMORY, STATE):
-                    (folder / name).symlink_to(state / name)
-            with talking(argv(boot), folder, 1 if state else 0) as (process, sockets):
+                for file in state.iterdir():
+                    (folder / file.name).symlink_to(file)
+            with talking(argv(boot), folder, 2 if state else 0) as (process, sockets):
                 try:
                     if state:
-                        saving.restore(sockets[0], self.until)
+                        monitor, debugger = sockets
+                        _, at = saving.restore(monitor, debugger, self.guest.architecture, words, self.until)
+                        at.proceed()
                     output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
                     yield from lines_of(process, folder, output, self.job.max_bytes, self.until, self.name)
                 except TargetError as error:
@@ -222,20 +241,24 @@ class Guests:
             return read(folder)
 
     def _kit(self, needs: frozenset[str]) -> _Kit:
+        if self.system is not None:
+            needs = frozenset()  # what the system lacks the probe finds
         if needs not in self._kits:
             given = self.given(needs)
-            initrd = booting.initrd(self.job.program, given.files, self.guest) if self.guest.has_init else b""
-            boot = replace(self.boot((), "saved"), kernel=Path("kernel"))  # independent of the cache's place
-            key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd), *self._before(boot))).encode())
+            boot = self.boot((), "" if self.held is None else "saved")
+            initrd = self._archive(given, boot, booting.WAIT)
+            source = b"".join(files.carried(self.system.description).values()) if self.system is not None else b""
+            # independent of the cache's place
+            boot = replace(boot, kernel=boot.kernel and Path("kernel"), plugin=None, events=None)
+            key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd + source))).encode())
             self._kits[needs] = _Kit(initrd, given, key[:32])
         return self._kits[needs]
 
-    def _archive(self, kit: _Kit, boot: Boot, words: tuple[str, ...]) -> bytes:
-        """The kit's archive, with the command for init if the emulator does not hold that."""
-        if boot.told or not self.guest.has_init:
-            return kit.initrd
-        told = {programs.COMMAND: programs.encoded(words), programs.BEFORE: programs.encoded(self._before(boot))}
-        return booting.initrd(self.job.program, {**kit.given.files, **told}, self.guest)
+    def _archive(self, given: disks.Provided, boot: Boot, words: tuple[str, ...]) -> bytes:
+        """The archive for this command of init's; b"" if the guest takes none."""
+        if not self.guest.has_init:
+            return b""
+        return booting.initrd(self.job.program, given.files, self.guest, words, _before(boot))
 
     def _state(self, kit: _Kit) -> Generator[None, None, Path | None]:
         """Returns the directory of the saved guest, None without one; yields None while it boots."""
@@ -256,15 +279,38 @@ class Guests:
             raise failure
         return states.folder() / kit.key
 
+    def _save_at_console(self, boot: Boot, folder: Path, into: Path) -> Iterator[None]:
+        """Of a system on a disk, whose changes and whose source of the probe stay with the saved machine."""
+        assert self.system is not None  # noqa: S101  # its only caller asks
+        described = self.system.description
+        carried = files.carried(described)
+        files.lay_out(described, carried, into)
+        if self.disk is not None and described.boot.media == "disk":
+            files.overlay(self.disk, folder)
+            shutil.move(folder / DISK, into)
+        for file in into.iterdir():
+            (folder / file.name).symlink_to(file)
+        until = Deadline.after(at_console.seconds(described))
+        try:
+            for _ in at_console.save(
+                argv(boot), folder, described, carried, _before(boot, self._probe), into, until, self.name
+            ):
+                yield None
+        except TargetError as error:
+            raise explained(error, folder, self.name) if not error.last_output else error from error
+
     def _save(self, kit: _Kit, into: Path) -> Iterator[None]:
         boot = self.boot((), "saved")
         until = Deadline.after(min(BOOT_SECONDS, self.until.left()))
         with scratch("kernometer-qemu-") as folder:
-            self._lay_out(folder, boot, (f"/{initramfs.PROBE}",), kit.initrd)
+            booting.lay_out(self.guest, folder, kit.initrd)
+            if self.system is not None:
+                yield from self._save_at_console(boot, folder, into)
+                return
             (into / INITRD).write_bytes(kit.initrd)
             try:
                 watch = booting.Watch(folder, self.name)
-                for pid in saving.save(argv(boot), folder, programs.READY, into, until):
+                for pid in saving.save(argv(boot), folder, into, until):
                     watch.size()
                     watch.panic()
                     if not boot.machine.history:  # the rows of a history print nothing
@@ -273,20 +319,15 @@ class Guests:
             except TargetError as error:
                 raise explained(error, folder, self.name) from error
 
-    def _lay_out(self, folder: Path, boot: Boot, words: tuple[str, ...], initrd: bytes) -> None:
-        booting.lay_out(self.guest, folder, initrd)
-        if boot.told:
-            (folder / TOLD).write_bytes(programs.encoded(words))
-            (folder / BEFORE).write_bytes(programs.encoded(self._before(boot)))
 
-    def _before(self, boot: Boot) -> tuple[str, ...]:
-        """The rows that a guest of this history runs before it is ready: with history 3 the first three families, with
-        9 all nine, with 10 all but the first, with 16 the last two."""
-        number = boot.machine.history
-        if not number:
-            return ()
-        families = FAMILIES[:number] if number <= len(FAMILIES) else FAMILIES[number - len(FAMILIES) :]
-        return (f"/{initramfs.PROBE}", "--by", "path", "--continue", *families)
+def _before(boot: Boot, probe: str = f"/{initramfs.PROBE}") -> tuple[str, ...]:
+    """The rows that a guest of this history runs before it is ready: with history 3 the first three families, with 9
+    all nine, with 10 all but the first, with 16 the last two."""
+    number = boot.machine.history
+    if not number:
+        return ()
+    families = FAMILIES[:number] if number <= len(FAMILIES) else FAMILIES[number - len(FAMILIES) :]
+    return (probe, "--by", "path", "--continue", *families)
 
 
 def _failed(row: str, error: TargetError) -> bytes:

@@ -76,6 +76,8 @@ def _runs(row: str, come: Sequence[bytes]) -> tuple[Run, ...]:
 
 def of_files(guest: store.Guest, program: Program) -> Symbols:
     """The names of functions that the guest's files and the programs in it have."""
+    if guest.at_console:  # its kernel and its programs are on its disk
+        return Symbols(None, "", ())
     if guest.has(store.MACH):
         files = {mach.PROBE: mach.probe().read_bytes()}
     else:

@@ -28,7 +28,10 @@ from kernometer.guests.variant import Variant
 from kernometer.results.model import By
 from kernometer.targets import profiling, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program, Target
-from kernometer.targets.booting import BEFORE, BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, TOLD, MuteError
+from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, MuteError
+from kernometer.targets.consoles import boot as consoles
+from kernometer.targets.consoles import description, images
+from kernometer.targets.consoles import saving as at_console
 from kernometer.targets.guest_runs import Guests
 from kernometer.targets.local import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
@@ -55,6 +58,7 @@ class QemuTarget(Target):
     without_plugin: MissingError | None = None  #: why there is none
     accelerator: Accelerator | None = None  #: None: the one for times or counts that works here
     saved: bool | None = None  #: whether rows by path continue from a saved guest; None: if that works
+    system: description.Loaded | None = None  #: how a system on a disk is driven at its console
 
     @classmethod
     def from_spec(cls, spec: str) -> QemuTarget:
@@ -70,12 +74,13 @@ class QemuTarget(Target):
         """Raises what `from_spec` raises."""
         wanted.machine(guest.manifest.machine)
         version = detect(guest.architecture.emulator)
-        return cls(guest, wanted, version, *plugins.find(version))
+        system = description.load(guest.folder / store.DESCRIPTION, guest.name) if guest.at_console else None
+        return cls(guest, wanted, version, *plugins.find(version), system=system)
 
     def rotated(self, count: int) -> tuple[QemuTarget, ...]:
         """The guest on `count` machines, its own first, for layout floors (docs/path.md): see Variant.rotated. At most
         guests.variant.ROTATIONS differ."""
-        usual, history = self.guest.manifest.machine, self.guest.has_init  # init can run other rows first
+        usual, history = self.guest.manifest.machine, self._has_history
         variants = (self.variant.rotated(number, usual, history=history) for number in range(count))
         return tuple(replace(self, variant=variant) for variant in variants)
 
@@ -85,8 +90,9 @@ class QemuTarget(Target):
 
     @property
     def by(self) -> tuple[By, ...]:
-        """GNU Mach's boot task only counts, and KVM runs no kernel of another architecture."""
-        counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64
+        """GNU Mach's boot task only counts, KVM runs no kernel of another architecture, and a system on a disk is
+        measured by time at its console."""
+        counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64 or self.guest.at_console
         return ("path",) if counted else ("time", "path")
 
     @property
@@ -117,7 +123,7 @@ class QemuTarget(Target):
         why = self._why_not_saved() if by == "path" else ""
         if by == "path":
             booted = f"{self.name} cannot be saved ({why}): each row boots a guest, which takes longer."
-            notes = (booted if why else "",)
+            notes = (booted if why else "", self.system.untried if self.system is not None else "")
         machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
             machine=machine.text(self.qemu, accelerator),
@@ -125,7 +131,7 @@ class QemuTarget(Target):
             image=self.guest.image,
             layout=self.guest.layout,
             command_line=self._command_line(accelerator),
-            state="" if by == "time" else "booted" if why else "saved",
+            state="" if by == "time" else "booted" if why else "typed" if self.guest.at_console else "saved",
             notes=tuple(note for note in notes if note),
             host_id=host_id() if by == "time" else "",
             here=by == "time",
@@ -144,24 +150,41 @@ class QemuTarget(Target):
         counted = by == "path" and self.plugin is not None and phase != "saved"
         accelerator, _ = self._accelerator(by)
         machine = self.variant.machine(self.guest.manifest.machine)
-        if machine.history and not self.guest.has_init:
+        if machine.history and not self._has_history:
             raise UsageError(f"{self.name}: history= is for guests whose first process is our init.", "Leave it out.")
-        tells = self.guest.has_init and self.guest.architecture.tells
-        told = {programs.COMMAND: Path(TOLD), programs.BEFORE: Path(BEFORE)} if tells else {}
+        stops = plugins.build(self.qemu, "stop") if phase == "saved" else None
+        described = self.system.description if self.system is not None else None
+        typed = described is not None and phase == "saved"
         return Boot(
             machine=machine,
-            accelerator=accelerator,
-            kernel=displays.kernel(self.guest, machine),
-            initrd=self.guest.initrd(INITRD, PROBE, arguments),
+            accelerator="icount-sleep" if typed else accelerator,
+            kernel=displays.kernel(self.guest, machine) if not self.guest.manifest.disk else None,
+            initrd=self.guest.initrd(INITRD, PROBE, arguments) if not self.guest.manifest.disk else "",
             command_line=self._command_line(accelerator),
+            devices=consoles.devices(described, machine, self._disk, phase) if described is not None else (),
+            typed=typed,
+            debugger=Path(at_console.DEBUGGER) if typed else None,
             console=Path(CONSOLE),
             bulk=Path(BULK),
-            plugin=self.plugin if counted else None,
+            plugin=self.plugin if counted else stops,
             events=Path(EVENTS) if counted else None,
             recorded=f"memory={geometry}" if counted and geometry and self.counts_memory else "",
-            told=told,
             phase=phase,
         )
+
+    @property
+    def _disk(self) -> images.Image | None:
+        """Raises UsageError if it is not the disk that was added."""
+        made = self.guest.manifest
+        image = images.image(Path(made.disk)) if made.disk else None
+        if image is not None and image.digest != made.disk_sha256:
+            raise UsageError(f"{image.path} has changed since {self.name} was added.", "Add the guest again.")
+        return image
+
+    @property
+    def _has_history(self) -> bool:
+        """Whether it can run other rows before it is ready."""
+        return self.guest.has_init or self.guest.at_console
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         """The probe's lines as they come, by path a row's `events` record after its run. See Target.run. By path a
@@ -172,6 +195,13 @@ class QemuTarget(Target):
             guests = self._guests(job, until, held if by_path and not self._why_not_saved() else None)
             allowed = slots() if by_path else BoundedSemaphore(1)
             yield from side_by_side(guests.all(), allowed, until, self.name)
+
+    def save(self) -> None:
+        """Saves the guest, unless it is saved. Raises TargetError."""
+        until = Deadline.after(2 * SAVING_SECONDS)
+        with ExitStack() as held:
+            for _ in side_by_side((self._guests(Job((), "path"), until, held).saved(),), slots(), until, self.name):
+                pass
 
     def _guests(self, job: Job, until: Deadline, held: ExitStack | None) -> Guests:
         return Guests(
@@ -184,6 +214,8 @@ class QemuTarget(Target):
             until=until,
             held=held,
             profiler=partial(plugins.build, self.qemu, "profile"),
+            disk=self._disk,
+            system=self.system,
         )
 
     def unchecked_map(self) -> str:
@@ -232,6 +264,8 @@ class QemuTarget(Target):
     def _given(self, needs: frozenset[str]) -> disks.Provided:
         """Files and arguments for the machine's display, and for the disks and programs that rows need."""
         made = self.guest.manifest
+        if self.guest.at_console:
+            return disks.Provided({}, ())
         display = displays.provide(self.guest, self.variant.machine(made.machine))
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))
         for_programs = tools.provide(needs, self.guest)
@@ -240,10 +274,12 @@ class QemuTarget(Target):
 
     def _why_not_saved(self) -> str:
         """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
+        if self.guest.at_console:
+            return ""
         if not self.guest.has_init:
             return _NO_INIT
-        if not self.guest.architecture.tells:
-            return f"QEMU gives no files to a machine of {self.guest.architecture.name}"
+        if self.guest.architecture.room is None:
+            return f"QEMU continues no saved machine of {self.guest.architecture.name}"
         if self.saved is not None:
             return "" if self.saved else "saving is switched off"
         board = self.variant.machine(self.guest.manifest.machine).board(self.qemu, "icount")

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
+import msgspec
+
 from kernometer.errors import MissingError, TargetError, refused
 from kernometer.processes import GRACE, guard, reap
 from kernometer.targets.base import Deadline, Job
@@ -262,6 +264,24 @@ def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
         other = [*other[-50:], line]
     begun = "stopped in the middle" if records >= 0 else "never began"
     raise TargetError(f"{name}: the probe's output {begun}.", "", _last(other))
+
+
+def unbroken(lines: Iterator[_Line], name: str) -> Iterator[_Line]:
+    """The lines of a console. Raises TargetError if other output, for example a kernel's message, broke a record."""
+    for line in lines:
+        broken = line is not None and not line.startswith(b"{") and b'{"type":' in line
+        if line is not None and line.startswith(b"{"):
+            try:
+                msgspec.json.decode(line)
+            except msgspec.DecodeError:
+                broken = True
+        if line is not None and broken:
+            raise TargetError(
+                f"{name}: run: a record was broken by other words on the console.",
+                "Run it again, or keep such output away: 'setup' of [shell] in the description.",
+                shown(line[-LAST_OUTPUT:]),
+            )
+        yield line
 
 
 def _last(lines: list[bytes]) -> str:

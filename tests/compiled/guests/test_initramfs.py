@@ -119,16 +119,12 @@ def test_names_and_limits_are_those_of_init() -> None:
     source = "".join((folder / f"init{part}").read_text() for part in (".c", ".h", "_command.c", "_devices.c"))
     assert f"#define COMMAND_BYTES {programs.MAX_BYTES}\n" in source
     assert f"#define COMMAND_WORDS {programs.MAX_WORDS}\n" in source
+    waits = (Path(__file__).parents[3] / "probe/wait.c").read_text()
+    assert f"#define ROOM {programs.MAX_BYTES}\n" in waits
+    assert f"#define WORDS {programs.MAX_WORDS}\n" in waits
     assert f'#define COMMAND "{programs.COMMAND}"\n' in source
     assert f'#define BEFORE "{programs.BEFORE}"\n' in source
     assert f'#define DRIVERS_FILE "/{initramfs.DRIVERS}"\n' in source
-
-
-def test_init_is_stopped_where_it_is_ready() -> None:
-    """Expected: its function, and it alone, at the address that the debugger is given. Broken: a guest that is saved in
-    the middle of something else, or never."""
-    listed = subprocess.run(["nm", str(programs.init())], capture_output=True, text=True, timeout=60, check=True).stdout
-    assert [line.split()[2] for line in listed.splitlines() if int(line[:16] or "0", 16) >= programs.READY] == ["ready"]
 
 
 def test_without_busybox_there_is_no_link_to_it() -> None:

@@ -34,7 +34,7 @@ PLAN = Plan("time", "quick", (ROW, LACKING), (ROW, LACKING), replace(EFFORTS["qu
 #: Writes down what the boot was asked for (by what init is told), then answers as a probe does.
 ANSWER = """
 import re
-job = repr(Path('command').read_bytes().decode().split(chr(0)))
+job = repr(Path('initrd').read_bytes().decode().split(chr(0)))
 def option(name, default): return int((re.findall(f"'--{name}', '(\\\\d+)'", job) or [default])[0])
 first, runs, block = option('first-run', 0), option('runs', 5), option('block', 0)
 phase = (re.findall("'--only', '([a-z]+)'", job) or ['all'])[0]

@@ -98,3 +98,16 @@ def test_without_qemu_the_error_says_what_to_install(tmp_path: Path, monkeypatch
     with pytest.raises(MissingError) as caught:
         detect()
     assert "qemu-system-x86" in caught.value.next_step
+
+
+def test_a_saved_guest_stops_where_a_probe_waits_and_a_restored_one_is_told_its_row() -> None:
+    """Expected: both have a debugger's socket and stand at first; a plugin without an output has no argument. Broken: a
+    guest that runs on before it has its command."""
+    saved = " ".join(argv(replace(BOOT, phase="saved", plugin=Path("/stop.so"))))
+    restored = " ".join(argv(replace(BOOT, phase="restored")))
+    for words in (saved, restored):
+        assert "-chardev socket,id=debugger,fd=1 -gdb chardev:debugger -S" in words
+    assert "-plugin /stop.so " in saved
+    assert restored.endswith("-incoming defer")
+    typed = argv(replace(BOOT, phase="saved", typed=True, debugger=Path("gdb")))
+    assert " ".join(typed[-3:]) == "-gdb unix:gdb,server=on,wait=off -S"

@@ -191,6 +191,28 @@ def test_memory_is_written_by_physical_address_where_the_guest_has_stopped(serve
     assert said == [b"z1,1000,1", b"s", b"Qqemu.PhyMemMode:1", b"M2000,2:ebfe", b"Qqemu.PhyMemMode:0"]
 
 
+def test_a_waiting_process_is_read_and_written_by_its_own_addresses(serve: Serve) -> None:
+    """Expected: the register's eight bytes, memory of the process, and writes in pieces that QEMU takes. Broken: the
+    wrong register, or a command that QEMU cuts."""
+    said = []
+
+    def act(end: socket.socket) -> None:
+        for answer in (b"00" * 8 + b"1020300000000000" + b"xx" * 8, b"6b6d", b"E14", b"OK", b"OK"):
+            come = b""
+            while b"#" not in come[:-2]:
+                come += end.recv(8192)
+            said.append(come.lstrip(b"+")[1:-3])
+            end.sendall(packet(answer))
+        mute(end)
+
+    debugger = Debugger(serve(act), Deadline.after(LONG))
+    assert debugger.register(1) == 0x302010
+    assert (debugger.read(0x302010, 2), debugger.read(0, 2)) == (b"km", b"")
+    debugger.put(0x1000, bytes(wire.PIECE + 1))
+    assert said[:3] == [b"g", b"m302010,2", b"m0,2"]
+    assert said[3:] == [b"M1000,400:" + b"00" * wire.PIECE, b"M1400,1:00"]
+
+
 @pytest.mark.parametrize("answer", [packet(b"W00"), packet(b"T0bthread:01;")])
 def test_a_guest_that_stops_for_another_reason_is_not_saved(serve: Serve, answer: bytes) -> None:
     """Expected: LostError. Broken: a guest that crashed or left is saved as if it were ready."""

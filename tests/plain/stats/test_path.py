@@ -150,6 +150,7 @@ def test_one_image_booted_otherwise_is_another_kernel() -> None:
     [
         ({"state": ""}, "rows shared a guest"),
         ({"state": "booted"}, "some were restored and some booted"),
+        ({"state": "typed"}, "its console got its input at other moments"),
         ({"seed": 2}, "the probe's seeds differ"),
         ({"machine": "b; 1 MiB"}, "memory, seed or history differ"),
     ],

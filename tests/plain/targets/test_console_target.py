@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernometer.cache import sha256
@@ -20,9 +23,10 @@ from kernometer.guests.emulator.qemu import Machine
 from kernometer.targets import console as console_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
-from kernometer.targets.consoles import serial
+from kernometer.targets.consoles import files, serial
+from kernometer.targets.consoles.description import Description
+from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.parse import target_of
-from tests.support.guests import qemu_script
 from tests.support.probe.running import give_probe
 from tests.support.targets.console_fixtures import DESCRIPTION, SOURCE, Plays
 from tests.support.targets.foreign import RECORDS
@@ -58,9 +62,11 @@ def test_the_whole_way(plays: Plays, tmp_path: Path) -> None:
     assert ended(tmp_path)
 
 
-def test_a_guest_whose_clock_stands_still_is_woken(plays: Plays) -> None:
-    """Expected: the monitor hears a line while the console is silent. Broken: QEMU sleeps with what was typed."""
-    assert run(plays(f"assert os.read(1, 9) == b'\\n'\n{WELL}"), seconds=20)
+def test_a_guest_whose_clock_stands_still_is_woken() -> None:
+    """Expected: QEMU is woken while the console is silent, until it speaks. Broken: it sleeps with what was typed."""
+    ours, theirs = socket.socketpair()
+    console = serial.Console(ours, "console:x", wake=lambda: theirs.sendall(b"login: "))
+    assert console.expect("boot", [re.compile(rb"login: $")], Deadline.after(20)) == 0
 
 
 def test_what_is_typed_in_which_order(plays: Plays, tmp_path: Path) -> None:
@@ -149,22 +155,13 @@ def test_records_come_while_the_system_still_runs(plays: Plays, tmp_path: Path) 
     assert len(list(stream)) == 1
 
 
-def test_by_path_the_output_waits_in_a_file(plays: Plays, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: first the run, then its output. Broken: the serial line's interrupts fall into the samples."""
-    qemu_script.give_plugin(tmp_path, monkeypatch)
-    target = plays(f"{kept(tmp_path)}Path('events.json').write_text({qemu_script.EVENTS!r})\n{WELL}")
-    assert len(list(target.run(Job(("--by", "path"), "path"), Deadline.after(60)))) == 2
-    typed = (tmp_path / "typed").read_text()
-    assert "/opt/probe --by path >/opt/output 2>&1\n" in typed
-    assert typed.index("cat /opt/output") > typed.index("2>&1")
-    assert "sleep=on" in " ".join(target.describe(Job((), "path")))
-
-
-def test_without_a_plugin_nothing_is_measured_by_path(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: refused before the system boots. Broken: counts that nothing corrects."""
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(MissingError, match="no-such-compiler"):
-        plays(WELL).describe(Job((), "path"))
+def test_a_waiting_probe_keeps_its_output_in_a_file() -> None:
+    """Expected: the probe waits; what it prints comes when it has ended. Broken: the serial line's interrupts fall into
+    the samples of the guest that was saved so."""
+    ours, theirs = socket.socketpair()
+    described = msgspec.toml.decode(DESCRIPTION, type=Description)
+    Dialogue(serial.Console(ours, "console:x"), described, Deadline.after(20)).wait()
+    assert theirs.recv(1 << 10) == b"/opt/probe --wait >/opt/output 2>&1; cat /opt/output\r"
 
 
 #: A record with a kernel's message in it.
@@ -322,12 +319,12 @@ def test_a_signal_ends_the_front_end_and_qemu_at_any_step(
 
 def test_place_names_image_and_description(plays: Plays, tmp_path: Path) -> None:
     """Expected: another image, and another description, are other images. Broken: two systems pass for one."""
-    first = plays(WELL).place("path")
+    first = plays(WELL).place("time")
     assert "pc" in first.machine
     assert "7.2.22" in first.machine
     (tmp_path / "disk.img").write_bytes(b"another disk")
-    second = plays(WELL).place("path")
-    third = plays(WELL, DESCRIPTION.replace("by its author", "")).place("path")
+    second = plays(WELL).place("time")
+    third = plays(WELL, DESCRIPTION.replace("by its author", "")).place("time")
     assert len({first.image, second.image, third.image}) == 3
     assert any("untried" in note for note in third.notes)
     assert not any("untried" in note for note in first.notes)
@@ -357,8 +354,7 @@ def test_a_spec_that_names_nothing_says_what_is_there(spec: str, words: str) -> 
 
 @pytest.mark.usefixtures("plays")
 def test_a_guest_at_a_console_has_its_own_devices_and_no_disk(tmp_path: Path) -> None:
-    """Expected: one VGA, of the guest and of the description; a note on the console alone. Broken: QEMU refuses two, or
-    a disk is blamed that is not there."""
+    """Expected: one VGA, of the guest and of the description, and no drive. Broken: QEMU refuses two."""
     plays_with = tmp_path / "ramdisk.toml"
     plays_with.write_text('system = "x"\n[boot]\ndevices = ["VGA"]\n[files]\nway = "none"\n[compile]\ncommand = ""\n')
     with store.new_folder() as folder:
@@ -376,23 +372,22 @@ def test_a_guest_at_a_console_has_its_own_devices_and_no_disk(tmp_path: Path) ->
         )
         store.keep(folder, made)
     target = target_of(f"console:{plays_with}:qemu:minix")
-    assert [word for word in target.describe(Job((), "path")) if word == "VGA"] == ["VGA"]
-    place = target.place("path")
+    assert [word for word in target.describe(Job(())) if word == "VGA"] == ["VGA"]
+    place = target.place("time")
     assert "pc with VGA with virtio-rng-pci;" in place.machine
-    (note,) = (note for note in place.notes if "in use" in note)
-    assert note.startswith("A console is in use")
+    assert "-drive" not in target.describe(Job(()))
 
 
 def test_a_guest_that_is_not_here_is_missing(plays: Plays) -> None:
     """Expected: `console:SYSTEM:qemu:GUEST` looks among the guests. Broken: a path of that name is looked for."""
     plays(WELL)
     with pytest.raises(MissingError, match="no guest minix"):
-        target_of("console:minix-3:qemu:minix").place("path")
+        target_of("console:minix-3:qemu:minix").place("time")
 
 
 def test_the_source_says_how_it_is_compiled(plays: Plays) -> None:
     """Expected: the flags, before the source. Broken: a result that does not say how its probe was compiled."""
     plays(WELL)
-    assert (
-        console_module._source("cc -O2 -o {probe} {source} -lm").decode() == f'#define KM_FLAGS "cc -O2 -lm"\n{SOURCE}'
-    )
+    text = 'system = "x"\ncompile.command = "cc -O2 -o {probe} {source} -lm"'
+    described = msgspec.toml.decode(text, type=Description)
+    assert files.carried(described) == {"probe.c": f'#define KM_FLAGS "cc -O2 -lm"\n{SOURCE}'.encode()}

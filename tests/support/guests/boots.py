@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,12 +56,19 @@ GOOD = f"#kernometer begin 1\n{lines(WORKLOAD, RUN)}#kernometer end 2\n#init exi
 Boots = Callable[[str], QemuTarget]
 
 
+def archive(
+    program: str, files: Mapping[str, bytes], guest: object = None, command: Sequence[str] = (), before: object = ()
+) -> bytes:
+    """In place of an archive: the command's words at its end, each after a NUL."""
+    return "\0".join((repr((program, files, guest, before)), *command)).encode()
+
+
 @pytest.fixture
 def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
     """A target whose QEMU runs the given Python lines in the boot's folder. Only the initramfs is left out: compiling
     the probe for each test would take longer than all of them."""
     qemu_script.prepare(tmp_path, monkeypatch)
-    monkeypatch.setattr(booting, "initrd", lambda *given: repr(given).encode())
+    monkeypatch.setattr(booting, "initrd", archive)
     kernel = b"a kernel"
     with store.new_folder() as folder:
         (folder / "vmlinux").write_bytes(kernel)
@@ -82,7 +89,8 @@ def boots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Boots:
             f"GOOD, REGIONS = {GOOD!r}, {json.dumps({'api': 1, 'regions': REGIONS})!r}\n"
             "def bulk(text): open('bulk', 'a').write(text)\n"
             "def console(text): open('console', 'a').write(text)\n"
-            f"def events(text=REGIONS): open('events.json', 'w').write(text)\n{script}",
+            "def events(text=REGIONS): open('events.json', 'w').write(text)\n"
+            f"signal.signal(signal.SIGTERM, signal.SIG_IGN)  # QEMU too lets its plugin write first\n{script}",
         )
         return replace(QemuTarget.from_spec("linux-9.9"), saved=False)
 

@@ -22,7 +22,7 @@ class Foreign:
     """By default it is well-behaved. `on` maps a pattern of what is typed to what is printed, and the status left."""
 
     def __init__(self, on: dict[str, tuple[str, int]] | None = None, *, password: str = "secret", echo: bool = False):  # noqa: S107 - the fake's
-        self.line = socket.socket(fileno=0)
+        self.line = socket.socket(fileno=1)
         self.on = on or {}
         self.password = password
         self.echo = echo

@@ -31,7 +31,7 @@ from kernometer.targets import build, tsc
 from kernometer.targets.base import Deadline
 
 POLL_SECONDS = 0.01
-INITRD, TOLD, CONSOLE, BULK = "initrd", "command", "console", "bulk"
+INITRD, CONSOLE, BULK = "initrd", "console", "bulk"
 #: QEMU ends with 2 * status + 1 where a kernel writes its init's status to this device.
 DEBUG_EXIT = ("-device", "isa-debug-exit,iobase=0xf4,iosize=4")
 
@@ -86,14 +86,12 @@ class Machine:
 
 @dataclass(frozen=True)
 class Inside:
-    """What a guest is given: its first file system, and what the emulator has for its init."""
+    """What a guest is given: its first file system, with its init's command."""
 
     archive: bytes
-    told: bytes
 
     def lay_out(self, folder: Path) -> None:
         (folder / INITRD).write_bytes(self.archive)
-        (folder / TOLD).write_bytes(self.told)
 
 
 @dataclass(frozen=True)
@@ -145,16 +143,16 @@ def initramfs(
 
     `files` is name to content; those of `executable` and below bin/ can be executed. `init` replaces our init.
     """
-    told = programs.encoded(command_of(words) if init is None else ())
+    told = {programs.COMMAND: programs.encoded(command_of(words))} if init is None else {}
     ours = programs.init().read_bytes() if init is None else init
     probe = build.static_probe().read_bytes()
     runnable = set(executable)
-    found = {each.name: each for each in entries(ours, probe, programs.busybox(), files)}
+    found = {each.name: each for each in entries(ours, probe, programs.busybox(), {**(files or {}), **told})}
     for name in runnable:
         found[name] = replace(found[name], mode=stat.S_IFREG | 0o755)
     for name in applets():
         found.setdefault(f"bin/{name}", Entry(f"bin/{name}", stat.S_IFLNK | 0o777, b"busybox"))
-    return Inside(archive(tuple(found.values())), told)
+    return Inside(archive(tuple(found.values())))
 
 
 def devices(kernel: Kernel, machine: Machine, kinds: Iterable[str] = ()) -> Mapping[str, bytes]:
@@ -229,7 +227,6 @@ def argv(kernel: Kernel, machine: Machine, append: str = "") -> tuple[str, ...]:
         command_line=" ".join(word for word in (*usual, *told, append) if word),
         console=Path(CONSOLE),
         bulk=Path(BULK),
-        told={programs.COMMAND: Path(TOLD)},
     )
     return (*qemu.argv(words), *machine.more)
 

@@ -60,7 +60,7 @@ def boot() -> None:
 
 @guest.command()
 @click.argument("system", metavar="SYSTEM")
-@click.argument("versions", metavar="[VERSION|STRUCTURE...]", nargs=-1)
+@click.argument("versions", metavar="[VERSION|STRUCTURE|IMAGE...]", nargs=-1)
 @click.option(
     "--kernel",
     metavar="FILE",
@@ -124,6 +124,9 @@ def add() -> None:
     SYSTEM gnumach is Debian's GNU Mach, on which --unit-costs are measured, and nothing else. With the word dbg it is
     the build with symbols, gnumach-dbg.
 
+    SYSTEM freebsd, openbsd, minix-3, or a description's .toml file, takes the image of a disk (or qemu:GUEST, for its
+    kernel). The system is booted once, driven at its serial console, and saved where a probe waits.
+
     With --kernel the guest NAME is made from a copy of your own linux, trio, or multiboot kernel; the other options
     become the guest's defaults.
 
@@ -136,4 +139,5 @@ def add() -> None:
       kernometer guest add xen --dom0 linux-6.1
       kernometer guest add trio
       kernometer guest add trio mono micro+together=vfs,fs
+      kernometer guest add freebsd disk.img
     """

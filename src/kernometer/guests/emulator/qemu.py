@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -29,8 +28,10 @@ COMMAND_LINE = f"{X86_64.words} {WORDS}"
 BULK_PORT = 0xE9
 #: The files of a saved guest in QEMU's directory: its memory, and the rest of its state.
 MEMORY, STATE = "memory", "state"
-#: QEMU's sockets for its monitor and the debugger. As inherited descriptors they need no name and no waiting.
+#: QEMU's sockets for its monitor, and the debugger or the console. As inherited descriptors they need no name and no
+#: waiting.
 MONITOR, DEBUGGER = 0, 1
+CONSOLE = DEBUGGER
 
 #: How instructions are executed: counted one by one (by path), emulated without counting, or by the processor itself.
 #: icount-sleep also counts, but an idle guest waits in the host's time, so that an interactive guest sees no time-out.
@@ -145,17 +146,18 @@ class Boot:
 
     machine: Machine
     accelerator: Accelerator
-    kernel: Path
+    kernel: Path | None  #: None: the firmware boots a disk
     initrd: str  #: for -initrd: a file, or multiboot modules with their arguments
     command_line: str
     console: Path | None  #: the file of the serial line's output, as a slow reader would disturb; None: the terminal
     bulk: Path  #: init's output through the debug port
     plugin: Path | None = None
-    events: Path | None = None  #: the plugin's output
+    events: Path | None = None  #: the plugin's output, if it has one
     recorded: str = ""  #: further arguments of the plugin: what it records
-    told: Mapping[str, Path] = field(default_factory=dict)  #: fw_cfg's files for init, by name
     phase: Phase = ""
     debugger: Path | None = None  #: the debugger's socket; a TCP one would be open to every local user
+    devices: tuple[str, ...] = ()  #: further arguments: drives and network cards
+    typed: bool = False  #: the console is the socket CONSOLE, at which we type; a debugger's socket then has a name
 
 
 def detect(program: str = PROGRAM) -> QemuVersion:
@@ -189,10 +191,13 @@ def argv(boot: Boot) -> tuple[str, ...]:
     words = [
         *(architecture.emulator, "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot"),
         *boot.machine.argv(boot.accelerator, _SHARING[boot.phase]),
-        *("-kernel", str(boot.kernel), "-append", boot.command_line),
+        *(("-kernel", str(boot.kernel), "-append", boot.command_line) if boot.kernel is not None else ()),
         *(("-initrd", boot.initrd) if boot.initrd else ()),
+        *boot.devices,
     ]
-    if boot.console is None:  # Ctrl-A x leaves, Ctrl-A c is QEMU's monitor; Ctrl-C goes to the guest
+    if boot.typed:
+        words += ["-chardev", f"socket,id=console,fd={CONSOLE}", "-serial", "chardev:console"]
+    elif boot.console is None:  # Ctrl-A x leaves, Ctrl-A c is QEMU's monitor; Ctrl-C goes to the guest
         words += ["-chardev", "stdio,id=terminal,mux=on,signal=off", "-serial", "chardev:terminal"]
         words += ["-mon", "chardev=terminal"]
     else:
@@ -200,13 +205,12 @@ def argv(boot: Boot) -> tuple[str, ...]:
     if architecture is X86_64:
         words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
         words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
-    if boot.plugin is not None and boot.events is not None:
-        words += ["-plugin", f"{boot.plugin},out={boot.events}{boot.recorded and ','}{boot.recorded}"]
-    for name, file in boot.told.items():
-        words += ["-fw_cfg", f"name={name},file={file}"]
-    if boot.phase:
+    if boot.plugin is not None:
+        arguments = (f"out={boot.events}" if boot.events is not None else "", boot.recorded)
+        words += ["-plugin", ",".join((str(boot.plugin), *filter(None, arguments)))]
+    if boot.phase or boot.typed:
         words += ["-chardev", f"socket,id=monitor,fd={MONITOR}", "-mon", "chardev=monitor,mode=control"]
-    if boot.phase == "saved":
+    if boot.phase and not boot.typed:
         words += ["-chardev", f"socket,id=debugger,fd={DEBUGGER}", "-gdb", "chardev:debugger", "-S"]
     if boot.phase == "restored":
         words += ["-incoming", "defer"]

@@ -1,6 +1,6 @@
-/* init.c: the first process of a guest. It mounts the file systems for a probe, loads drivers, fills disks, runs the
- * emulator's command, sends the command's output to a device of the emulator's (init_port.c), and powers the guest off.
- * Without a command it starts a shell on the console.
+/* init.c: the first process of a guest. It mounts the file systems for a probe, loads drivers, fills disks, runs a
+ * command, sends the command's output to a device of the emulator's (init_port.c), and powers the guest off. In a guest
+ * that is saved the command is a probe that waits for another one. Without a command it starts a shell on the console.
  *
  * Why such a device and not the kernel's serial line: a byte costs one instruction and nothing later; the serial driver
  * would continue to interrupt at 115,200 baud of the guest's clock, inside the timed regions of the next row.
@@ -143,7 +143,7 @@ static void run_command(char **argv)
 	say(buffer, (size_t)n);
 }
 
-/* Runs other rows before the guest is ready, to find whether they change later counts. */
+/* Runs other rows before the command, to find whether they change later counts. */
 static void run_before(void)
 {
 	char **argv = read_command(BEFORE);
@@ -203,12 +203,6 @@ static void settle(void)
 	become(SCHED_OTHER);
 }
 
-/* The emulator stops a guest here to save it; the linker gives it an address of its own (programs.py). */
-__attribute__((noinline, section(".km_ready"))) static void ready(void)
-{
-	__asm__ volatile("");
-}
-
 int main(void)
 {
 	char **command;
@@ -226,7 +220,6 @@ int main(void)
 	make_disks();
 	run_before();
 	settle();
-	ready();
 	command = read_command(COMMAND);
 	if (command)
 		run_command(command);

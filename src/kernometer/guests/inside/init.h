@@ -8,12 +8,9 @@
 void give_up(const char *what) __attribute__((noreturn));
 void power_off(void) __attribute__((noreturn));
 
-/* init_port.c: the output, once it is open; and the emulator's files, one of which is selected and then read. */
+/* init_port.c: the output, once it is open. */
 int open_output(void); /* whether the kernel permits it */
 void put_output(const char *text, size_t n);
-int open_files(void); /* 0, or errno: ENOENT if the machine has none */
-void select_file(unsigned int key);
-void take_file(void *to, size_t n);
 
 /* init_command.c */
 #define COMMAND_BYTES 65536

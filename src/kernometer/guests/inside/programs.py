@@ -31,8 +31,6 @@ PACKAGES = {
     "zstd": "zstd",
     **{each.emulator: each.package for each in ALL},
 }
-#: The address of init when everything is ready: far from every other program and kernel.
-READY = 0x70000000
 
 
 def need(what: str, *names: str) -> None:
@@ -70,8 +68,7 @@ def init(architecture: Architecture = X86_64) -> Path:
     """The guest's first process. Raises MissingError or BuildError."""
     folder = Path(__file__).parent
     parts = [folder / name for name in ("init_port.c", "init_command.c", "init_devices.c", "init_console.c")]
-    placed = f"-Wl,--section-start=.km_ready={READY:#x}"
-    command = (*static_compiler(architecture), "-std=gnu99", "-no-pie", placed, *map(str, parts))
+    command = (*static_compiler(architecture), "-std=gnu99", "-no-pie", *map(str, parts))
     return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 
@@ -84,12 +81,11 @@ def busybox() -> bytes:
     return b"" if INTERPRETER in program[:PAGE] else program
 
 
-#: Files of QEMU's fw_cfg device, which init_command.c reads: init's command, and one that runs, without output, before
-#: the guest is ready to be saved. A guest that was saved before it reads them reads those of its new QEMU.
+#: Files that init_command.c reads: init's command, and one that runs before it, without output.
 COMMAND, BEFORE = "opt/km/command", "opt/km/before"
-#: Init executes an instruction for each byte that it reads; padding makes all commands up to this size cost the same.
+#: Padding makes all commands up to this size cost the same.
 UNIT = 4096
-#: The limits of init_command.c.
+#: The limits of init_command.c, and of a probe that waits (probe/wait.c).
 MAX_BYTES, MAX_WORDS = 65536, 1024
 
 

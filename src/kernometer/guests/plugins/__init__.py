@@ -14,8 +14,8 @@ from kernometer.cache import compiled
 from kernometer.errors import KernometerError, MissingError
 from kernometer.guests.emulator.qemu import PROGRAM, QemuVersion
 
-#: Counts events in all timed regions; records the instructions of one.
-Kind = Literal["events", "profile"]
+#: Counts events in all timed regions; records the instructions of one; stops the machine where a probe waits.
+Kind = Literal["events", "profile", "stop"]
 FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
 
 EXPORTED = (b"cpu_physical_memory_rw", b"x86_cpu_gdb_read_register")

@@ -7,6 +7,7 @@
 
 #define MARK_BEGIN 0x4B4Du
 #define MARK_END 0x4B4Eu
+#define MARK_READY 0x4B4Fu
 #define REGIONS 0x10000u
 #define MAX_INSN 15
 

@@ -12,7 +12,7 @@
 struct processor {
 	const char *target;       /* QEMU's name */
 	const char *const *names; /* of its counters, USER and KERNEL first; NULL at the end; MAX_COUNTERS at most */
-	unsigned long (*marker_of)(const unsigned char *bytes, size_t n); /* MARK_BEGIN or MARK_END << 16 | region; 0 */
+	unsigned long (*marker_of)(const unsigned char *bytes, size_t n); /* one MARK_* << 16 | region; 0 */
 	int (*in_kernel)(uint64_t address, int ring);
 	unsigned int (*classify)(const unsigned char *bytes, int kernel); /* a set of its counters */
 };
@@ -166,9 +166,9 @@ static unsigned long aarch64_marker_of(const unsigned char *bytes, size_t n)
 {
 	uint32_t word = word_of(bytes), kind = word >> 19 & 3;
 
-	if (n != 4 || (word & 0xffe0001f) != 0xd280001f || (kind != 1 && kind != 2))
+	if (n != 4 || (word & 0xffe0001f) != 0xd280001f || kind == 0)
 		return 0;
-	return (kind == 1 ? MARK_BEGIN : MARK_END) << 16 | (word >> 5 & 0x3fff);
+	return (MARK_BEGIN + kind - 1) << 16 | (word >> 5 & 0x3fff);
 }
 
 static unsigned int aarch64_classify(const unsigned char *bytes, int kernel)
@@ -214,9 +214,9 @@ static unsigned long riscv64_marker_of(const unsigned char *bytes, size_t n)
 {
 	uint32_t word = word_of(bytes), kind = word >> 30;
 
-	if (n != 4 || (word & 0xfff) != 0x37 || (kind != 1 && kind != 2))
+	if (n != 4 || (word & 0xfff) != 0x37 || kind == 0)
 		return 0;
-	return (kind == 1 ? MARK_BEGIN : MARK_END) << 16 | (word >> 12 & 0xffff);
+	return (MARK_BEGIN + kind - 1) << 16 | (word >> 12 & 0xffff);
 }
 
 static unsigned int riscv64_classify(const unsigned char *bytes, int kernel)

@@ -202,7 +202,16 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str  #: "freebsd", or the file's path as the user wrote it
     description: Description
-    digest: str  #: SHA-256 of the file
+    text: bytes  #: the file
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.text)
+
+    @property
+    def untried(self) -> str:
+        """A remark for the user on a description that nobody has run; "" for the others."""
+        return "" if self.description.tried else f"The description {self.name} is untried: nobody has run it yet."
 
 
 def shipped() -> tuple[str, ...]:
@@ -235,7 +244,7 @@ def load(path: Path, name: str) -> Loaded:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         said = re.sub(r" - at `\$\.?(.*?)`$", r" (at \1)", str(error)).removesuffix(" (at )")
         raise UsageError(f"{path}: {said}.", "docs/console.md lists the keys of a description.") from error
-    return Loaded(name=name, description=described, digest=sha256(data))
+    return Loaded(name=name, description=described, text=data)
 
 
 def filled(command: str, places: dict[str, str]) -> str:

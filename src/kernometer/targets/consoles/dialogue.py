@@ -30,7 +30,7 @@ SAID = 2000
 
 
 class Dialogue:
-    """The steps in their order: `enter`, `carry`, `command`, `output`, `leave`."""
+    """The steps in their order: `enter`, `carry`, `compile`; then `output` and `leave`, or `wait`."""
 
     def __init__(self, console: Console, described: Description, until: Deadline) -> None:
         self._console = console
@@ -103,16 +103,15 @@ class Dialogue:
         if how.command:
             self.command("compile", filled(how.command, self._places()), how.seconds)
 
-    def output(self, arguments: Sequence[str], *, live: bool, silence: float, max_bytes: int) -> Iterator[bytes]:
-        """The probe's lines: as they come, or from a file after its end, so that no sample contains interrupts of the
-        serial line, which are work for the guest too."""
-        words = shlex.join(arguments)
-        run = filled(self._described.run.command, {**self._places(), "arguments": words})
-        if not live:
-            kept = self._described.run.output
-            self._ask("run", f"{run} >{kept} 2>&1", None)
-            run = f"cat {kept}"
-        self._type("run", run)
+    def wait(self) -> None:
+        """Starts a probe that waits for its command, in the guest that is saved then. Its output is in a file until it
+        ends, so that no sample contains interrupts of the serial line, which are work for the guest too."""
+        kept = self._described.run.output
+        self._type("wait", f"{self._run('--wait')} >{kept} 2>&1; cat {kept}")
+
+    def output(self, arguments: Sequence[str], *, silence: float, max_bytes: int) -> Iterator[bytes]:
+        """The probe's lines as they come."""
+        self._type("run", self._run(shlex.join(arguments)))
         yield from self._console.lines("run", self.prompt, self._until, silence, max_bytes)
 
     def leave(self) -> bool:
@@ -161,6 +160,9 @@ class Dialogue:
         console.send("files", ".")
         self._wait_for_prompt("files", way.seconds)
         self.command("files", filled(way.decode, {"file": file, "encoded": coded}), way.seconds)
+
+    def _run(self, arguments: str) -> str:
+        return filled(self._described.run.command, {**self._places(), "arguments": arguments})
 
     def _places(self) -> dict[str, str]:
         return {"source": self._described.source, "probe": self._described.compile.probe}

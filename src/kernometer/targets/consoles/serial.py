@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 import socket
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kernometer.errors import LibraryError, TargetError
@@ -42,15 +41,12 @@ else:  # pexpect's own class has no type of its input
 
 
 class _Bounded(_Spawn):
-    """Counts and stores what is read, and wakes QEMU while there is no output.
+    """Counts and stores what is read, and wakes QEMU while there is no output: a counting one may sleep for good
+    (qemu.Accelerator)."""
 
-    A counting QEMU may sleep for good (qemu.Accelerator). An empty line on its human monitor wakes it, which the guest
-    cannot notice. QMP would not: another thread reads it.
-    """
-
-    def __init__(self, line: socket.socket, monitor: socket.socket) -> None:
+    def __init__(self, line: socket.socket, wake: Callable[[], object]) -> None:
         super().__init__(line, searchwindowsize=WINDOW, maxread=PIECE)
-        self._monitor = monitor
+        self._wake = wake
         self.total = 0
         self.last: deque[bytes] = deque()
         self.kept = 0
@@ -74,11 +70,6 @@ class _Bounded(_Spawn):
             raise _FloodError
         return chunk
 
-    def _wake(self) -> None:
-        with suppress(OSError):  # full, or gone: then the console fails too
-            self._monitor.send(b"\n", socket.MSG_DONTWAIT)
-            self._monitor.recv(PIECE, socket.MSG_DONTWAIT)
-
 
 class _FloodError(Exception):
     """A step printed too much."""
@@ -87,10 +78,12 @@ class _FloodError(Exception):
 class Console:
     """Input and output of the line. Every error names the step, and contains the last output."""
 
-    def __init__(self, line: socket.socket, monitor: socket.socket, name: str, panics: Sequence[str] = ()) -> None:
+    def __init__(
+        self, line: socket.socket, name: str, panics: Sequence[str] = (), wake: Callable[[], object] = lambda: None
+    ) -> None:
         line.settimeout(SEND_SECONDS)
         self.name = name
-        self._spawn = _Bounded(line, monitor)
+        self._spawn = _Bounded(line, wake)
         self._panics = [re.compile(pattern.encode()) for pattern in panics]
 
     def expect(self, step: str, patterns: Sequence[re.Pattern[bytes]], until: Deadline) -> int:

@@ -18,6 +18,8 @@ from kernometer.targets.base import Deadline
 
 #: The most bytes of an answer; usual ones have some hundred.
 MAX_ANSWER = 1 << 20
+#: Bytes of memory in one packet of the debugger's, whose most are 4,096 characters in QEMU.
+PIECE = 1024
 #: The most events before an answer.
 MAX_EVENTS = 1000
 
@@ -114,6 +116,22 @@ class Debugger:
     def proceed(self) -> None:
         self._send(b"c")
 
+    def register(self, place: int) -> int:
+        """A register of 64 bits of the stopped guest, by its place in gdb's list. Little-endian, as all guests are."""
+        self._send(b"g")
+        return int.from_bytes(self._bytes()[8 * place : 8 * place + 8], "little")
+
+    def read(self, address: int, size: int) -> bytes:
+        """At most so many bytes of the process that runs in the stopped guest; b"" if it has no memory there."""
+        self._send(b"m%x,%x" % (address, size))
+        return self._bytes()
+
+    def put(self, address: int, data: bytes) -> None:
+        """Writes to the memory of the process that runs in the stopped guest."""
+        for at in range(0, len(data), PIECE):
+            piece = data[at : at + PIECE]
+            self._ask(b"M%x,%x:%s" % (address + at, len(piece), piece.hex().encode()))
+
     def write(self, address: int, data: bytes) -> None:
         """Writes to a physical address of the stopped guest; QEMU translates code there anew."""
         self._ask(b"Qqemu.PhyMemMode:1")
@@ -130,12 +148,23 @@ class Debugger:
             raise LostError(f"The guest stopped for another reason: {answer[:100]!r}.")
         return True
 
-    def _ask(self, data: bytes) -> None:
-        self._send(data)
+    def _bytes(self) -> bytes:
+        """An answer of bytes in hexadecimal; b"" for an error. Registers that are not available are zero."""
+        answer = self._answer()
         try:
-            answer = self._packet(None)
+            return b"" if answer.startswith(b"E") else bytes.fromhex(answer.replace(b"x", b"0").decode())
+        except ValueError:
+            raise LostError(f"QEMU's debugger sent no bytes: {answer[:100]!r}.") from None
+
+    def _answer(self) -> bytes:
+        try:
+            return self._packet(None)
         except TimeoutError:
             raise LostError("QEMU's debugger does not answer.") from None
+
+    def _ask(self, data: bytes) -> None:
+        self._send(data)
+        answer = self._answer()
         if answer != b"OK":
             raise LostError(f"QEMU's debugger refuses {data[:20]!r}: {answer[:100]!r}.")
 
