@@ -17,8 +17,6 @@ from kernometer.guests.variant import Variant, parse
 from kernometer.targets.base import Deadline
 from kernometer.targets.consoles import description, images
 from kernometer.targets.consoles.description import Description
-from kernometer.targets.consoles.dialogue import Dialogue
-from kernometer.targets.consoles.serial import Console
 from kernometer.targets.saved import saving
 from kernometer.targets.saved.wire import Debugger, Monitor
 
@@ -82,7 +80,10 @@ def save(
 ) -> Iterator[int]:
     """Boots by `words`, logs in, compiles the files `carried`, runs the command `before` if there is one, starts a
     probe that waits, and saves the machine `into`. Yields the emulator's process id. Raises TargetError that names the
-    step."""
+    step; LibraryError without pexpect."""
+    from kernometer.targets.consoles.dialogue import Dialogue
+    from kernometer.targets.consoles.serial import Console
+
     saving.lay_out(folder, into)
     with talking(words, folder, 2) as (process, (monitor, line)):
         ask = Monitor(monitor, until)
