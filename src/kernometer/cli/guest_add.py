@@ -1,10 +1,10 @@
-"""`kernometer guest add`: from packages, from a kernel's file, from a multiboot kernel with modules, Xen, or Trio."""
+"""`kernometer guest add`: from packages, from any kernel's file, from a disk, Xen, or Trio."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -12,18 +12,13 @@ from kernometer.cli.commands.guests import MINE
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.guests import store, variant
-from kernometer.guests.emulator.qemu import Machine
-from kernometer.guests.kernels import linux, mach, multiboot, trio, xen
+from kernometer.guests.architecture import of_name
+from kernometer.guests.kernels import linux, mach, own, trio, xen
 from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
 from kernometer.targets.consoles import description
 from kernometer.targets.consoles import saving as at_console
 from kernometer.targets.qemu import QemuTarget
-
-#: The systems that --kernel makes a guest from.
-OWN = ("linux", "trio", "multiboot")
-
-Output = Literal["debug-port", "serial"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +27,21 @@ class Wanted:
 
     system: str
     versions: tuple[str, ...]
-    kernel: Path | None
     name: str  #: of a guest from a file; "" by default
+    arch: str | None
     drivers: Path | None
-    system_map: Path | None
+    symbols: Path | None
     modules: tuple[str, ...]
+    init: Path | None
+    probe: Path | None
+    root: own.Root
+    label: str
     append: str
     machine: str | None
     memory: int | None
     cpu: str | None
     devices: tuple[str, ...]
-    output: Output | None
+    output: own.Output | None
     dom0: str | None
 
     @property
@@ -54,17 +53,25 @@ class Wanted:
 
     def check(self) -> None:
         """Raises UsageError for an option that does not apply here."""
-        linux, multiboot, xen = (self.system == each for each in ("linux", "multiboot", "xen"))
-        own = self.kernel is not None
+        own = self.system == "kernel"
+        for given, name in (
+            (self.arch, "arch"),
+            (self.drivers, "modules"),
+            (self.symbols, "symbols"),
+            (self.modules, "module"),
+            (self.init, "init"),
+            (self.probe, "probe"),
+            (self.root != "initramfs", "root"),
+            (self.label, "as"),
+            (self.output, "output"),
+        ):
+            if given and not own:
+                raise UsageError(f"--{name} is for a kernel from a file.", "kernometer guest add kernel FILE")
+        xen = self.system == "xen"
         for given, name, applies, reason in (
             (self.name, "name", own or self.system not in SYSTEMS, "for a kernel or a disk from a file"),
-            (self.drivers, "modules", own and linux, "for linux, and for a kernel from a file"),
-            (self.system_map, "system-map", own and linux, "for linux, and for a kernel from a file"),
-            (self.modules, "module", multiboot, "for a multiboot kernel"),
-            (self.output, "output", multiboot, "for a multiboot kernel"),
             (self.dom0, "dom0", xen, "for xen"),
             (self.words, "append", not xen, "not for xen, whose recipe is fixed"),
-            (self.words, "append", not own or linux or multiboot, "for linux; name a variant, such as mine+memory=64"),
         ):
             if given and not applies:
                 raise UsageError(f"--{name} is {reason}.", "See 'kernometer guest add --help'.")
@@ -80,22 +87,17 @@ class Wanted:
 def add(env: Env, /, **given: Any) -> None:
     wanted = Wanted(**given)
     wanted.variant("guest")
-    own = wanted.kernel is not None
-    if not own and (wanted.system in description.shipped() or wanted.system.endswith(".toml")):
+    if wanted.system in description.shipped() or wanted.system.endswith(".toml"):
         _at_console(env, wanted)
         return
-    if wanted.system not in (OWN if own else SYSTEMS):
+    if wanted.system not in SYSTEMS:
         raise UsageError(
-            f"There is no system {wanted.system!r} to add{' from a file' if own else ''}.",
-            "linux, xen and gnumach come from packages, trio from its sources; "
-            f"{', '.join(description.shipped())}, or a description's .toml file, from a disk's image; "
-            f"from a file (--kernel FILE): {', '.join(OWN)}.",
+            f"There is no system {wanted.system!r} to add.",
+            "linux, xen and gnumach come from packages, trio from its sources, kernel from any kernel's file; "
+            f"{', '.join(description.shipped())}, or a description's .toml file, from a disk's image.",
         )
     wanted.check()
-    if wanted.kernel is not None:
-        _from_file(env, wanted, wanted.kernel)
-    else:
-        SYSTEMS[wanted.system](env, wanted)
+    SYSTEMS[wanted.system](env, wanted)
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
@@ -110,43 +112,35 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
         _list_variant(env, wanted, name)
 
 
-def _from_file(env: Env, wanted: Wanted, kernel: Path) -> None:
-    if wanted.versions:
-        raise UsageError("A kernel from a file has a name and no version.", "guest add linux --kernel FILE --name NAME")
-    name = wanted.name or MINE
-    options = wanted.variant("guest")
-    if wanted.system == "multiboot":
-        if not wanted.modules:
-            raise UsageError("A multiboot kernel needs a module.", "For example --module @initramfs.")
-        guest = multiboot.add(
-            name,
-            kernel,
-            wanted.modules,
-            command_line=options.command_line("").strip(),
-            machine=options.machine(multiboot.MACHINE),
-            output=wanted.output or "debug-port",
-        )
-    elif wanted.system == "trio":
-        guest = trio.from_file(name, kernel)
-    else:
-        guest = linux.from_file(
-            name,
-            kernel,
-            modules=wanted.drivers,
-            system_map=wanted.system_map,
-            append=options.command_line("").split(),
-            machine=options.machine(Machine()),
-            check=(lambda guest: _map_checked(env, guest)) if wanted.system_map else None,
-        )
+def _kernel(env: Env, wanted: Wanted) -> None:
+    if len(wanted.versions) != 1:
+        raise UsageError("A kernel is added from one file.", "For example guest add kernel arch/x86/boot/bzImage")
+    given = own.Given(
+        options=wanted.variant("guest"),
+        architecture=of_name(wanted.arch) if wanted.arch else None,
+        modules=wanted.modules,
+        drivers=wanted.drivers,
+        symbols=wanted.symbols,
+        init=wanted.init,
+        probe=wanted.probe,
+        root=wanted.root,
+        output=wanted.output,
+        system=wanted.label,
+    )
+    check = (lambda guest: _map_checked(env, guest)) if wanted.symbols else None
+    guest = own.add(wanted.name or MINE, Path(wanted.versions[0]), given, env.say, check)
     _say_added(env, guest)
     for remark in guest.manifest.remarks:
         env.say(f"{guest.name}: {remark}")
 
 
 def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:
-    env.say(f"{guest.name}: booting it, to check its System.map against what the kernel lists itself …")
+    """Only a Linux lists its functions itself."""
+    if not guest.manifest.release or guest.manifest.built_in or not guest.has_init:
+        return ()
+    env.say(f"{guest.name}: booting it, to check its symbols against what the kernel lists itself …")
     why = QemuTarget.of_guest(guest, variant.parse(guest.name)).unchecked_map()
-    return (f"Its System.map could not be checked: {why}.",) if why else ()
+    return (f"Its symbols could not be checked: {why}.",) if why else ()
 
 
 def _at_console(env: Env, wanted: Wanted) -> None:
@@ -200,4 +194,4 @@ def _say_added(env: Env, guest: Guest) -> None:
     click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
 
 
-SYSTEMS = {"linux": _from_packages, "xen": _xen, "trio": _trio, "gnumach": _gnumach}
+SYSTEMS = {"linux": _from_packages, "kernel": _kernel, "xen": _xen, "trio": _trio, "gnumach": _gnumach}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: QEMU's name of the last two is `virt`.
-MachineType = Literal["microvm", "pc", "q35", "arm-virt", "riscv-virt"]
+#: QEMU's names are without the architecture.
+MachineType = Literal["microvm", "pc", "q35", "i386-pc", "arm-virt", "riscv-virt"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,26 @@ class Architecture:
     #: guest does not continue, so each row boots one.
     room: int | None = 0
 
+    @property
+    def is_x86(self) -> bool:
+        """Whether it is x86-64's emulator and machine, with its ports and its plugins."""
+        return self.emulator == X86_64.emulator
+
 
 X86_64 = Architecture(
     "x86_64", "amd64", "qemu-system-x86_64", "qemu-system-x86", ("microvm", "pc", "q35"), "max", "console=ttyS0"
+)
+#: Programs of 32 bits, on the same machine.
+I386 = Architecture(
+    "i386",
+    "i386",
+    X86_64.emulator,
+    X86_64.package,
+    ("i386-pc",),
+    X86_64.cpu,
+    X86_64.words,
+    "i686-linux-gnu-gcc",
+    "gcc-i686-linux-gnu libc6-dev-i386-cross",
 )
 #: A timer of 1 GHz counts nanoseconds of the guest's clock, which are instructions by path.
 AARCH64 = Architecture(
@@ -60,16 +77,24 @@ RISCV64 = Architecture(
     counts=False,
     room=None,  # in QEMU 7.2 a restored one hung after its first line of output
 )
-ALL = (X86_64, AARCH64, RISCV64)
+ALL = (X86_64, I386, AARCH64, RISCV64)
+#: Those of the packages that `guest add linux` takes.
+_PACKAGED = (X86_64, AARCH64, RISCV64)
+NAMES = tuple(each.name for each in ALL)
 
 
 def of_machine(machine: MachineType) -> Architecture:
     return next(each for each in ALL if machine in each.machines)
 
 
+def of_name(name: str) -> Architecture:
+    """That of NAMES."""
+    return next(each for each in ALL if each.name == name)
+
+
 def of_version(version: str) -> tuple[str, Architecture]:
     """A version of Linux without its architecture, and that: ("6.1-cloud", AARCH64) of "6.1-cloud-arm64"."""
-    for architecture in ALL[1:]:
+    for architecture in _PACKAGED[1:]:
         if version.endswith(f"-{architecture.debian}"):
             return version.removesuffix(f"-{architecture.debian}"), architecture
     return version, X86_64

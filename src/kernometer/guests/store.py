@@ -27,7 +27,8 @@ PACKED = "bzImage"
 CONFIG = "config"
 BUSYBOX = "busybox"  #: of a guest of another architecture than the host's
 DESCRIPTION = "console.toml"  #: how to drive a system on a disk at its console, see targets/consoles
-SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols, as its build lists them
+SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols: a list of its build's, or the ELF file with them
+INIT, OWN_PROBE = "own-init", "own-probe"  #: the user's first process and measuring program, in place of ours
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in place of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: likewise: the static probe, with the job's arguments after its own
@@ -42,7 +43,10 @@ _DIGESTS = {
     SYSTEM_MAP: "system_map_sha256",
     BUSYBOX: "busybox_sha256",
     DESCRIPTION: "description_sha256",
+    INIT: "init_sha256",
+    OWN_PROBE: "probe_sha256",
 }
+FILES = tuple(_DIGESTS)
 #: The most bytes of a manifest, which has a few hundred.
 MAX_MANIFEST = 1 << 16
 #: The standard processor of guests that were added while each iteration of a string instruction counted.
@@ -82,6 +86,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     config_sha256: str = ""  #: of the kernel's build configuration; "" without
     drivers_sha256: str = ""  #: of the stored kernel modules, see drivers.digest
     busybox_sha256: str = ""  #: of BUSYBOX; "" without
+    init_sha256: str = ""  #: of INIT; "": ours
+    probe_sha256: str = ""  #: of OWN_PROBE; "": ours
     description_sha256: str = ""  #: of DESCRIPTION, for a system on a disk; "" without
     disk: str = ""  #: the path of that disk's image, which is the user's and is not written to
     disk_sha256: str = ""
@@ -90,6 +96,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
     modules: tuple[Module, ...] = ()  #: in the order of loading; none: only the initramfs, as for Linux
+    root: Literal["initramfs", "none"] = "initramfs"  #: none: the kernel has its own, which starts a probe that waits
     output: Literal["debug-port", "serial"] = "debug-port"  #: where the probe's lines are printed
     variants: tuple[str, ...] = ()  #: names of its listed variants: see variant.py
 
@@ -124,9 +131,18 @@ class Guest:
         parts = [made.kernel_sha256, *(f"{module.sha256} {module.arguments}" for module in made.modules)]
         if self.at_console:
             parts += [made.disk_sha256, made.description_sha256]
+        parts += [f"{digest} {what}" for what, digest in self._own if digest]
         digest = sha256("\0".join(parts).encode()) if parts[1:] else made.kernel_sha256
         drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
         return f"{made.package} {made.version} sha256:{digest}{drivers}"
+
+    @property
+    def _own(self) -> tuple[tuple[str, str], ...]:
+        return (INIT, self.manifest.init_sha256), (OWN_PROBE, self.manifest.probe_sha256)
+
+    def own(self, name: str) -> bytes | None:
+        """The user's INIT or OWN_PROBE; None: ours is used."""
+        return (self.folder / name).read_bytes() if dict(self._own)[name] else None
 
     @property
     def layout(self) -> str:
@@ -148,7 +164,7 @@ class Guest:
         QEMU separates modules by commas, so a comma within arguments is doubled.
         """
         if not self.manifest.modules:
-            return initramfs
+            return initramfs if self.manifest.root == "initramfs" else ""
         words = []
         for module in self.manifest.modules:
             file = {INITRAMFS: initramfs, PROBE: probe, MACH: probe}.get(module.file, f"{LINK}/{module.file}")
@@ -162,8 +178,13 @@ class Guest:
 
     @property
     def has_init(self) -> bool:
-        """Whether its first process is our init, which reads its command when everything else is ready."""
-        return self.has(INITRAMFS) or not (self.manifest.modules or self.at_console)
+        """Whether it gets the archive, whose first process executes its command when everything else is ready."""
+        return self.has(INITRAMFS) or not (self.manifest.modules or self.at_console or self.manifest.root == "none")
+
+    @property
+    def waits(self) -> bool:
+        """Whether a probe can be brought to wait in it, so that it can be saved."""
+        return self.has_init or self.at_console or self.manifest.root == "none"
 
     @property
     def at_console(self) -> bool:
@@ -360,4 +381,4 @@ def _again(name: str) -> str:
         return f"'kernometer guest add xen{f' --dom0 {version}' if version else ''}' adds it."
     if system in ("gnumach", "trio"):
         return f"'kernometer guest add {system}{f' {version}' if version else ''}' adds it."
-    return f"'kernometer guest add linux --kernel FILE --name {name}' makes it from a kernel of your own."
+    return f"'kernometer guest add kernel FILE --name {name}' makes it from a kernel of your own."

@@ -66,10 +66,16 @@ def initrd(
     one that runs `before` it, if there is one."""
     told = {programs.COMMAND: command, programs.BEFORE: before}
     files = {**files, **{name: programs.encoded(words) for name, words in told.items() if words}}
+    busybox = programs.busybox() if guest is None or guest.architecture is X86_64 else guest.busybox()
+    return initramfs.archive(initramfs.entries(*inside(guest, program), busybox, files))
+
+
+def inside(guest: store.Guest | None, program: Program = "probe") -> tuple[bytes, bytes]:
+    """The first process and the measuring program: the user's, where the guest has one, else ours."""
     architecture = guest.architecture if guest is not None else X86_64
-    measures = (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
-    busybox = programs.busybox() if guest is None or architecture is X86_64 else guest.busybox()
-    return initramfs.archive(initramfs.entries(programs.init(architecture).read_bytes(), measures, busybox, files))
+    init, probe = (guest.own(name) if guest is not None else None for name in (store.INIT, store.OWN_PROBE))
+    measures = probe or (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
+    return init or programs.init(architecture).read_bytes(), measures
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
@@ -78,9 +84,8 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
         (folder / name).touch()
     if guest.manifest.modules:
         guest.link(folder)
-    for module, made in ((store.PROBE, build.static_probe), (store.MACH, mach.probe)):
-        if guest.has(module):
-            (folder / PROBE).write_bytes(made().read_bytes())
+    if guest.has(store.PROBE) or guest.has(store.MACH):
+        (folder / PROBE).write_bytes(mach.probe().read_bytes() if guest.has(store.MACH) else inside(guest)[1])
     if initrd:
         (folder / INITRD).write_bytes(initrd)
 

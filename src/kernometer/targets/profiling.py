@@ -12,13 +12,13 @@ from kernometer.cache import cache_folder, kept
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import mach, symbols, trio
+from kernometer.guests.kernels import mach, symbols
 from kernometer.guests.kernels.symbols import Symbols, Table
 from kernometer.guests.plugins import events, profile
 from kernometer.guests.plugins.trace import Trace
 from kernometer.results.iteration import Iteration, median_iteration
 from kernometer.results.model import Profile, Run
-from kernometer.targets import build
+from kernometer.targets import booting
 from kernometer.targets.base import Profiled, Program
 
 #: Prints a Linux guest's symbols, with those of its loaded drivers.
@@ -81,8 +81,8 @@ def of_files(guest: store.Guest, program: Program) -> Symbols:
     if guest.has(store.MACH):
         files = {mach.PROBE: mach.probe().read_bytes()}
     else:
-        measures = trio.probe() if program == "probe-trio" else build.static_probe()
-        files = {program: measures.read_bytes(), "init": programs.init().read_bytes(), "busybox": programs.busybox()}
+        init, measures = booting.inside(guest, program)
+        files = {program: measures, "init": init, "busybox": programs.busybox()}
     stored = (module.file for module in guest.manifest.modules if not module.made)
     files |= {name: (guest.folder / name).read_bytes() for name in stored}
     known = [symbols.program_of(name, content) for name, content in files.items()]
@@ -97,7 +97,7 @@ def of_kernel(listing: Path | None, guest: store.Guest) -> tuple[Table | None, s
     build's System.map, which nothing confirms."""
     for path, source in ((listing, LISTED), (guest.folder / store.SYSTEM_MAP, UNCONFIRMED)):
         if path is not None and path.is_file():
-            table = symbols.listed(path.read_text(errors="replace").splitlines())
+            table = symbols.of_file(path.read_bytes())
             if table is not None:
                 return table, source
     return None, ""

@@ -90,9 +90,10 @@ class QemuTarget(Target):
 
     @property
     def by(self) -> tuple[By, ...]:
-        """GNU Mach's boot task only counts, KVM runs no kernel of another architecture, and a system on a disk is
-        measured by time at its console."""
+        """GNU Mach's boot task only counts, KVM runs no kernel of another architecture, a system on a disk is measured
+        by time at its console, and a kernel without our archive has only what waits in it."""
         counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64 or self.guest.at_console
+        counted = counted or self.guest.manifest.root == "none"
         return ("path",) if counted else ("time", "path")
 
     @property
@@ -104,7 +105,7 @@ class QemuTarget(Target):
     @property
     def profiles(self) -> bool:
         """The plugin that records instructions knows only x86-64's calls and returns."""
-        return self.guest.architecture is X86_64
+        return self.guest.architecture.is_x86
 
     @property
     def counts_memory(self) -> bool:
@@ -276,7 +277,7 @@ class QemuTarget(Target):
         """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
         if self.guest.at_console:
             return ""
-        if not self.guest.has_init:
+        if not self.guest.waits:
             return _NO_INIT
         if self.guest.architecture.room is None:
             return f"QEMU continues no saved machine of {self.guest.architecture.name}"

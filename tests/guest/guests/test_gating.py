@@ -80,7 +80,7 @@ def test_the_actions_steps_fail_a_longer_kernel_and_pass_the_same(guest_cache: P
     assert len(scripts) == 3
     files = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_PATH": "path", "RUNNER_TEMP": ".", "XDG_DATA_HOME": "data"}
     env = {name: str(tmp_path / file) for name, file in files.items()} | {"GITHUB_ACTION_PATH": str(action)}
-    env |= {"SYSTEM": "trio", "ROWS": "syscall/getppid@ syscall/getpid@", "ALLOW": "", "STRICT": ""}
+    env |= {"ROWS": "syscall/getppid@ syscall/getpid@", "ALLOW": "", "STRICT": ""}
     env |= {"PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}", "BEFORE": str(tmp_path / "before/trio-mono.elf")}
     for after, status in (("after", Status.GATE), ("before", Status.DONE)):
         env["AFTER"] = str(tmp_path / after / "trio-mono.elf")

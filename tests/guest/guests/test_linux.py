@@ -1,28 +1,23 @@
-"""Linux guests: from packages of the test's own, and from kernels' files."""
+"""Linux guests, from packages of the test's own."""
 
 from __future__ import annotations
 
-import gzip
 import lzma
 import re
 import shutil
-import struct
 from pathlib import Path
 
 import pytest
 
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store, variant
-from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
 from kernometer.guests.kernels import drivers, linux
 from kernometer.guests.packages import suites
 from tests.support.guests.fixtures import Compile
-from tests.support.guests.images import KERNEL, bzimage, elf
+from tests.support.guests.images import KERNEL, bzimage
 from tests.support.guests.repository import Repository
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
-#: Of a build with just enough functions.
-SYSTEM_MAP = "".join(f"{0xFFFFFFFF81000000 + 16 * n:x} t cpu.{n}\n" for n in range(linux.LEAST_FUNCTIONS))
 LIB = "lib/modules/6.1.0-9-amd64"
 
 
@@ -143,156 +138,6 @@ def test_what_is_no_version_never_reaches_apt(monkeypatch: pytest.MonkeyPatch, v
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UsageError, match="not a Linux series"):
         linux.add(version)
-
-
-@pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path
-
-
-BANNER = b"%s version %s\0Linux version 6.9.1-mine+ (me@here) (gcc) #1 SMP\n\0"
-
-
-def with_banner(kernel: bytes) -> bytes:
-    return kernel + BANNER
-
-
-def with_release(packed: bytes) -> bytes:
-    """The setup header's pointer to the version string, and the string behind the header."""
-    text, at = b"6.9.1-mine+ (me@here) #1 SMP\0", 0x300
-    return packed[:0x20E] + struct.pack("<H", at - 0x200) + packed[0x210:at] + text + packed[at + len(text) :]
-
-
-@pytest.mark.parametrize("form", ["bzImage", "vmlinux"])
-def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: str) -> None:
-    """Expected: the ELF image, the release from the file, machine and words as given. Broken: a link to a tree."""
-    file = here / form
-    file.write_bytes(with_release(bzimage()) if form == "bzImage" else with_banner(KERNEL))
-    (here / "link").symlink_to(file)
-    machine = Machine(type="q35", memory_mib=512)
-    guest = linux.from_file("mine", here / "link", append=("mitigations=off", "x=1"), machine=machine)
-    file.unlink()
-    guest.check()
-    made = guest.manifest
-    assert guest.kernel.read_bytes() == (KERNEL if form == "bzImage" else with_banner(KERNEL))
-    assert (made.package, made.release, made.version) == (str(file), "6.9.1-mine+", "6.9.1-mine+")
-    assert made.machine == machine
-    assert made.command_line == f"{COMMAND_LINE} mitigations=off x=1"
-    assert (guest.packed.is_file(), bool(made.packed_sha256)) == ((form == "bzImage",) * 2)  # for display=vesafb
-    with pytest.raises(MissingError, match="without kernel modules"):
-        drivers.load_order(guest, ("ext4",))
-
-
-def test_an_installed_directory_gives_the_modules_that_rows_need(here: Path, module: Compile) -> None:
-    """Expected: packed in any way, with what they need, and those of that kernel alone; `build` is not followed.
-    Broken: the file system of the sources is walked, or a module of another kernel is loaded."""
-    ext4, jbd2, crc = module("depends=jbd2", "softdep=pre: crc32c"), module(), module("alias=crc32c")
-    place = here / "root/lib/modules/6.9.1-mine+"
-    other = here / "root/lib/modules/6.8.0"
-    for folder in (place / "kernel/fs/ext4", place / "kernel/lib", place / "kernel/crypto", other, here / "sources"):
-        folder.mkdir(parents=True)
-    (place / "modules.builtin").write_text("kernel/drivers/block/brd.ko\n")
-    (other / "modules.builtin").write_text("")
-    (place / "kernel/fs/ext4/ext4.ko.gz").write_bytes(gzip.compress(ext4))
-    (place / "kernel/lib/jbd2.ko.xz").write_bytes(lzma.compress(jbd2))
-    (place / "kernel/crypto/crc32c_generic.ko").write_bytes(crc)
-    (place / "kernel/fs/xfs.ko").write_bytes(b"damaged, and nobody looks at it")
-    (here / "sources/minix.ko").write_bytes(module())
-    (place / "build").symlink_to(here / "sources")
-    (here / "vmlinux").write_bytes(with_banner(KERNEL))
-    (here / "System.map").write_text(SYSTEM_MAP)
-    for folder in (here / "root", place):
-        guest = linux.from_file("mine", here / "vmlinux", modules=folder, system_map=here / "System.map")
-        order = drivers.load_order(guest, ("ext4", "brd"))
-        assert order == (("crc32c_generic", crc), ("jbd2", jbd2), ("ext4", ext4))
-        with pytest.raises(MissingError, match="minix"):
-            drivers.load_order(guest, ("minix",))
-    guest.check()
-    (guest.folder / store.SYSTEM_MAP).write_text("ffffffff81000000 T other\n")
-    with pytest.raises(TargetError, match=r"System\.map is not what was added"):
-        guest.check()
-    with pytest.raises(UsageError, match=r"has 6.8.0, and the kernel is 6.9.1-mine\+"):
-        linux.from_file("mine", here / "vmlinux", modules=other)
-    (place / "kernel/fs/ext4/ext4.ko.gz").write_bytes(gzip.compress(ext4)[:-9])
-    with pytest.raises(TargetError, match=r"ext4.ko.gz is cut off"):
-        linux.from_file("mine", here / "vmlinux", modules=place)
-
-
-def test_a_map_that_is_not_the_kernels_leaves_the_guest_that_was_there(here: Path) -> None:
-    """Expected: nothing stored, and the older guest as it was; a remark of the check is kept. Broken: the wrong map has
-    replaced the right one, and is refused afterwards."""
-    (here / "vmlinux").write_bytes(KERNEL)
-    (here / "System.map").write_text(SYSTEM_MAP)
-    seen: list[bytes] = []
-
-    def remarking(guest: store.Guest) -> tuple[str, ...]:
-        guest.check()
-        seen.append((guest.folder / store.SYSTEM_MAP).read_bytes())
-        return ("not checked",)
-
-    def refusing(guest: store.Guest) -> tuple[str, ...]:
-        raise UsageError(guest.name)
-
-    kept = linux.from_file("mine", here / "vmlinux", system_map=here / "System.map", check=remarking)
-    assert seen == [SYSTEM_MAP.encode()]
-    assert kept.manifest.remarks[-1:] == ("not checked",)
-    (here / "System.map").write_text(SYSTEM_MAP + "ffffffff82000000 t more\n")
-    with pytest.raises(UsageError, match="mine"):
-        linux.from_file("mine", here / "vmlinux", system_map=here / "System.map", check=refusing)
-    assert store.find("mine").manifest == kept.manifest
-    assert [each.name for each in store.guests_folder().iterdir()] == ["mine"]
-
-
-def test_a_map_of_few_functions_is_refused_with_their_number(here: Path) -> None:
-    """Expected: refused, without a boot. Broken: one symbol gets all the code that follows it."""
-    (here / "vmlinux").write_bytes(KERNEL)
-    for lines, number in (("ffffffff81000000 T load_module\n", 1), (SYSTEM_MAP.replace(" t ", " d "), 0)):
-        (here / "System.map").write_text(lines)
-        with pytest.raises(UsageError, match=rf"System\.map has too few functions for a kernel \({number}\)"):
-            linux.from_file("mine", here / "vmlinux", system_map=here / "System.map")
-    assert store.listed() == ()
-
-
-def test_a_bzimage_without_a_pvh_entry_boots_as_it_is(here: Path) -> None:
-    """Expected: the packed image, and a remark. Broken: QEMU refuses the ELF image."""
-    packed = bzimage(elf(b""))
-    (here / "bzImage").write_bytes(packed)
-    guest = linux.from_file("old", here / "bzImage")
-    assert guest.kernel.read_bytes() == packed
-    assert "PVH" in guest.manifest.remarks[0]
-    assert guest.manifest.release == ""
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"garbage", "not a Linux kernel image"),
-        (elf(b""), "no PVH entry"),
-        (KERNEL[:4] + b"\x01" + KERNEL[5:], "not a kernel for x86-64"),
-        (KERNEL[:18] + b"\xb7\x00" + KERNEL[20:], "not a kernel for x86-64"),
-        (b"\x7fELF", "not a kernel for x86-64"),
-    ],
-)
-def test_a_file_that_is_no_kernel_leaves_no_guest(here: Path, content: bytes, words: str) -> None:
-    (here / "file").write_bytes(content)
-    with pytest.raises(TargetError, match=words):
-        linux.from_file("mine", here / "file")
-    assert store.listed() == ()
-
-
-@pytest.mark.parametrize("name", ["linux-6.1", "linux-6.1-cloud", "linux", "xen", "a+b", "../x"])
-def test_names_of_packages_guests_are_taken(here: Path, name: str) -> None:
-    """Expected: UsageError. Broken: a kernel of one's own under the name of Debian's in a published comparison."""
-    (here / "file").write_bytes(KERNEL)
-    with pytest.raises(UsageError):
-        linux.from_file(name, here / "file")
-
-
-def test_a_file_that_is_not_there_is_said(here: Path) -> None:
-    for name in ("nothing", "."):
-        with pytest.raises((UsageError, TargetError)):
-            linux.from_file("mine", here / name)
 
 
 @pytest.mark.guest

@@ -34,8 +34,8 @@ def add(linux_6_1: store.Guest, tmp_path: Path) -> Iterator[Callable[..., str]]:
 
     def added(lines: Sequence[str], *options: str, status: int = 0) -> str:
         (tmp_path / "System.map").write_text("\n".join(lines) + "\n")
-        words = ("--kernel", str(linux_6_1.packed), "--system-map", str(tmp_path / "System.map"), "--name", NAME)
-        return kernometer(tmp_path, "guest", "add", "linux", *words, *options, status=status).stderr
+        words = (str(linux_6_1.packed), "--symbols", str(tmp_path / "System.map"), "--name", NAME)
+        return kernometer(tmp_path, "guest", "add", "kernel", *words, *options, status=status).stderr
 
     with alone(NAME):
         yield added
@@ -67,7 +67,7 @@ def test_a_map_that_the_kernel_cannot_confirm_is_said_to_be_unchecked(
     profile by that map says so. Broken: it is believed in silence, or nothing can be profiled."""
     said = add(own, "--append", "sysctl.kernel.kptr_restrict=2")
     why = "the kernel lists no functions in /proc/kallsyms"
-    assert f"{NAME}: Its System.map could not be checked: {why}." in said
+    assert f"{NAME}: Its symbols could not be checked: {why}." in said
     guest = store.find(NAME)
     listing = QemuTarget.from_spec(NAME).kernel_listing()
     assert profiling.unlike(guest, listing) == why

@@ -9,7 +9,7 @@ import pytest
 
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Device, Machine
-from kernometer.guests.kernels import linux
+from kernometer.guests.kernels import own
 from tests.support.cli.real import kernometer
 from tests.support.guests.images import KERNEL
 from tests.support.guests.stored import made
@@ -32,7 +32,7 @@ def test_a_kernel_from_a_file_keeps_what_was_given_as_its_own(tmp_path: Path, ke
     """Expected: words, machine, memory and processor in the manifest and in the list. Broken: the standard machine."""
     words = ("--append", "mitigations=off  nosmt", "--machine", "q35", "--memory", "512", "--cpu", "Nehalem,-erms")
     more = ("--device", "VGA", "--device", "virtio-rng-pci")
-    done = kernometer(tmp_path, "guest", "add", "linux", "--kernel", str(kernel), *words, *more)
+    done = kernometer(tmp_path, "guest", "add", "kernel", str(kernel), *words, *more)
     assert done.stdout == f"mine: {kernel} 6.9.1-mine\n"
     manifest = store.find("mine").manifest
     devices: tuple[Device, ...] = ("VGA", "virtio-rng-pci")
@@ -82,20 +82,18 @@ def test_a_variant_of_a_guest_that_is_here_is_listed_and_nothing_fetched(tmp_pat
         (("add", "linux", "6.1", "--dom0", "x"), 2, "--dom0"),
         (("add", "xen", "4.17"), 2, "no version"),
         (("add", "xen", "--append", "x"), 2, "--append"),
-        (("add", "linux", "--kernel", "KERNEL", "--name", "linux-6.1"), 2, "for guests from packages"),
-        (("add", "linux", "--kernel", "KERNEL", "--name", "a+b"), 2, "not the name of a guest"),
-        (("add", "linux", "6.1", "--kernel", "KERNEL"), 2, "no version"),
-        (("add", "linux", "--kernel", "KERNEL", "--output", "serial"), 2, "--output"),
-        (("add", "linux", "--kernel", "/nowhere"), 2, "/nowhere"),
-        (("add", "linux", "--kernel", "/dev/null"), 2, "not a regular file"),
-        (("add", "mine", "--kernel", "KERNEL"), 2, "from a file (--kernel FILE): linux, trio, multiboot"),
-        (("add", "xen", "--kernel", "KERNEL"), 2, "no system 'xen' to add from a file"),
-        (("add", "trio", "--kernel", "KERNEL"), 3, "no line of identification"),
-        (("add", "multiboot", "--kernel", "KERNEL"), 2, "needs a module"),
-        (("add", "trio", "--kernel", "KERNEL", "--modules", "."), 2, "--modules is for linux"),
+        (("add", "kernel", "KERNEL", "--name", "linux-6.1"), 2, "for guests from packages"),
+        (("add", "kernel", "KERNEL", "--name", "a+b"), 2, "not the name of a guest"),
+        (("add", "kernel"), 2, "from one file"),
+        (("add", "kernel", "KERNEL", "KERNEL"), 2, "from one file"),
+        (("add", "kernel", "/nowhere"), 2, "/nowhere"),
+        (("add", "kernel", "/dev/null"), 2, "not a regular file"),
+        (("add", "kernel", "KERNEL", "--module", "x"), 2, "takes modules by multiboot, and this is an ELF file"),
+        (("add", "kernel", "KERNEL", "--arch", "aarch64"), 2, "not for aarch64"),
+        (("add", "linux", "6.1", "--as", "Mine 1"), 2, "--as is for a kernel from a file"),
         (("add", "linux", "6.1", "--modules", "."), 2, "for a kernel from a file"),
-        (("add", "linux", "--kernel", "KERNEL", "--modules", "."), 2, "no modules"),
-        (("add", "linux", "--kernel", "KERNEL", "--system-map", "KERNEL"), 2, "line 1: not an address"),
+        (("add", "kernel", "KERNEL", "--modules", "."), 2, "no modules"),
+        (("add", "kernel", "KERNEL", "--symbols", "KERNEL"), 2, "too few functions for a kernel (0)"),
         (("rm", "linux-0.99"), 6, "no guest linux-0.99"),
         (("rm", "linux-6.1+vdso=0"), 6, "not listed"),
         (("rm", "trio-micro+apart=fs"), 6, "no guest trio-micro+apart=fs"),
@@ -121,5 +119,5 @@ def test_a_name_from_a_file_cannot_clear_the_screen(tmp_path: Path, kernel: Path
     """Expected: escapes as text: a path and a release are data. Broken: a kernel sets the window's title."""
     odd = tmp_path / "k\x1b[2J"
     kernel.rename(odd)
-    linux.from_file("mine", odd)
+    own.add("mine", odd)
     assert "\x1b" not in kernometer(tmp_path, "guest", "list").stdout

@@ -43,7 +43,7 @@ def test_guests_are_listed_by_number_found_and_removed() -> None:
         ("xen-linux-6.12", "guest add xen --dom0 linux-6.12'"),
         ("trio-micro", "guest add trio micro'"),
         ("trio-micro+together=vfs,fs", "guest add trio micro+together=vfs,fs'"),
-        ("my-kernel", "guest add linux --kernel FILE --name my-kernel'"),
+        ("my-kernel", "guest add kernel FILE --name my-kernel'"),
     ],
 )
 def test_the_command_that_is_named_adds_the_guest(name: str, step: str) -> None:

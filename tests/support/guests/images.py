@@ -5,7 +5,7 @@ from __future__ import annotations
 import lzma
 import struct
 
-from kernometer.guests.kernels import multiboot
+from kernometer.guests.kernels import kernelfile
 
 
 def elf(notes: bytes = b"", kind: int = 4) -> bytes:
@@ -44,5 +44,5 @@ HYPERVISOR = (
     + bytes(9)
     + struct.pack("<HH", 2, 3)
     + bytes(44)
-    + struct.pack("<III", multiboot.MAGIC, 3, -(multiboot.MAGIC + 3) & 0xFFFFFFFF)
+    + struct.pack("<III", kernelfile.MAGIC, 3, -(kernelfile.MAGIC + 3) & 0xFFFFFFFF)
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from kernometer.cli import completion, options
 from kernometer.cli.env import done_by, json_option
+from kernometer.guests.architecture import NAMES
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 #: The name of a guest from a file without --name.
 MINE = "mine"
@@ -58,35 +63,42 @@ def boot() -> None:
     """
 
 
+def _file(name: str, what: str) -> Callable[[_F], _F]:
+    return click.option(name, metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help=what)
+
+
 @guest.command()
 @click.argument("system", metavar="SYSTEM")
-@click.argument("versions", metavar="[VERSION|STRUCTURE|IMAGE...]", nargs=-1)
+@click.argument("versions", metavar="[VERSION|STRUCTURE|FILE...]", nargs=-1)
+@click.option("--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}].")
+@click.option("--as", "label", metavar="'NAME VERSION'", default="", help="What that kernel is, in results and lists.")
 @click.option(
-    "--kernel",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Make a guest from a kernel of your own: a bzImage, an ELF vmlinux, a Trio, a multiboot kernel.",
+    "--arch", type=click.Choice(NAMES), help="The architecture of its programs, if not the file's: i386 on a PC."
 )
-@click.option("--name", metavar="NAME", default="", help=f"The name of the guest with that kernel [default: {MINE}].")
 @click.option(
     "--modules",
     "drivers",
     metavar="DIR",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For linux with --kernel: the directory of 'make modules_install'; rows on disks need some.",
+    help="For a Linux from a file: the directory of 'make modules_install'; rows on disks need some.",
 )
-@click.option(
-    "--system-map",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="For linux with --kernel: the build's System.map, for a profile of a kernel that lists no functions itself.",
-)
+@_file("--symbols", "The functions of that kernel, for a profile: its build's System.map, or an ELF file.")
 @click.option(
     "--module",
     "modules",
     metavar="'FILE WORDS'",
     multiple=True,
-    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs, @probe or @probe-mach.",
+    help="A multiboot module and its arguments; repeatable. FILE may be @initramfs (by default the only one), @probe "
+    "or @probe-mach.",
+)
+@_file("--init", "The first process in the archive, in place of ours: it executes the command in opt/km/command.")
+@_file("--probe", "The probe in the archive, compiled for that system, in place of ours.")
+@click.option(
+    "--root",
+    type=click.Choice(["initramfs", "none"]),
+    default="initramfs",
+    show_default=True,
+    help="How that kernel gets init and probe; none: it has its own, which starts 'probe --wait'.",
 )
 @click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")
@@ -104,7 +116,7 @@ def boot() -> None:
 @click.option(
     "--output",
     type=click.Choice(["debug-port", "serial"]),
-    help="Where a multiboot guest prints the probe's lines [default: debug-port].",
+    help="Where that guest prints the probe's lines [default: debug-port, on a PC].",
 )
 @click.option("--dom0", metavar="GUEST", help="For xen: the Linux that runs on it.")
 @done_by("guest_add", "add")
@@ -127,15 +139,16 @@ def add() -> None:
     SYSTEM freebsd, openbsd, minix-3, or a description's .toml file, takes the image of a disk (or qemu:GUEST, for its
     kernel). The system is booted once, driven at its serial console, and saved where a probe waits.
 
-    With --kernel the guest NAME is made from a copy of your own linux, trio, or multiboot kernel; the other options
-    become the guest's defaults.
+    SYSTEM kernel takes the file of any kernel (a bzImage, an Image, an ELF file with a PVH entry or a multiboot
+    header), copies it as the guest NAME, and says how it will boot; the other options become the guest's defaults.
 
     \b
     Examples:
       kernometer guest add linux
       kernometer guest add linux 6.1 6.12 6.1-cloud
       kernometer guest add linux 6.1 --append mitigations=off
-      kernometer guest add linux --kernel arch/x86/boot/bzImage --modules /tmp/root
+      kernometer guest add kernel arch/x86/boot/bzImage --modules /tmp/root
+      kernometer guest add kernel kernel.elf --as 'Asterinas 0.18' --append 'init=/init'
       kernometer guest add xen --dom0 linux-6.1
       kernometer guest add trio
       kernometer guest add trio mono micro+together=vfs,fs

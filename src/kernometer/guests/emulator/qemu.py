@@ -50,6 +50,7 @@ _TYPES: dict[MachineType, str] = {
     "microvm": "microvm,pcie=on",
     "pc": "pc",
     "q35": "q35",
+    "i386-pc": "pc",
     "arm-virt": "virt",
     "riscv-virt": "virt",
 }
@@ -118,7 +119,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
         sharing = "on" if memory == "shared" else "off"
         backend = f"memory-backend-file,id=ram,size={self.memory_mib}M,mem-path={MEMORY},share={sharing}"
         counted = accelerator.startswith("icount")
-        cpu = self.cpu + _NO_X2 * (counted and self.architecture is X86_64)
+        cpu = self.cpu + _NO_X2 * (counted and self.architecture.is_x86)
         return (
             *(("-object", backend) if memory else ()),
             *("-machine", _TYPES[self.type] + (",memory-backend=ram" if memory else ""), *_FIRMWARE.get(self.type, ())),
@@ -202,7 +203,7 @@ def argv(boot: Boot) -> tuple[str, ...]:
         words += ["-mon", "chardev=terminal"]
     else:
         words += ["-serial", f"file:{boot.console}"]
-    if architecture is X86_64:
+    if architecture.is_x86:
         words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
         words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None:

@@ -2,7 +2,7 @@
  * which would continue in the timed regions of the next row. */
 #include "init.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__i386__)
 
 #include <sys/io.h>
 

@@ -30,6 +30,7 @@ PACKAGES = {
     "objcopy": "binutils",
     "zstd": "zstd",
     **{each.emulator: each.package for each in ALL},
+    "c++filt": "binutils",
 }
 
 

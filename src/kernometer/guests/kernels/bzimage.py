@@ -41,24 +41,26 @@ def unpack(image: bytes) -> bytes:
     it is neither or is damaged, MissingError if lz4 or zstd is needed and not installed."""
     if image[:4] == elf.MAGIC:
         return image
-    payload = _payload(image)
-    for magic, decompress in _FORMATS:
-        if payload.startswith(magic):
-            kernel = decompress(payload)
-            break
-    else:
-        raise TargetError(
-            f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is unknown.",
-            "Use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd.",
-        )
+    kernel = decompressed(_payload(image))
     if kernel[:4] != elf.MAGIC:
         raise TargetError("The kernel image does not unpack to an ELF file.", NOT_A_KERNEL)
     return kernel
 
 
+def decompressed(payload: bytes) -> bytes:
+    """What is packed in a kernel's image. Raises what `unpack` raises."""
+    for magic, decompress in _FORMATS:
+        if payload.startswith(magic):
+            return decompress(payload)
+    raise TargetError(
+        f"The kernel image is packed in a format that begins with {payload[:4].hex(' ')}, which is unknown.",
+        "Use a kernel packed with gzip, bzip2, lzma, xz, lz4 or zstd.",
+    )
+
+
 def pvh_entry(kernel: bytes) -> int | None:
-    """The physical address at which QEMU would start this ELF64 kernel, or None without a PVH note."""
-    if kernel[:6] != elf.WIDE:
+    """The physical address at which QEMU would start this ELF kernel, or None without a PVH note."""
+    if kernel[:4] != elf.MAGIC:
         return None
     try:
         entries = (_note(content) for _, content in elf.segments(kernel, elf.NOTES))
@@ -68,8 +70,8 @@ def pvh_entry(kernel: bytes) -> int | None:
 
 
 def kernel_release(image: bytes) -> str:
-    """The kernel's `uname -r`, from a bzImage's header or an ELF image's banner; "" if not known."""
-    if image[:4] == elf.MAGIC:
+    """Linux's `uname -r`, from a bzImage's header or an unpacked image's banner; "" if not known."""
+    if image[0x202:0x206] != b"HdrS":
         match = re.search(rb"Linux version ([\w.+~-]{1,64}) \(", image)
     else:
         start = int.from_bytes(image[0x20E:0x210], "little") + 0x200

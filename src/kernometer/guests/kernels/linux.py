@@ -1,20 +1,18 @@
-"""Linux guests: `linux-6.1` is the newest 6.1 in the distribution's packages; others are made from a kernel's file."""
+"""Linux guests: `linux-6.1` is the newest 6.1 in the distribution's packages."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.architecture import X86_64, Architecture, of_version
-from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine, standard
+from kernometer.guests.emulator.qemu import standard
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import drivers, kernelpackage, symbols
-from kernometer.guests.kernels.bzimage import MAX_UNPACKED, kernel_release, pvh_entry, unpack
+from kernometer.guests.kernels import drivers, kernelpackage
+from kernometer.guests.kernels.bzimage import MAX_UNPACKED, pvh_entry, unpack
 from kernometer.guests.packages import suites
 from kernometer.guests.packages.suites import Say
 
@@ -23,14 +21,7 @@ VERSION = re.compile(r"(?P<series>\d{1,3}\.\d{1,3})(?:-(?P<flavour>[a-z][a-z0-9-
 #: Names of guests from packages, and of Trio's.
 TAKEN = re.compile(r"linux-\d+\.\d+.*|linux|xen|xen-.*|trio|trio-.*|gnumach|gnumach-dbg")
 
-_STANDARD = Machine()
-#: The most bytes of a System.map; Linux's has some 5 MB.
-MAX_SYSTEM_MAP = 64 << 20
-_SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,512}")
-#: The fewest functions of a System.map; the smallest Linux that starts a process has some 10,000.
-LEAST_FUNCTIONS = 1000
 _BUSYBOX = re.compile("busybox-static")
-_ELF64, _X86_64 = b"\x02", 62
 
 
 def silently(_: str) -> None:
@@ -99,56 +90,6 @@ def _images(packed: bytes, package: str, architecture: Architecture) -> dict[str
     return {store.KERNEL: kernel, store.PACKED: packed}
 
 
-def from_file(
-    name: str,
-    kernel: Path,
-    *,
-    modules: Path | None = None,
-    system_map: Path | None = None,
-    append: Sequence[str] = (),
-    machine: Machine = _STANDARD,
-    check: store.Check | None = None,
-) -> store.Guest:
-    """Stores a copy of a user's own kernel as the guest `name`: a bzImage, or an ELF vmlinux with a PVH note.
-
-    `modules` is a directory that `make modules_install` made, `system_map` the build's System.map. `append` is added to
-    the usual command line. A bzImage whose ELF image has no PVH entry boots packed, which takes longer.
-    Raises UsageError for a reserved name or another kernel's modules, TargetError for a file that is not a kernel.
-    """
-    check_name(name)
-    given, path = read_given(kernel, "the kernel"), kernel.resolve()
-    elf = unpack(given)
-    if elf[4:5] != _ELF64 or int.from_bytes(elf[18:20], "little") != _X86_64:
-        raise TargetError(f"{kernel} is not a kernel for x86-64.", "Give the bzImage or vmlinux of an x86-64 kernel.")
-    boots = elf
-    remarks: tuple[str, ...] = ()
-    if pvh_entry(elf) is None:
-        if given is elf:
-            raise TargetError(f"{kernel} has no PVH entry, so QEMU cannot start it.", "Give its bzImage.")
-        boots = given
-        remarks = ("It has no PVH entry (CONFIG_PVH): the packed image boots and unpacks itself.",)
-    files = {store.KERNEL: boots} | ({} if given is elf else {store.PACKED: given})
-    if system_map is not None:
-        files[store.SYSTEM_MAP] = _system_map(system_map)
-    release = kernel_release(given)
-    held: dict[str, bytes] = {}
-    if modules is not None:
-        held, built_in = kernelpackage.read_installed(modules, release)
-        files |= drivers.files(held, built_in)
-    manifest = store.Manifest(
-        name=name,
-        package=str(path),
-        version=release or "-",
-        remarks=remarks,
-        release=release,
-        package_sha256=sha256(given),
-        drivers_sha256="" if modules is None else drivers.digest(held),
-        machine=machine,
-        command_line=" ".join((COMMAND_LINE, *append)),
-    )
-    return store.add(manifest, files, check)
-
-
 def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
     """A file that the user names. Raises UsageError if it cannot be read, is empty, or longer than `limit` bytes."""
     try:
@@ -161,22 +102,6 @@ def read_given(path: Path, what: str, limit: int = MAX_UNPACKED) -> bytes:
         raise UsageError(f"{path}, {what}: {error.strerror}.", "Give the path of the file that was built.") from error
     if not content:
         raise UsageError(f"{path}, {what}, is empty.", "Give the file that was built.")
-    return content
-
-
-def _system_map(file: Path) -> bytes:
-    """Raises UsageError unless each line is an address, a letter and a name, and enough of them are functions."""
-    content = read_given(file, "the System.map", MAX_SYSTEM_MAP)
-    wrong = next((n for n, line in enumerate(content.splitlines(), 1) if not _SYMBOL.fullmatch(line)), 0)
-    if wrong:
-        raise UsageError(f"{file}, line {wrong}: not an address, a letter and a name.", "Give your build's System.map.")
-    table = symbols.listed(content.decode().splitlines())
-    functions = len(table.names) if table else 0
-    if functions < LEAST_FUNCTIONS:
-        raise UsageError(
-            f"{file} has too few functions for a kernel ({functions}): they would be charged with the code of others.",
-            "Give your build's whole System.map.",
-        )
     return content
 
 

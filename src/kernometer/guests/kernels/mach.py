@@ -14,7 +14,7 @@ from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import BuildError, MissingError
 from kernometer.guests import store
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import elf, linux, multiboot, trio
+from kernometer.guests.kernels import elf, kernelfile, linux, multiboot, trio
 from kernometer.guests.packages import building, suites
 from kernometer.guests.packages.suites import Say
 from kernometer.processes import called
@@ -53,14 +53,13 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
         if downloaded is None:
             raise MissingError("No suite of this system's mirrors has GNU Mach.", "Debian has it from trixie on.")
         packed = multiboot.image_of(downloaded.file, _IMAGE, "kernel")
-    kernel = multiboot.unpacked(packed, downloaded.package.name)
-    image, remarks = multiboot.loadable(kernel, downloaded.package.name)
+    image = kernelfile.read(packed, downloaded.package.name).boots
     manifest = store.Manifest(
         name=name,
         package=downloaded.package.name,
         version=downloaded.package.version,
         suite=downloaded.suite,
-        remarks=(*downloaded.remarks, *remarks),
+        remarks=downloaded.remarks,
         release="",
         package_sha256=downloaded.package.sha256,
         layout=elf.layout(image),
@@ -68,7 +67,7 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
         command_line=COMMAND_LINE,
         modules=(store.Module(file=store.MACH, arguments=SCRIPT),),
     )
-    return store.add(manifest, {store.KERNEL: image} | multiboot.listing(kernel))
+    return store.add(manifest, {store.KERNEL: image})
 
 
 def probe() -> Path:

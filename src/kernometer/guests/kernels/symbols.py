@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import re
+import shutil
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernometer.errors import TargetError
 from kernometer.guests.kernels import elf
+from kernometer.processes import called
 
 #: The most symbols: a distribution's kernel has some 200,000.
 MAX_SYMBOLS = 2_000_000
 #: A function in System.map, or as nm or /proc/kallsyms prints it: an address, a kind, a name, and the name of a
 #: loadable module in brackets.
-_LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,256})(?:\s+\[([\w-]{1,64})\])?")
+_LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,4096})(?:\s+\[([\w-]{1,64})\])?")
 #: A build's list has nearly all names that its kernel lists: the two filter them differently, for a few names.
 LEAST_KNOWN = 0.99
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
+#: How names of C++ and Rust begin, the latter's hash, and the most of a name, whose arguments may be long.
+_MANGLED, _HASH, MAX_NAME = ("_Z", "_R"), re.compile(r"::h[0-9a-f]{16}$"), 200
+DEMANGLE_SECONDS = 60
+#: How many functions may lie within one that is not over.
+_NESTED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Functions by address: each reaches up to the next one's beginning."""
+    """Functions by address. One whose size is known ends there; another reaches up to the next one's beginning."""
 
     addresses: tuple[int, ...]
     names: tuple[str, ...]
+    sizes: tuple[int, ...] = ()  #: 0: not known; (): none is
 
     def name(self, address: int) -> str:
-        """The function at this address; "" before the first one."""
+        """The function at this address; "" where none is."""
         at = bisect_right(self.addresses, address) - 1
-        return self.names[at] if at >= 0 else ""
+        for each in range(at, max(-1, at - _NESTED), -1):
+            if not self.sizes or address < self.addresses[each] + (self.sizes[each] or (each == at) << 64):
+                return self.names[each]
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +74,12 @@ def listed(lines: Iterable[str]) -> Table | None:
     """The functions of a listing, whose other lines are ignored; None if it has none. Raises TargetError if there are
     too many."""
     matches = filter(None, map(_LINE.match, lines))
-    return _table((int(line[1], 16), f"{line[2]} [{line[3]}]" if line[3] else line[2]) for line in matches)
+    return _table((int(line[1], 16), f"{line[2]} [{line[3]}]" if line[3] else line[2], 0) for line in matches)
+
+
+def of_file(content: bytes) -> Table | None:
+    """The functions of a listing or of an ELF file."""
+    return of_elf(content) if content[:4] == elf.MAGIC else listed(content.decode(errors="replace").splitlines())
 
 
 def mismatch(given: Iterable[str], kernel: Iterable[str]) -> str:
@@ -94,20 +110,32 @@ def of_elf(content: bytes) -> Table | None:
     except LookupError:
         return None
     sized = {address for address, _, size in code if size}
-    return _table((address, name) for address, name, size in code if size or address not in sized)
+    return _table((address, name, size) for address, name, size in code if size or address not in sized)
 
 
-def _table(functions: Iterable[tuple[int, str]]) -> Table | None:
+def _table(functions: Iterable[tuple[int, str, int]]) -> Table | None:
     """Of several names at one address the plainest counts: `read`, not `__libc_read`."""
-    best: dict[int, tuple[bool, int, str]] = {}
-    for address, name in functions:
-        plain = (name.startswith("_"), len(name), name)
-        if name and address and not name.startswith(_PADDING) and plain < best.get(address, (True, MAX_SYMBOLS, "")):
+    best: dict[int, tuple[bool, int, str, int]] = {}
+    for address, name, size in functions:
+        plain = (name.startswith("_"), len(name), name, size)
+        if name and address and not name.startswith(_PADDING) and plain < best.get(address, (True, MAX_SYMBOLS, "", 0)):
             best[address] = plain
         if len(best) > MAX_SYMBOLS:
             raise TargetError(f"A list of symbols has more than {MAX_SYMBOLS:,} functions.")
     ordered = sorted(best)
-    return Table(tuple(ordered), tuple(best[at][2] for at in ordered)) if ordered else None
+    names, sizes = _demangled([best[at][2] for at in ordered]), tuple(best[at][3] for at in ordered)
+    return Table(tuple(ordered), names, sizes if any(sizes) else ()) if ordered else None
+
+
+def _demangled(names: list[str]) -> tuple[str, ...]:
+    """Names as their sources write them, by binutils' c++filt, which knows C++ and both manglings of Rust and is there
+    with the assembler (of Python's libraries none knows all three). Without it they stay as they are."""
+    mangled, program = [name for name in names if name.startswith(_MANGLED)], shutil.which("c++filt")
+    if program is None or not mangled:
+        return tuple(names)
+    done = called((program,), DEMANGLE_SECONDS, given="\n".join(mangled))
+    plain = dict(zip(mangled, done.stdout.splitlines(), strict=False))
+    return tuple(_HASH.sub("", plain.get(name, name))[:MAX_NAME] for name in names)
 
 
 def program_of(name: str, content: bytes) -> Program | None:

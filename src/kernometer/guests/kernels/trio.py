@@ -54,31 +54,25 @@ def add(structure: str, say: Say = linux.silently) -> store.Guest:
     the reason why these services cannot be so divided.
     """
     check(structure)
-    return _stored(f"trio-{structure}", built(structure, say).read_bytes(), "trio", _digest(source_folder("trio")))
-
-
-def from_file(name: str, kernel: Path) -> store.Guest:
-    """Stores a Trio that was built elsewhere (`make -C trio`) as the guest `name`. Raises UsageError, TargetError."""
-    linux.check_name(name)
-    content = linux.read_given(kernel, "the kernel")
-    return _stored(name, content, str(kernel.resolve()), sha256(content))
-
-
-def _stored(name: str, kernel: bytes, package: str, package_sha256: str) -> store.Guest:
-    line = _BUILD_LINE.search(kernel)
-    if line is None:
-        raise TargetError(f"{package} is no Trio: it has no line of identification.", "make -C trio STRUCTURE=mono")
-    release = line[1].decode()
+    kernel = built(structure, say).read_bytes()
     manifest = store.Manifest(
-        name=name,
-        package=package,
-        version=f"{release}{line[3].decode()}",
-        release=f"{release}-{line[2].decode()}",
-        package_sha256=package_sha256,
+        name=f"trio-{structure}",
+        package="trio",
+        package_sha256=_digest(source_folder("trio")),
         layout=elf.layout(kernel),
-        built_in=BUILT_IN,
+        **identified(kernel),
     )
     return store.add(manifest, {store.KERNEL: kernel})
+
+
+def identified(kernel: bytes) -> dict[str, Any]:
+    """What a manifest has of a Trio, wherever it was built; nothing of another kernel."""
+    line = _BUILD_LINE.search(kernel)
+    if line is None:
+        return {}
+    release = line[1].decode()
+    version, structure = f"{release}{line[3].decode()}", line[2].decode()
+    return {"version": version, "release": f"{release}-{structure}", "built_in": BUILT_IN}
 
 
 def check(structure: str) -> None:

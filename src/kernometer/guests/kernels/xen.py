@@ -13,7 +13,7 @@ from kernometer.cache import sha256
 from kernometer.errors import MissingError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
-from kernometer.guests.kernels import linux, multiboot
+from kernometer.guests.kernels import kernelfile, linux, multiboot
 from kernometer.guests.packages import suites
 from kernometer.guests.packages.suites import Say
 
@@ -51,7 +51,7 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
             )
         package = downloaded.package
         packed = multiboot.image_of(downloaded.file, _IMAGE, "hypervisor")
-    hypervisor, _ = multiboot.loadable(multiboot.unpacked(packed, package.name), package.name)
+    hypervisor = kernelfile.read(packed, package.name).boots
     kernel = below.kernel.read_bytes()
     made = below.manifest
     manifest = store.Manifest(

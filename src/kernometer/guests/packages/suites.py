@@ -125,7 +125,7 @@ def fetch(series: str, flavour: str, folder: Path, say: Say, architecture: Archi
     if _number(series) < _number(OLDEST):
         raise MissingError(
             f"Linux {series} has left the mirrors: {RELEASES[0]}, the oldest release there, begins with {OLDEST}.",
-            "With a kernel of your own: kernometer guest add linux --kernel FILE",
+            "With a kernel of your own: kernometer guest add kernel FILE",
         )
     there: set[str] = set()
     left_out: list[str] = []

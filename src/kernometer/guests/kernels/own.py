@@ -1,0 +1,152 @@
+"""A user's own kernel as a guest: `guest add kernel FILE`, whatever kernel it is. docs/guests.md."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from kernometer.cache import sha256
+from kernometer.errors import UsageError
+from kernometer.guests import store
+from kernometer.guests.architecture import Architecture
+from kernometer.guests.emulator.qemu import Machine, standard
+from kernometer.guests.kernels import drivers, elf, kernelfile, kernelpackage, linux, multiboot, symbols, trio
+from kernometer.guests.kernels.kernelfile import KernelFile
+from kernometer.guests.packages.suites import Say
+from kernometer.guests.variant import Variant
+
+Root = Literal["initramfs", "none"]
+Output = Literal["debug-port", "serial"]
+
+#: The most bytes of a list of symbols, Linux's has some 5 MB, or of an ELF file with debugging information.
+MAX_SYMBOLS = 1 << 30
+_SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,4096}(?:\s+\[[\w-]+\])?")
+#: The fewest functions of a Linux; the smallest that starts a process has some 10,000.
+LEAST_FUNCTIONS = 1000
+_PLACES = {"debug-port": "debug port", "serial": "serial line"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a user gives with the kernel's file."""
+
+    options: Variant = Variant("guest")  # noqa: RUF009  # frozen
+    architecture: Architecture | None = None  #: None: the file's
+    modules: Sequence[str] = ()  #: multiboot's, each `FILE WORDS…`; none: the archive, if `root` is that
+    drivers: Path | None = None  #: the directory of Linux's `make modules_install`
+    symbols: Path | None = None  #: the build's list of them, or the ELF file that has them
+    init: Path | None = None  #: the first process; None: ours
+    probe: Path | None = None  #: None: the one that is compiled here
+    root: Root = "initramfs"
+    output: Output | None = None  #: None: the debug port, where there is one
+    system: str = ""  #: the kernel's name and version in words; "": the file's path, and what it says itself
+
+
+def add(
+    name: str, kernel: Path, given: Given = Given(), say: Say = linux.silently, check: store.Check | None = None
+) -> store.Guest:
+    """Stores a copy of the kernel as the guest `name`, and tells `say` how it will boot and what is missing.
+
+    Raises UsageError for a reserved name or for parts that do not fit, TargetError for a kernel that QEMU cannot start.
+    """
+    linux.check_name(name)
+    content = linux.read_given(kernel, "the kernel")
+    read = kernelfile.read(content, str(kernel), given.architecture)
+    identified = trio.identified(read.boots)
+    files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
+    for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
+        if path is not None:
+            files[what] = linux.read_given(path, f"the {what}")
+    if given.symbols is not None:
+        files[store.SYSTEM_MAP] = _symbols(given.symbols, LEAST_FUNCTIONS if read.release else 1)
+    held: dict[str, bytes] = {}
+    if given.drivers is not None:
+        held, built_in = kernelpackage.read_installed(given.drivers, read.release)
+        files |= drivers.files(held, built_in)
+    modules, further = _modules(read, given)
+    machine, words = _standard(read, linux_like=bool(read.release or identified))
+    package, _, version = given.system.rpartition(" ") if " " in given.system else (given.system, "", "")
+    remarks = [read.what[0].upper() + read.what[1:] + "."] if "CONFIG_PVH" in read.what else []
+    if not (given.root == "none" or not modules or any(module.made for module in modules)):
+        taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
+        remarks.append(f"None of its modules is {taken}: no program learns which rows are wanted.")
+    manifest = store.Manifest(
+        name=name,
+        package=package or str(kernel.resolve()),
+        version=version or read.release or "-",
+        remarks=tuple(remarks),
+        release=read.release,
+        package_sha256=sha256(content),
+        drivers_sha256="" if given.drivers is None else drivers.digest(held),
+        layout=elf.layout(read.boots) if identified or read.way == "multiboot" else "",
+        machine=given.options.machine(machine),
+        command_line=given.options.command_line(words),
+        modules=modules,
+        root=given.root,
+        output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
+    )
+    manifest = msgspec.structs.replace(manifest, **identified)
+    _tell(say, manifest, read, files)
+    return store.add(manifest, files | further, check)
+
+
+def _standard(read: KernelFile, *, linux_like: bool) -> tuple[Machine, str]:
+    """The machine and the command line where the user says nothing: Linux's for Linux and Trio; a PC for others, which
+    may need its timer, its interrupt controller and its way to power off."""
+    machine, words = standard(read.architecture)
+    if read.architecture.is_x86 and (read.way == "multiboot" or not linux_like):
+        machine = Machine(type="pc") if machine.type == "microvm" else machine
+    return machine, words if linux_like and read.way != "multiboot" else ""
+
+
+def _modules(read: KernelFile, given: Given) -> tuple[tuple[store.Module, ...], dict[str, bytes]]:
+    """A multiboot kernel's modules and their files: those that the user names, else the archive, unless it needs none.
+    Raises UsageError for a kernel that takes none."""
+    multiboot.check_words(given.options.command_line(""))
+    if read.way != "multiboot":
+        if given.modules:
+            raise UsageError(f"A kernel takes modules by multiboot, and this is {read.what}.", "Leave --module out.")
+        return (), {}
+    return multiboot.loaded(given.modules or ((store.INITRAMFS,) if given.root == "initramfs" else ()))
+
+
+def _symbols(file: Path, least: int) -> bytes:
+    """Raises UsageError unless it has so many functions, as an ELF file or as lines of address, letter and name."""
+    content = linux.read_given(file, "the symbols", MAX_SYMBOLS)
+    if content[:4] != elf.MAGIC:
+        wrong = next((n for n, line in enumerate(content.splitlines(), 1) if not _SYMBOL.fullmatch(line)), 0)
+        if wrong:
+            raise UsageError(
+                f"{file}, line {wrong}: not an address, a letter and a name.", "Give your build's System.map or ELF."
+            )
+    table = symbols.of_file(content)
+    functions = len(table.names) if table else 0
+    if functions < least:
+        raise UsageError(
+            f"{file} has too few functions for a kernel ({functions}): they would be charged with the code of others.",
+            "Give your build's whole System.map, or its ELF file with symbols.",
+        )
+    return content
+
+
+def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, bytes]) -> None:
+    """How it will boot, and what is missing."""
+    known = f", Linux {read.release}" if read.release else ""
+    words = f"the words {made.command_line!r}" if made.command_line else "no words"
+    say(f"{made.name}: {read.what}{known}; it boots on {made.machine.type} with {words}")
+    if made.root == "none":
+        how = "no archive: its own first process has to start 'probe --wait' (docs/guests.md)"
+    else:
+        inside = "the user's init" if store.INIT in files else "our init"
+        how = f"{inside} and {'the given' if store.OWN_PROBE in files else 'our'} probe in an archive"
+        if made.modules:
+            names = ", ".join(" ".join(filter(None, (each.file, each.arguments))) for each in made.modules)
+            how = f"the modules {names}"
+    say(f"{made.name}: it gets {how}; the probe's lines come by the {_PLACES[made.output]}")
+    if not read.release and symbols.of_file(files.get(store.SYSTEM_MAP, read.boots)) is None:
+        say(f"{made.name}: a profile will have addresses and no names: --symbols FILE gives them")
