@@ -34,6 +34,7 @@ class Effort:
     budget: float = 0.0  #: seconds of the session for further runs; 0: no further runs
     batch: int = 0  #: iterations in one sample; 0: calibrated
     clock: str = ""  #: for times; "": the probe's choice for its platform
+    row_timeout: float = 0.0  #: seconds without output after which a row is given up; 0: far more than any needs
 
 
 #: By profile. Runs are short and many, for they differ by more than the samples within them.
@@ -103,12 +104,13 @@ class Plan:
     @property
     def silence(self) -> float:
         """Seconds without output after which the target is given up. A user's command may take as long as it needs."""
-        return self.patience if self.command else SILENCE_SECONDS + self._per_run
+        return self.patience if self.command else self.effort.row_timeout or SILENCE_SECONDS + self._per_run
 
     @property
     def patience(self) -> float:
         """Seconds after which the whole job is given up: far more than any machine needs."""
-        return 600 + self.effort.budget + (self.units + 2 * len(self.rows)) * self._per_run
+        effort, rows = self.effort, len(self.rows)
+        return 600 + effort.budget + (self.units + 2 * rows) * self._per_run + rows * effort.row_timeout
 
     @property
     def _per_run(self) -> float:

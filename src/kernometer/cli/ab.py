@@ -52,6 +52,7 @@ def command(
     seconds: float | None,
     batch: int | None,
     clock: str | None,
+    row_timeout: float | None,
     delta: float,
     label: str,
     seed: int | None,
@@ -92,7 +93,7 @@ def command(
         raise UsageError("A gate takes two targets.", "Leave the others, or --gate, out.")
     if kernels or len(specs) > 2:
         check_many(by)
-        plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed)
+        plan_of = partial(plan_for, by=by, profile=profile, words=rows, seed=seed, row_timeout=row_timeout)
         how = many.Rounds(
             label or many.fresh_label("ab"),
             profiled=profiled,
@@ -109,8 +110,10 @@ def command(
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
         check_by(by, *targets)
         if not different_machines:
-            check_targets({f"{side} ({target.name})": target for side, target in zip("AB", targets, strict=True)}, by)
+            sides = {f"{side} ({target.name})": target for side, target in zip("AB", targets, strict=True)}
+            check_targets(sides, by, may_boot=not dry_run)
         effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
+        effort["row_timeout"] = row_timeout
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
         plan = with_processor(plan, processor, env.store())

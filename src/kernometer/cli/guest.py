@@ -13,6 +13,7 @@ import click
 import msgspec
 
 from kernometer.cli.env import Env
+from kernometer.errors import Status
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.interactive import attended
 from kernometer.guests.emulator.qemu import standard
@@ -20,8 +21,12 @@ from kernometer.guests.kernels import linux
 from kernometer.guests.store import Guest
 from kernometer.results.model import By
 from kernometer.targets.attended import DEBUGGER, Console
+from kernometer.targets.ladder import climb
 from kernometer.targets.qemu import QemuTarget
 from kernometer.text import printable
+
+#: How many lines of a console's last output are shown.
+LAST_LINES = 8
 
 
 def list_(env: Env) -> None:
@@ -113,6 +118,20 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
             env.say(f"{leave}Ctrl-A x ends it at once, Ctrl-A h shows what else there is; Ctrl-C is the guest's.")
         env.out.flush()
         attended(argv, folder, shell=console.has_shell)
+
+
+def check(env: Env, spec: str) -> None:
+    target = QemuTarget.from_spec(spec.removeprefix("qemu:"))
+    failed = False
+    for rung in climb(target):
+        failed |= bool(rung.failure)
+        told = rung.failure or ", ".join(filter(None, ("ok", rung.remark)))
+        click.echo(printable(f"{rung.name:9}  {'failed: ' if rung.failure else ''}{told}"), file=env.out)
+        if rung.failure and rung.step:
+            click.echo(f"           next: {printable(rung.step)}", file=env.out)
+        for line in rung.last_output.splitlines()[-LAST_LINES:]:
+            click.echo(f"           | {printable(line, 120)}", file=env.out)
+    raise click.exceptions.Exit(Status.TARGET if failed else Status.DONE)
 
 
 def how_to_attach(guest: Guest, socket: Path) -> str:

@@ -102,6 +102,11 @@ COUNTS = (
     *("l1i-misses", "l1d-misses", "l2-misses", "l3-misses"),
     *("page-walks", "page-walks-tagged", "mispredicted-branches"),
 )
+row_timeout = click.option(
+    "--row-timeout",
+    type=Real(1, 86400),
+    help="Give a row up after so many seconds without output: by path its guest, by time the probe [default: 320].",
+)
 clock = click.option(
     "--clock", type=click.Choice(CLOCKS), help="Clock for times [default: monotonic, if the system has it]."
 )

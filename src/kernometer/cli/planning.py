@@ -117,10 +117,11 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
         )
 
 
-def check_targets(sides: Mapping[str, Target], by: By) -> None:
+def check_targets(sides: Mapping[str, Target], by: By, *, may_boot: bool = True) -> None:
     """As check_machines, for targets before they are measured, and before they boot as far as that is known."""
     check_machines({name: {target.machine(by)} for name, target in sides.items()})
-    check_machines({name: {target.place(by).machine} for name, target in sides.items()})
+    if may_boot:
+        check_machines({name: {target.place(by).machine} for name, target in sides.items()})
 
 
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:

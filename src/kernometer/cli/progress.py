@@ -58,8 +58,8 @@ def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
 def progress(env: Env, steps: int, budget: float = 0.0, *, silence: float) -> Iterator[Callable[[AnyRecord], None]]:
     """Returns a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
 
-    Failed rows are printed at once, above the bar, and so is a target without output, which is given up after
-    `silence` seconds.
+    Failed rows are printed at once, above the bar, and so is a row that takes long, which is given up after `silence`
+    seconds without output.
     """
     if env.err.isatty():
         with _bar(env, timed=budget > 0) as bar:
@@ -102,7 +102,7 @@ def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None
         while not done.wait(max(0.0, heard + next_word - time.monotonic())):
             quiet = time.monotonic() - heard
             if quiet >= next_word:
-                say(f"no output from the target for {quiet:.0f} s; after {silence:.0f} s it is given up")
+                say(f"no row for {quiet:.0f} s; one without output for {silence:.0f} s is given up")
                 next_word *= 2
             elif quiet < QUIET_SECONDS:
                 next_word = QUIET_SECONDS

@@ -17,7 +17,7 @@ from kernometer.guests.inside import programs
 from kernometer.guests.kernels import mach, trio
 from kernometer.guests.plugins import events, trace
 from kernometer.targets import build
-from kernometer.targets.base import SILENCE_SECONDS, Deadline, Program
+from kernometer.targets.base import Deadline, Job, Program
 from kernometer.targets.side_by_side import Lines
 from kernometer.targets.stream import BEGIN, LAST_OUTPUT, Splitter, between_markers, shown, unbroken
 
@@ -28,8 +28,8 @@ END_SECONDS = 60.0
 PANIC_SECONDS = 20.0
 #: The end of the console, in bytes, that is searched for a panic: a trace follows its message.
 PANIC_BYTES = 16 << 10
-#: A guest is given up if it prints nothing for so long before it measures, in seconds of the emulator's processor time,
-#: which a busy host does not stretch. Kernels tried so far begin to measure after 5 to 20.
+#: A guest is given up if it prints nothing new for so long before it measures, in seconds of the emulator's processor
+#: time, which a busy host does not stretch. Kernels tried so far begin to measure after 5 to 20.
 MUTE_SECONDS = 60.0
 #: The same, in wall time, for a guest whose processor has halted for good: the emulator then computes nothing, or goes
 #: from timer to timer, which takes more system time than user time.
@@ -48,11 +48,15 @@ _PANIC = re.compile(
 )
 #: The end of a console's last line if it waits for input.
 _PROMPT = re.compile(r"([Ll]ogin|[Pp]assword): *\Z|[#$%>] *\Z")
+#: What differs in a message that comes again: times, addresses, counters.
+_NUMBER = re.compile(rb"[0-9][0-9a-f]*")
+#: The most different lines that are kept, Linux prints some hundred, and the most bytes of one without an end.
+MOST_LINES, MOST_LINE = 10_000, 4096
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
 
 class MuteError(TargetError):
-    """The guest does not begin to measure, and prints nothing more."""
+    """The guest does not begin to measure, and prints nothing new."""
 
 
 def initrd(
@@ -75,7 +79,8 @@ def inside(guest: store.Guest | None, program: Program = "probe") -> tuple[bytes
     architecture = guest.architecture if guest is not None else X86_64
     init, probe = (guest.own(name) if guest is not None else None for name in (store.INIT, store.OWN_PROBE))
     measures = probe or (trio.probe() if program == "probe-trio" else build.static_probe(architecture)).read_bytes()
-    return init or programs.init(architecture).read_bytes(), measures
+    stranger = guest is not None and not guest.manifest.release
+    return init or programs.init(architecture, stranger=stranger).read_bytes(), measures
 
 
 def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
@@ -90,12 +95,10 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
         (folder / INITRD).write_bytes(initrd)
 
 
-def records(
-    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
-) -> Lines:
+def records(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
     """The lines between the markers of the file `output`. Then the session is complete, whatever the guest does: QEMU
     is asked to end, and its plugin writes its counts."""
-    come = _lines(process, folder, output, max_bytes, until, name)
+    come = _lines(process, folder, output, job, until, name)
     yield from between_markers(unbroken(come, name) if output == CONSOLE else come, name)
     process.terminate()
     ends = Deadline.after(min(END_SECONDS, until.left()))
@@ -105,21 +108,17 @@ def records(
         yield None
 
 
-def output(
-    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
-) -> Lines:
+def output(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
     """All lines of the file `output`, until QEMU ends, for a command that is not the probe."""
-    yield from _lines(process, folder, output, max_bytes, until, name)
+    yield from _lines(process, folder, output, job, until, name)
     if process.returncode != 0:
         raise TargetError(f"{name}: QEMU ended with an error.")
 
 
-def _lines(
-    process: subprocess.Popen[bytes], folder: Path, output: str, max_bytes: int, until: Deadline, name: str
-) -> Lines:
+def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
     """Follows the file of the guest's output from its beginning to QEMU's end. Lines have no LF or CRLF."""
-    splitter = Splitter(name, max_bytes)
-    quiet = Deadline.after(SILENCE_SECONDS)
+    splitter = Splitter(name, job.max_bytes)
+    quiet = Deadline.after(job.silence)
     watch = Watch(folder, name)
     begun = False
     with (folder / output).open("rb") as file:
@@ -129,17 +128,19 @@ def _lines(
             if not piece and ended:
                 break
             if until.passed or quiet.passed:
-                when = "when its time was up" if until.passed else f"after {SILENCE_SECONDS:.0f} s without output"
+                when = "when its time was up" if until.passed else f"after {job.silence:.0f} s without output"
                 raise (TargetError if begun else MuteError)(f"{name} was not done {when}.", "", splitter.tail)
             if output != CONSOLE:
                 watch.size()
+            if output != CONSOLE and watch.news():
+                quiet = Deadline.after(job.silence)
             if not piece:
                 watch.panic()
                 if not begun:
                     watch.silence(process.pid)
                 yield None
                 continue
-            quiet = Deadline.after(SILENCE_SECONDS)
+            quiet = Deadline.after(job.silence)
             for line in splitter.feed(piece):
                 begun = begun or BEGIN.search(line) is not None
                 yield line
@@ -153,7 +154,10 @@ class Watch:
         self._console, self._name = folder / CONSOLE, name
         self._panicked: Deadline | None = None
         self._looked_at = 0  #: bytes
-        self._printed = 0  #: bytes of all outputs
+        self._read = 0  #: bytes of the console that `news` has seen
+        self._line, self._lines = b"", set[bytes]()  #: the last line, which is not complete, and all before it
+        self._new = False  #: whether `news` has found any since `silence` asked
+        self._printed = 0  #: bytes of the other output
         self._at_print = 0.0  #: the emulator's processor time when the guest last printed
         self._looks: tuple[Deadline, float, float] | None = None  #: when to look again; user and system time now
 
@@ -172,21 +176,35 @@ class Watch:
             if _PANIC_BEGINS.search(end_of(self._console, PANIC_BYTES)):
                 self._panicked = Deadline.after(PANIC_SECONDS)
 
+    def news(self) -> bool:
+        """Whether the console has a line that it had not before: the same message for ever is no sign of life."""
+        with self._console.open("rb") as file:
+            file.seek(self._read)
+            piece = file.read(PIECE)
+        self._read += len(piece)
+        *lines, self._line = _NUMBER.sub(b"0", self._line[-MOST_LINE:] + piece).split(b"\n")
+        known = len(self._lines)
+        self._lines.update(lines[: MOST_LINES - known])
+        grows = bool(piece) and not any(line.startswith(self._line) for line in self._lines)
+        self._new |= grows or len(self._lines) > known
+        return grows or len(self._lines) > known
+
     def silence(self, pid: int) -> None:
         """Checks a guest that has not begun to measure; `pid` is the emulator's."""
-        printed = sum(self._console.with_name(name).stat().st_size for name in (CONSOLE, BULK))
+        self.news()
+        printed = self._console.with_name(BULK).stat().st_size
         try:
             words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:  # it has ended
             return
         user, system = (int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in words[11:13])  # proc(5)
-        if printed != self._printed or self._looks is None:
-            self._printed, self._at_print = printed, user + system
+        if self._new or printed != self._printed or self._looks is None:
+            self._new, self._printed, self._at_print = False, printed, user + system
             self._looks = Deadline.after(HALTED_SECONDS), user, system
         until, user_then, system_then = self._looks
         halted = until.passed and user - user_then <= system - system_then
         if halted or user + system - self._at_print > MUTE_SECONDS:
-            raise MuteError(f"{self._name} does not begin to measure, and prints nothing more.")
+            raise MuteError(f"{self._name} does not begin to measure, and prints nothing new.")
         if until.passed:
             self._looks = Deadline.after(HALTED_SECONDS), user, system
 

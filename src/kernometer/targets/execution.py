@@ -22,7 +22,7 @@ from kernometer.guests.images import initramfs
 from kernometer.guests.inside import programs
 from kernometer.processes import called, scratch
 from kernometer.targets import booting
-from kernometer.targets.base import Deadline
+from kernometer.targets.base import Deadline, Job
 from kernometer.targets.booting import BULK, counts_of, explained
 from kernometer.targets.qemu import QemuTarget
 
@@ -103,13 +103,13 @@ def count(
         raise UsageError(f"{target.name} cannot count a command: {why}.", "Give a Linux guest.")
     if target.without_plugin is not None:
         raise target.without_plugin
-    boot = target.boot("path")
+    boot, job = target.boot("path"), Job((), "path", max_bytes=MAX_BYTES)
     with scratch("kernometer-qemu-") as folder:
         command = (f"/{RUNNER}", trace, *words)
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}, command=command))
         with talking(argv(boot), folder, 0) as (process, _):
             try:
-                come = booting.records(process, folder, BULK, MAX_BYTES, until, target.name)
+                come = booting.records(process, folder, BULK, job, until, target.name)
                 lines = [line for line in come if line is not None]
             except TargetError as error:
                 raise explained(error, folder, target.name) from error

@@ -44,8 +44,8 @@ DEFINE = ("--only", "define")
 FAMILIES = ("proc/*", "mem/*", "fs/*", "ipc/*", "ctx/*", "sig/*", "syscall/*", "cpu/*", "clock/*")
 _UNSUPPORTED = b'{"type":"unsupported"'
 _DEFINING = (b'{"type":"header"', b'{"type":"workload"', _UNSUPPORTED)
-#: The time for a guest to boot until it is ready.
-BOOT_SECONDS = 300.0
+#: The most for a guest to boot until it is ready; one that prints nothing new is given up sooner.
+BOOT_SECONDS = 1800.0
 
 
 _T = TypeVar("_T")
@@ -235,7 +235,7 @@ class Guests:
                         _, at = saving.restore(monitor, debugger, self.guest.architecture, words, self.until)
                         at.proceed()
                     output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
-                    yield from lines_of(process, folder, output, self.job.max_bytes, self.until, self.name)
+                    yield from lines_of(process, folder, output, self.job, self.until, self.name)
                 except TargetError as error:
                     raise explained(error, folder, self.name) from error
             return read(folder)

@@ -15,18 +15,19 @@ from threading import BoundedSemaphore
 
 import msgspec
 
+from kernometer.cache import sha256
 from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import plugins, store, variant
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator import kvm
 from kernometer.guests.emulator.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
-from kernometer.guests.emulator.remembered import until_reboot
+from kernometer.guests.emulator.remembered import known, until_reboot
 from kernometer.guests.images import disks, displays
 from kernometer.guests.inside import programs, tools
 from kernometer.guests.kernels import trio
 from kernometer.guests.variant import Variant
 from kernometer.results.model import By
-from kernometer.targets import profiling, tsc
+from kernometer.targets import booting, profiling, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program, Target
 from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, MuteError
 from kernometer.targets.consoles import boot as consoles
@@ -37,7 +38,7 @@ from kernometer.targets.local import host_id
 from kernometer.targets.side_by_side import side_by_side, slots
 
 #: Seconds for a trial of saving and restoring, whose boot takes ten.
-SAVING_SECONDS = 600.0
+SAVING_SECONDS = 1800.0
 _NO_INIT = "its first process is not our init"
 
 
@@ -140,11 +141,13 @@ class QemuTarget(Target):
 
     def describe(self, job: Job) -> tuple[str, ...]:
         """QEMU's argument vector; its relative names are files in a temporary directory, where it is started. By path
-        it is that of the first row, whose guest continues from a saved one. Raises MissingError without the plugin."""
+        it is that of the first row, whose guest continues from a saved one. Nothing boots: what no trial has found yet
+        is taken to work. Raises MissingError without the plugin."""
         if job.by == "path" and self.without_plugin is not None:
             raise self.without_plugin
-        phase: Phase = "restored" if job.by == "path" and not self._why_not_saved() else ""
-        return argv(self.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase, job.geometry))
+        phase: Phase = "restored" if job.by == "path" and not self._why_not_saved(trial=False) else ""
+        told = replace(self, accelerator=self._accelerator(job.by, trial=False)[0])
+        return argv(told.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase, job.geometry))
 
     def boot(self, by: By, arguments: tuple[str, ...] = (), phase: Phase = "", geometry: str = "") -> Boot:
         """The boot that `describe` prints; `geometry`: see Job."""
@@ -235,7 +238,7 @@ class QemuTarget(Target):
         listing = self._guests(Job((), "path"), until, None).listing()
         return [line.decode(errors="replace") for line in side_by_side((listing,), slots(), until, self.name)]
 
-    def _accelerator(self, by: By) -> tuple[Accelerator, str]:
+    def _accelerator(self, by: By, *, trial: bool = True) -> tuple[Accelerator, str]:
         """The accelerator and a note. By time it is KVM if that runs this guest, which a trial boot may test."""
         if self.accelerator is not None:
             return self.accelerator, ""
@@ -246,7 +249,7 @@ class QemuTarget(Target):
         self.guest.check()  # first: a damaged file is not KVM's fault
         machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
         key = (self.qemu.text, self.guest.image, self.variant.name, machine)
-        return kvm.find(self.name, key, self._try_kvm).accelerator
+        return kvm.find(self.name, key, self._try_kvm if trial else None).accelerator
 
     def _try_kvm(self) -> None:
         """Boots the guest under KVM and lets the probe list its rows. Raises TargetError if that fails."""
@@ -273,25 +276,36 @@ class QemuTarget(Target):
         given = displays.together(display, for_disks)
         return disks.Provided({**given.files, **for_programs.files}, (*given.arguments, *for_programs.arguments))
 
-    def _why_not_saved(self) -> str:
-        """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
-        if self.guest.at_console:
-            return ""
+    @property
+    def unsavable(self) -> str:
+        """Why it cannot be saved, as far as that is known without a trial; "" if it may be."""
         if not self.guest.waits:
             return _NO_INIT
-        if self.guest.architecture.room is None:
-            return f"QEMU continues no saved machine of {self.guest.architecture.name}"
+        foreign = self.guest.architecture.room is None
+        return f"QEMU continues no saved machine of {self.guest.architecture.name}" if foreign else ""
+
+    def _why_not_saved(self, *, trial: bool = True) -> str:
+        """Why each row by path boots; "" if a trial showed that rows can continue from a saved guest."""
+        if self.guest.at_console or self.unsavable:
+            return self.unsavable
         if self.saved is not None:
             return "" if self.saved else "saving is switched off"
         board = self.variant.machine(self.guest.manifest.machine).board(self.qemu, "icount")
-        key = (self.qemu.text, self.guest.image, board, self._command_line("icount"))
+        inside = (sha256(part) for part in booting.inside(self.guest))
+        key = (self.qemu.text, self.guest.image, board, self._command_line("icount"), *inside)
+        if not trial:
+            return (known("saving", key, _Saving) or _Saving()).why
         return until_reboot("saving", key, _Saving, self._try_saving).why
 
-    def _try_saving(self) -> _Saving:
+    def try_saved(self) -> None:
+        """Lets a guest that continues from the saved one list a row. Raises TargetError."""
         job = Job(("--list", "--json", "--by", "path", "clock/cycles"), "path", max_bytes=MAX_CONSOLE)
+        for _ in self.run(job, Deadline.after(SAVING_SECONDS)):
+            pass
+
+    def _try_saving(self) -> _Saving:
         try:
-            for _ in replace(self, saved=True).run(job, Deadline.after(SAVING_SECONDS)):
-                pass
+            replace(self, saved=True).try_saved()
         except (BuildError, MuteError):
             raise
         except TargetError as error:

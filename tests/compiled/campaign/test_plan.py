@@ -83,6 +83,9 @@ def test_silence_is_limited_by_what_a_run_may_take() -> None:
     assert replace(row, effort=replace(row.effort, seconds=3600.0)).job().silence > 10 * 3600
     command = Plan("time", "quick", (), (), EFFORTS["quick"], 1, ("sleep", "100"))
     assert command.job().silence == command.patience
+    hanging = replace(row, effort=replace(row.effort, row_timeout=7.0))
+    assert hanging.job().silence == 7.0
+    assert hanging.patience == row.patience + 7.0 * len(row.rows)
 
 
 def test_patience_grows_with_the_rows_by_path() -> None:

@@ -29,7 +29,7 @@ def test_a_target_that_says_nothing_is_told_of_on_the_way(err: io.StringIO, monk
     until = time.monotonic() + FAR
     with progress(Env(io.StringIO(), err, color=False), 1, silence=300.0) as listen:
         for times in (1, 2):
-            while err.getvalue().count("no output from the target for 0 s; after 300 s it is given up") < times:
+            while err.getvalue().count("no row for 0 s; one without output for 300 s is given up") < times:
                 assert time.monotonic() < until
                 time.sleep(0.01)
             listen(make.run())

@@ -1,4 +1,4 @@
-"""`kernometer guest` and its commands: list, rm, boot, add."""
+"""`kernometer guest` and its commands: list, rm, boot, check, add."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def guest() -> None:
       kernometer guest add linux
       kernometer guest list
       kernometer guest boot linux-6.1
+      kernometer guest check mine
       kernometer guest rm linux-6.1
     """
 
@@ -60,6 +61,17 @@ def boot() -> None:
     It starts a shell, with the probe, busybox and a C compiler (tcc). 'exit' powers the guest off, Ctrl-A x ends it at
     once, Ctrl-C goes to the guest. Without a terminal standard input is typed, one line at each prompt. With --by path
     a probe that you call yourself counts instructions.
+    """
+
+
+@guest.command()
+@click.argument("spec", metavar="GUEST", shell_complete=completion.guests)
+@done_by("guest", "check")
+def check() -> None:
+    """Find out what GUEST's kernel does and does not do for a measurement by path.
+
+    It boots twice, and shows what holds, from its first output to a row in a guest that continues from a saved one;
+    where something does not, also its console's last words and what to try.
     """
 
 

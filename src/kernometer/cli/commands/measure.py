@@ -51,6 +51,7 @@ Others: see 'kernometer man'.
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most so many samples in each run.")
 @options.batch
 @options.clock
+@options.row_timeout
 @options.seed
 @options.report
 @options.whole
@@ -98,6 +99,7 @@ Examples:
 @options.seconds
 @options.batch
 @options.clock
+@options.row_timeout
 @options.delta
 @options.label
 @options.seed

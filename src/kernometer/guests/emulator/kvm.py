@@ -15,7 +15,7 @@ import msgspec
 
 from kernometer.errors import BuildError, TargetError
 from kernometer.guests.emulator.qemu import Accelerator
-from kernometer.guests.emulator.remembered import until_reboot
+from kernometer.guests.emulator.remembered import known, until_reboot
 
 DEVICE = Path("/dev/kvm")
 #: The end of the note before measuring by time, after the reason, if the guest is emulated.
@@ -35,17 +35,20 @@ class Finding(msgspec.Struct, frozen=True):
         return ("tcg", f"{self.why}, {EMULATED}") if self.why else ("kvm", "")
 
 
-def find(guest: str, key: Sequence[str], trial: Callable[[], None]) -> Finding:
+def find(guest: str, key: Sequence[str], trial: Callable[[], None] | None) -> Finding:
     """Whether `guest` runs under KVM here. `trial` boots it under KVM within TRIAL_SECONDS, or raises TargetError.
 
     The trial's result is stored until this host boots again, for the same `key` (QEMU, machine, kernel image) and the
-    same device; the device is checked every time. Raises BuildError and MissingError of the trial.
+    same device; the device is checked every time. Without a trial, what none has found yet is taken to work. Raises
+    BuildError and MissingError of the trial.
     """
     obstacle = _obstacle(DEVICE)
     if obstacle:
         return Finding(obstacle)
     made = DEVICE.stat()  # a device that is removed and added again, with its driver, differs
     device = f"{made.st_ino} {made.st_ctime_ns}"
+    if trial is None:
+        return known("kvm", (*key, device), Finding) or Finding()
     return until_reboot("kvm", (*key, device), Finding, lambda: _tried(guest, trial))
 
 

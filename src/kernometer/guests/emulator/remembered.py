@@ -40,14 +40,26 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
     boot = boot_id()
     if not boot:
         return find()
-    path = folder() / f"{boot}-{name}-{sha256(repr(tuple(key)).encode())[:16]}.json"
+    found = known(name, key, kind)
+    if found is not None:
+        return found
+    answer = find()
+    with suppress(OSError):
+        _keep(_path(boot, name, key), msgspec.json.encode(answer), boot)
+    return answer
+
+
+def known(name: str, key: Sequence[str], kind: type[_T]) -> _T | None:
+    """What `until_reboot` has found and not forgotten."""
+    path = _path(boot_id(), name, key)
     with suppress(OSError, msgspec.DecodeError):
         if path.stat().st_size <= MAX_BYTES:
             return msgspec.json.decode(path.read_bytes(), type=kind)
-    answer = find()
-    with suppress(OSError):
-        _keep(path, msgspec.json.encode(answer), boot)
-    return answer
+    return None
+
+
+def _path(boot: str, name: str, key: Sequence[str]) -> Path:
+    return folder() / f"{boot}-{name}-{sha256(repr(tuple(key)).encode())[:16]}.json"
 
 
 def _keep(path: Path, data: bytes, boot: str) -> None:

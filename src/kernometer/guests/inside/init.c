@@ -72,6 +72,23 @@ void give_up(const char *what)
 	power_off();
 }
 
+#ifdef KM_STRANGER
+void lack(const char *what)
+{
+	int n = snprintf(buffer, sizeof buffer, "#init lacks %s: %s\n", what, strerror(errno));
+
+	say(buffer, (size_t)n);
+}
+
+/* A kernel may start its first process without any open file. */
+static void open_console(void)
+{
+	while (fcntl(2, F_GETFL) < 0)
+		if (open("/dev/console", O_RDWR) < 0 && open("/dev/null", O_RDWR) < 0)
+			return;
+}
+#endif
+
 static void mount_all(void)
 {
 	static const struct {
@@ -86,7 +103,7 @@ static void mount_all(void)
 
 	for (i = 0; i < sizeof mounts / sizeof mounts[0]; i++)
 		if (mount(mounts[i].kind, mounts[i].where, mounts[i].kind, 0, mounts[i].options) < 0)
-			give_up(mounts[i].where);
+			lack(mounts[i].where);
 }
 
 /* Starts the command and returns the end of a pipe with its output. Its standard error is the console. It must be
@@ -160,6 +177,7 @@ static void run_before(void)
 		give_up("waitpid");
 }
 
+#ifndef KM_STRANGER
 /* Changes our scheduling policy. By the system call, as musl's function always fails. */
 static void become(int policy)
 {
@@ -216,6 +234,7 @@ static void settle(void)
 		nanosleep(&moment, NULL);
 	become(SCHED_OTHER);
 }
+#endif
 
 int main(void)
 {
@@ -225,6 +244,9 @@ int main(void)
 		fputs("this program is the first process of a guest; it is of no use elsewhere\n", stderr);
 		return 2;
 	}
+#ifdef KM_STRANGER
+	open_console();
+#endif
 	setenv("PATH", "/bin:/sbin", 1);
 	setenv("HOME", "/tmp", 1);
 	setenv("TMPDIR", "/tmp", 1);
@@ -233,7 +255,9 @@ int main(void)
 	load_drivers();
 	make_disks();
 	run_before();
+#ifndef KM_STRANGER
 	settle();
+#endif
 	command = read_command(COMMAND);
 	if (command)
 		run_command(command);

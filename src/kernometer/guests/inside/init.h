@@ -6,6 +6,13 @@
 
 /* Ends the guest with a line "#init failed WHAT: errno's message". */
 void give_up(const char *what) __attribute__((noreturn));
+/* A step that some rows need. In a Linux, and in Trio, it ends the guest; a stranger's kernel may lack anything: there
+ * it is told, and what needs it fails later. */
+#ifdef KM_STRANGER
+void lack(const char *what);
+#else
+#define lack give_up
+#endif
 void power_off(void) __attribute__((noreturn));
 
 /* init_port.c: the output, once it is open. */

@@ -37,7 +37,7 @@ void load_drivers(void)
 			*space = '\0';
 		fd = open(line, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 || (syscall(SYS_finit_module, fd, parameters, 0) != 0 && errno != EEXIST && errno != ENODEV))
-			give_up(line);
+			lack(line);
 		close(fd);
 	}
 	if (list)
@@ -54,7 +54,7 @@ void bring_up_loopback(void)
 		return;
 	request.ifr_flags = IFF_UP | IFF_RUNNING;
 	if (ioctl(fd, SIOCSIFFLAGS, &request) != 0 && errno != ENODEV)
-		give_up("the loopback device");
+		lack("the loopback device");
 	close(fd);
 }
 
@@ -133,7 +133,7 @@ void make_disks(void)
 		unlink(disks[i].image);
 		if ((mkdir("/disk", 0755) != 0 && errno != EEXIST) || mkdir(disks[i].where, 0755) != 0 ||
 		    mount(device, disks[i].where, disks[i].kind, 0, disks[i].options) != 0)
-			give_up(disks[i].where);
+			lack(disks[i].where);
 		device[sizeof device - 2]++;
 	}
 	sync();

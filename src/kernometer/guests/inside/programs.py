@@ -65,11 +65,13 @@ def static_compiler(architecture: Architecture = X86_64) -> tuple[str, ...]:
     )
 
 
-def init(architecture: Architecture = X86_64) -> Path:
-    """The guest's first process. Raises MissingError or BuildError."""
+def init(architecture: Architecture = X86_64, *, stranger: bool = False) -> Path:
+    """The guest's first process; of a stranger's kernel, neither Linux nor Trio, it goes on without what that lacks.
+    Raises MissingError or BuildError."""
     folder = Path(__file__).parent
     parts = [folder / name for name in ("init_port.c", "init_command.c", "init_devices.c", "init_console.c")]
-    command = (*static_compiler(architecture), "-std=gnu99", "-no-pie", *map(str, parts))
+    told = ("-DKM_STRANGER",) if stranger else ()
+    command = (*static_compiler(architecture), "-std=gnu99", "-no-pie", *told, *map(str, parts))
     return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 

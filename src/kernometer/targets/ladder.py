@@ -1,0 +1,130 @@
+"""`guest check`: what a guest's kernel does, rung by rung, from its boot to a row in a guest that was saved."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernometer.cache import compiled
+from kernometer.errors import BuildError, TargetError
+from kernometer.guests.emulator.process import SAID, end_of, started
+from kernometer.guests.emulator.qemu import argv
+from kernometer.guests.inside import programs
+from kernometer.processes import scratch
+from kernometer.targets import booting
+from kernometer.targets.base import Deadline
+from kernometer.targets.booting import BULK, CONSOLE, Watch, explained
+from kernometer.targets.guest_runs import BOOT_SECONDS
+from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.side_by_side import POLL_SECONDS
+from kernometer.targets.stream import LAST_OUTPUT, shown
+
+#: The program in the guest (ladder.c), and its rungs with what to try where one fails.
+PROGRAM = "bin/ladder"
+INSIDE = {
+    "mounts": "Rows that need it are unsupported. Give an --init that mounts it, or build it into the kernel.",
+    "fork": "The probe starts each run as a process of its own: nothing can be measured without fork.",
+    "wait": "The probe waits for each run, sometimes without blocking: nothing can be measured without it.",
+    "clock": "Times are wrong; rows by path are counted all the same.",
+}
+#: From the last rung to the machine's end, after which it is not waited for.
+OFF_SECONDS = 20.0
+_ENDED = b"#init exit "
+_RUNG = re.compile(r"#rung (\w+)(?: (ok|failed) ?(.*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """`failure` is "" where it holds; `remark`: what is to be known all the same."""
+
+    name: str
+    failure: str = ""
+    step: str = ""
+    last_output: str = ""
+    remark: str = ""
+
+
+def climb(target: QemuTarget) -> Iterator[Rung]:
+    """The rungs, from below, as they are tried; those above one that nothing is possible without are left out. Raises
+    MissingError or BuildError if a program cannot be made."""
+    target.guest.check()
+    if target.guest.has_init:
+        held = True
+        for rung in _inside(target):
+            held &= not rung.failure or rung.name in ("mounts", "clock", "console", "power-off")
+            yield rung
+        if not held:
+            return
+    for name, attempt in (("ready", target.save), ("saved", replace(target, saved=True).try_saved)):
+        if target.unsavable:
+            yield Rung(name, remark=f"not tried: {target.unsavable}; each row boots a guest")
+            continue
+        try:
+            attempt()
+        except BuildError:
+            raise
+        except TargetError as error:
+            yield Rung(name, error.text, error.next_step, error.last_output)
+            return
+        yield Rung(name)
+
+
+def _inside(target: QemuTarget) -> Iterator[Rung]:
+    """What ladder.c finds in a booted guest."""
+    guest, name = target.guest, target.name
+    source = Path(programs.__file__).parent / "ladder.c"
+    flags = (*programs.static_compiler(guest.architecture), "-std=gnu99")
+    program = compiled("ladder", flags, (source,)).read_bytes()
+    archive = booting.initrd("probe", {PROGRAM: program}, guest, (f"/{PROGRAM}",))
+    with scratch("kernometer-qemu-") as folder:
+        booting.lay_out(guest, folder, archive)
+        failed, off = None, False
+        try:
+            off = _booted(argv(replace(target.boot("path"), plugin=None, events=None)), folder, name)
+        except TargetError as error:
+            failed = explained(error, folder, name)
+        console, bulk, said = (shown(end_of(folder / each, LAST_OUTPUT)) for each in (CONSOLE, BULK, SAID))
+    found = {rung[1]: rung for rung in _RUNG.finditer(f"{bulk}\n{console}")}
+    why, step = (failed.text, failed.next_step) if failed is not None else (f"{name} ended too early.", "")
+    last = failed.last_output if failed is not None else "\n".join(filter(None, (console, said)))
+    if not console.strip() and not bulk.strip():
+        yield Rung("boots", why, step, last)
+        return
+    yield Rung("boots")
+    if not found:
+        yield Rung("init", why, step or "Is there an init= or rdinit= to give by --append? See --init.", last)
+        return
+    yield Rung("init")
+    for each, what_to_try in INSIDE.items():
+        rung = found.get(each)
+        if rung is None or not rung[2]:
+            yield Rung(each, why if rung else "was not reached", step or what_to_try, last)
+            return
+        yield Rung(each, rung[3] if rung[2] == "failed" else "", what_to_try)
+    is_bulk = guest.manifest.output == "debug-port"
+    if _RUNG.search(bulk if is_bulk else console):
+        yield Rung("console")
+    else:
+        other = "serial" if is_bulk else "debug-port"
+        yield Rung("console", "The probe's lines come elsewhere.", f"Add the guest again with --output {other}.")
+    yield Rung("power-off", remark="" if off else "it stays on, which costs nothing: QEMU is ended")
+
+
+def _booted(words: tuple[str, ...], folder: Path, name: str) -> bool:
+    """Boots until the machine is off, or should be; returns whether it is. Raises TargetError if it is given up."""
+    watch, until, off = Watch(folder, name), Deadline.after(BOOT_SECONDS), Deadline(float("inf"))
+    with started(words, folder) as process:
+        while process.poll() is None and not off.passed:
+            if off.at == float("inf") and any(_ENDED in end_of(folder / each, LAST_OUTPUT) for each in (CONSOLE, BULK)):
+                off = Deadline.after(OFF_SECONDS)
+            if until.passed:
+                raise TargetError(f"{name} was not done when its time was up.")
+            watch.size()
+            watch.panic()
+            if off.at == float("inf"):
+                watch.silence(process.pid)
+            time.sleep(POLL_SECONDS)
+        return process.poll() is not None
