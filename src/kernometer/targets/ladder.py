@@ -10,13 +10,13 @@ from pathlib import Path
 
 from kernometer.cache import compiled
 from kernometer.errors import BuildError, TargetError
-from kernometer.guests.emulator.process import SAID, end_of, started
+from kernometer.guests.emulator.process import end_of, started
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.inside import programs
 from kernometer.processes import scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline
-from kernometer.targets.booting import BULK, CONSOLE, Watch, explained
+from kernometer.targets.booting import BULK, CONSOLE, MuteError, Watch, explained
 from kernometer.targets.guest_runs import BOOT_SECONDS
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.side_by_side import POLL_SECONDS
@@ -30,6 +30,7 @@ INSIDE = {
     "wait": "The probe waits for each run, sometimes without blocking: nothing can be measured without it.",
     "clock": "Times are wrong; rows by path are counted all the same.",
 }
+NO_INIT = "Is an init= or rdinit= missing in --append? Another first process: --init."
 #: From the last rung to the machine's end, after which it is not waited for.
 OFF_SECONDS = 20.0
 _ENDED = b"#init exit "
@@ -81,29 +82,29 @@ def _inside(target: QemuTarget) -> Iterator[Rung]:
     archive = booting.initrd("probe", {PROGRAM: program}, guest, (f"/{PROGRAM}",))
     with scratch("kernometer-qemu-") as folder:
         booting.lay_out(guest, folder, archive)
-        failed, off = None, False
+        off, error = False, TargetError(f"{name} ended too early.")
         try:
             off = _booted(argv(replace(target.boot("path"), plugin=None, events=None)), folder, name)
-        except TargetError as error:
-            failed = explained(error, folder, name)
-        console, bulk, said = (shown(end_of(folder / each, LAST_OUTPUT)) for each in (CONSOLE, BULK, SAID))
+        except TargetError as failed:
+            error = failed
+        error = explained(error, folder, name)
+        console, bulk = (shown(end_of(folder / each, LAST_OUTPUT)) for each in (CONSOLE, BULK))
     found = {rung[1]: rung for rung in _RUNG.finditer(f"{bulk}\n{console}")}
-    why, step = (failed.text, failed.next_step) if failed is not None else (f"{name} ended too early.", "")
-    last = failed.last_output if failed is not None else "\n".join(filter(None, (console, said)))
     if not console.strip() and not bulk.strip():
-        yield Rung("boots", why, step, last)
+        yield Rung("boots", error.text, error.next_step, error.last_output)
         return
     yield Rung("boots")
     if not found:
-        yield Rung("init", why, step or "Is there an init= or rdinit= to give by --append? See --init.", last)
+        step = error.next_step if isinstance(error, MuteError) else NO_INIT
+        yield Rung("init", error.text, step, error.last_output)
         return
     yield Rung("init")
-    for each, what_to_try in INSIDE.items():
+    for each, step in INSIDE.items():
         rung = found.get(each)
         if rung is None or not rung[2]:
-            yield Rung(each, why if rung else "was not reached", step or what_to_try, last)
+            yield Rung(each, error.text, step, error.last_output)
             return
-        yield Rung(each, rung[3] if rung[2] == "failed" else "", what_to_try)
+        yield Rung(each, rung[3] if rung[2] == "failed" else "", step)
     is_bulk = guest.manifest.output == "debug-port"
     if _RUNG.search(bulk if is_bulk else console):
         yield Rung("console")

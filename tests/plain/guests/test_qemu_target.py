@@ -400,14 +400,23 @@ def test_an_image_that_always_runs_its_own_rows_is_an_error(boots: Boots, by: By
         list(records(target, plan.job(), Deadline.after(60)))
 
 
-def test_a_guest_that_cannot_be_saved_says_so_and_each_row_boots(boots: Boots, tmp_path: Path) -> None:
-    """Expected: one trial, remembered, and a note with its cause. Broken: a fallback that nobody is told of."""
-    target = replace(boots(obedient(tmp_path)), saved=None)
+def test_a_guest_that_cannot_be_saved_says_so_and_each_row_boots(
+    boots: Boots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: one trial, remembered, and a note with its cause; a dry run makes none, and takes the guest to be
+    saved; another init is tried again. Broken: a fallback that nobody is told of, or that stays when its cause is
+    gone."""
+    target, log = replace(boots(obedient(tmp_path)), saved=None), tmp_path / "log"
+    assert "-incoming" in target.describe(ROWS_JOB)
+    assert not log.exists()
     for _ in range(2):
         (note,) = target.place("path").notes
         assert "each row boots a guest" in note
         assert "-incoming" not in target.describe(ROWS_JOB)
-    assert len((tmp_path / "log").read_text().split()) == 1
+    assert len(log.read_text().split()) == 1
+    monkeypatch.setattr(booting, "inside", lambda *_: (b"another init", b"probe"))
+    assert target.place("path").notes
+    assert len(log.read_text().split()) == 2
     assert left_behind(tmp_path) == []
 
 

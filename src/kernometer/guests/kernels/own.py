@@ -28,6 +28,7 @@ MAX_SYMBOLS = 1 << 30
 _SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,4096}(?:\s+\[[\w-]+\])?")
 #: The fewest functions of a Linux; the smallest that starts a process has some 10,000.
 LEAST_FUNCTIONS = 1000
+_PLAIN = Variant("guest")
 _PLACES = {"debug-port": "debug port", "serial": "serial line"}
 
 
@@ -35,7 +36,7 @@ _PLACES = {"debug-port": "debug port", "serial": "serial line"}
 class Given:
     """What a user gives with the kernel's file."""
 
-    options: Variant = Variant("guest")  # noqa: RUF009  # frozen
+    options: Variant = _PLAIN
     architecture: Architecture | None = None  #: None: the file's
     modules: Sequence[str] = ()  #: multiboot's, each `FILE WORDS…`; none: the archive, if `root` is that
     drivers: Path | None = None  #: the directory of Linux's `make modules_install`
