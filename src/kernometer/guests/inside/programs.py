@@ -30,7 +30,6 @@ PACKAGES = {
     "objcopy": "binutils",
     "zstd": "zstd",
     **{each.emulator: each.package for each in ALL},
-    "c++filt": "binutils",
 }
 
 

@@ -45,7 +45,7 @@ class Given:
     probe: Path | None = None  #: None: the one that is compiled here
     root: Root = "initramfs"
     output: Output | None = None  #: None: the debug port, where there is one
-    system: str = ""  #: the kernel's name and version in words; "": the file's path, and what it says itself
+    system: str = ""  #: the kernel's name and version in words; "": what the file says
 
 
 def add(
@@ -58,7 +58,7 @@ def add(
     linux.check_name(name)
     content = linux.read_given(kernel, "the kernel")
     read = kernelfile.read(content, str(kernel), given.architecture)
-    identified = trio.identified(read.boots)
+    identified, named = trio.identified(read.boots), {"version": given.system} if given.system else {}
     files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
     for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
         if path is not None:
@@ -71,15 +71,14 @@ def add(
         files |= drivers.files(held, built_in)
     modules, further = _modules(read, given)
     machine, words = _standard(read, linux_like=bool(read.release or identified))
-    package, _, version = given.system.rpartition(" ") if " " in given.system else (given.system, "", "")
     remarks = [read.what[0].upper() + read.what[1:] + "."] if "CONFIG_PVH" in read.what else []
     if not (given.root == "none" or not modules or any(module.made for module in modules)):
         taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
         remarks.append(f"None of its modules is {taken}: no program learns which rows are wanted.")
     manifest = store.Manifest(
         name=name,
-        package=package or str(kernel.resolve()),
-        version=version or read.release or "-",
+        package=str(kernel.resolve()),
+        version=read.release or "-",
         remarks=tuple(remarks),
         release=read.release,
         package_sha256=sha256(content),
@@ -91,7 +90,7 @@ def add(
         root=given.root,
         output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
     )
-    manifest = msgspec.structs.replace(manifest, **identified)
+    manifest = msgspec.structs.replace(manifest, **identified | named)
     _tell(say, manifest, read, files)
     return store.add(manifest, files | further, check)
 
