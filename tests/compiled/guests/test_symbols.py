@@ -35,6 +35,29 @@ def test_a_listing_is_read_as_nm_writes_it() -> None:
     assert symbols.listed(["", "x"]) is None
 
 
+def test_names_of_other_languages_are_those_of_their_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: both manglings of Rust without their hashes, C++, a driver's; a long name is cut after that. Broken: a
+    profile of letters and lengths, or no line for a long one."""
+    long = f"_ZN{'4core' * 80}17h0123456789abcdefE"
+    mangled = ("_ZN4core3fmt5write17h0123456789abcdefE", "_RNvC6_123foo3bar", "_ZN3foo3barEi\t[foo]", long, "plain")
+    lines = [f"{0xFFFFFFFF81000000 + 16 * n:x} T {name}" for n, name in enumerate(mangled)]
+    table = symbols.listed(lines)
+    assert table is not None
+    assert table.names[:3] == ("core::fmt::write", "123foo::bar", "foo::bar(int) [foo]")
+    assert table.names[3] == ("core::" * 80)[: symbols.MAX_NAME]
+    assert table.names[4] == "plain"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert getattr(symbols.listed(lines), "names", ())[1] == "_RNvC6_123foo3bar"
+
+
+def test_a_function_ends_where_its_size_says() -> None:
+    """Expected: no name after it, but for the function around it; one without a size reaches up to the next. Broken:
+    code of another is charged to the nearest symbol before it."""
+    table = symbols.Table((100, 120, 200, 300), ("outer", "inner", "sized", "unsized"), (50, 10, 8, 0))
+    places = {100: "outer", 125: "inner", 140: "outer", 150: "", 199: "", 207: "sized", 208: "", 9999: "unsized"}
+    assert {at: table.name(at) for at in places} == places
+
+
 def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(symbols, "MAX_SYMBOLS", 10)
     with pytest.raises(TargetError, match="more than 10"):

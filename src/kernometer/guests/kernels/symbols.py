@@ -21,8 +21,8 @@ _LINE = re.compile(r"([0-9a-f]{8,16}) [tTwWi] ([\x21-\x7e]{1,4096})(?:\s+\[([\w-
 LEAST_KNOWN = 0.99
 #: Linux's names of the padding before a function.
 _PADDING = "__pfx_"
-#: How names of C++ and Rust begin, the latter's hash, and the most of a name, whose arguments may be long.
-_MANGLED, _HASH, MAX_NAME = ("_Z", "_R"), re.compile(r"::h[0-9a-f]{16}$"), 200
+#: How names of C++ and Rust begin, the latter's hashes, and the most of a name, whose arguments may be long.
+_MANGLED, _HASH, MAX_NAME = ("_Z", "_R"), re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]+\](?=::)"), 200
 DEMANGLE_SECONDS = 60
 #: How many functions may lie within one that is not over.
 _NESTED = 8
