@@ -268,7 +268,7 @@ class QemuTarget(Target):
     def _given(self, needs: frozenset[str]) -> disks.Provided:
         """Files and arguments for the machine's display, and for the disks and programs that rows need."""
         made = self.guest.manifest
-        if self.guest.at_console:
+        if self.guest.at_console or made.root == "none":
             return disks.Provided({}, ())
         display = displays.provide(self.guest, self.variant.machine(made.machine))
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))

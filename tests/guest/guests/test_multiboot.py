@@ -306,3 +306,23 @@ def test_an_elf64_kernel_boots_on_another_machine_with_further_words(
     boots = [list(target.run(job, Deadline.after(300))) for _ in range(2)]
     assert repeated(boots[0]) == repeated(boots[1])
     assert json.loads(boots[0][0])["uname"]["version"].startswith("guest/vmlinux first second|guest/said[ker]|")
+
+
+@pytest.mark.guest
+@pytest.mark.slow(minutes=0.1)
+def test_a_kernel_with_a_root_of_its_own_is_saved_where_it_waits(added: str, said: Path, tmp_path: Path) -> None:
+    """Nothing is given to it but, in memory, each row's command. Expected: saved, restored for each row, counted.
+    Broken: it is refused because it takes no module, or boots for each row and never learns what is wanted."""
+    text = json.dumps(said.read_text())  # a string of C too
+    kernel = compiled(tmp_path, f"-DTEXT={text}")
+    done = kernometer(tmp_path, "guest", "add", "kernel", str(kernel), "--name", added, "--root", "none")
+    assert "no archive" in done.stderr
+    run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid@")
+    told = kernometer(tmp_path, *run)
+    assert "cannot be saved" not in told.stderr
+    result = Store(tmp_path).load("@last")
+    assert result.session.state == "saved"
+    assert result.runs[0].samples == (REGION,) * 3
+    assert result.header is not None
+    assert result.header.uname["version"].startswith("/bin/probe|--only|define|--by|path|")
+    assert "syscall/getppid@" in result.header.uname["version"]
