@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,6 @@ class Wanted:
 
 def add(env: Env, /, **given: Any) -> None:
     wanted = Wanted(**given)
-    wanted.variant("guest")
     if wanted.system in description.shipped() or wanted.system.endswith(".toml"):
         _at_console(env, wanted)
         return
@@ -96,6 +95,8 @@ def add(env: Env, /, **given: Any) -> None:
             "linux, xen and gnumach come from packages, trio from its sources, kernel from any kernel's file; "
             f"{', '.join(description.shipped())}, or a description's .toml file, from a disk's image.",
         )
+    if wanted.system != "kernel":  # its words need not be a variant's
+        wanted.variant("guest")
     wanted.check()
     SYSTEMS[wanted.system](env, wanted)
 
@@ -116,7 +117,8 @@ def _kernel(env: Env, wanted: Wanted) -> None:
     if len(wanted.versions) != 1:
         raise UsageError("A kernel is added from one file.", "For example guest add kernel arch/x86/boot/bzImage")
     given = own.Given(
-        options=wanted.variant("guest"),
+        machine=replace(wanted, append="").variant("guest"),
+        append=wanted.append,
         architecture=of_name(wanted.arch) if wanted.arch else None,
         modules=wanted.modules,
         drivers=wanted.drivers,

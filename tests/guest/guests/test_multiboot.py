@@ -18,7 +18,6 @@ from kernometer.guests import store
 from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.kernels import kernelfile, own, symbols
 from kernometer.guests.kernels.own import Given
-from kernometer.guests.variant import parse
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
@@ -70,7 +69,7 @@ def test_kernel_and_modules_are_kept_under_their_own_names(kernel: Path, tmp_pat
     """Expected: copies, their digests, the words of each, on a pc. Broken: the guest changes with the build tree."""
     first, second = file(tmp_path, "ds"), file(tmp_path, "other/ds", b"another")
     modules = [f"{first} -a 1,2", f"  {second}   two  words ", str(first), "@initramfs", "@probe --continue"]
-    guest = own.add("tiny", kernel, Given(modules=modules, options=parse("g+console=com0")))
+    guest = own.add("tiny", kernel, Given(modules=modules, append="console=com0"))
     assert guest == store.find("tiny")
     made = guest.manifest
     assert [(one.file, one.arguments) for one in made.modules] == [
@@ -300,7 +299,7 @@ def test_an_elf64_kernel_boots_on_another_machine_with_further_words(
     added: str, kernel: Path, said: Path, tmp_path: Path
 ) -> None:
     """Expected: booted as any other; two boots are equal. Broken: QEMU wants 32 bits."""
-    own.add(added, wide(kernel, tmp_path), Given(modules=[str(said), "@initramfs"], options=parse("g+first")))
+    own.add(added, wide(kernel, tmp_path), Given(modules=[str(said), "@initramfs"], append="first"))
     target = QemuTarget.from_spec(f"{added}+second+machine=q35")
     job = Job(("--by", "path", "--seed", "1", "syscall/getppid"), "path")
     boots = [list(target.run(job, Deadline.after(300))) for _ in range(2)]

@@ -50,14 +50,16 @@ def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: s
     file.write_bytes(with_release(bzimage()) if form == "bzImage" else with_banner(KERNEL))
     (here / "link").symlink_to(file)
     machine = Machine(type="q35", memory_mib=512)
-    guest = own.add("mine", here / "link", Given(options=parse("g+machine=q35+memory=512+mitigations=off+x=1")))
+    guest = own.add(
+        "mine", here / "link", Given(machine=parse("g+machine=q35+memory=512"), append="mitigations=off  x=1 -- -l a+b")
+    )
     file.unlink()
     guest.check()
     made = guest.manifest
     assert guest.kernel.read_bytes() == (KERNEL if form == "bzImage" else with_banner(KERNEL))
     assert (made.package, made.release, made.version) == (str(file), "6.9.1-mine+", "6.9.1-mine+")
     assert made.machine == machine
-    assert made.command_line == f"{COMMAND_LINE} mitigations=off x=1"
+    assert made.command_line == f"{COMMAND_LINE} mitigations=off x=1 -- -l a+b"
     assert (guest.packed.is_file(), bool(made.packed_sha256)) == ((form == "bzImage",) * 2)  # for display=vesafb
     with pytest.raises(MissingError, match="without kernel modules"):
         drivers.load_order(guest, ("ext4",))

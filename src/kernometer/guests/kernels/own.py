@@ -36,7 +36,8 @@ _PLACES = {"debug-port": "debug port", "serial": "serial line"}
 class Given:
     """What a user gives with the kernel's file."""
 
-    options: Variant = _PLAIN
+    machine: Variant = _PLAIN  #: with options of the machine alone
+    append: str = ""  #: further words for the kernel, any that are printable
     architecture: Architecture | None = None  #: None: the file's
     modules: Sequence[str] = ()  #: multiboot's, each `FILE WORDS…`; none: the archive, if `root` is that
     drivers: Path | None = None  #: the directory of Linux's `make modules_install`
@@ -84,8 +85,8 @@ def add(
         package_sha256=sha256(content),
         drivers_sha256="" if given.drivers is None else drivers.digest(held),
         layout=elf.layout(read.boots) if identified or read.way == "multiboot" else "",
-        machine=given.options.machine(machine),
-        command_line=given.options.command_line(words),
+        machine=given.machine.machine(machine),
+        command_line=" ".join(filter(None, (words, *given.append.split()))),
         modules=modules,
         root=given.root,
         output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
@@ -107,7 +108,7 @@ def _standard(read: KernelFile, *, linux_like: bool) -> tuple[Machine, str]:
 def _modules(read: KernelFile, given: Given) -> tuple[tuple[store.Module, ...], dict[str, bytes]]:
     """A multiboot kernel's modules and their files: those that the user names, else the archive, unless it needs none.
     Raises UsageError for a kernel that takes none."""
-    multiboot.check_words(given.options.command_line(""))
+    multiboot.check_words(given.append)
     if read.way != "multiboot":
         if given.modules:
             raise UsageError(f"A kernel takes modules by multiboot, and this is {read.what}.", "Leave --module out.")
