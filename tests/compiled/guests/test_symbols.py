@@ -47,7 +47,9 @@ def test_names_of_other_languages_are_those_of_their_sources(monkeypatch: pytest
     assert table.names[3] == ("core::" * 80)[: symbols.MAX_NAME]
     assert table.names[4] == "plain"
     monkeypatch.setenv("PATH", "/nowhere")
-    assert getattr(symbols.listed(lines), "names", ())[1] == "_RNvC6_123foo3bar"
+    table = symbols.listed(lines)
+    assert table is not None
+    assert table.names[1] == "_RNvC6_123foo3bar"
 
 
 def test_a_function_ends_where_its_size_says() -> None:

@@ -2,8 +2,8 @@
  * characters of it replaced: ~ by what the loader handed over (the command line, then each module's words and three
  * bytes of its content), $ by how many instructions each of three regions took. Then it resets the machine.
  *
- * With TEXT, a C string, it takes no module: it waits at a marker as a probe does, then prints that text, with ~ replaced
- * by the words of its command. */
+ * With TEXT, a C string, it takes no module: it waits at a marker as a probe does, then prints that text, with ~
+ * replaced by the words of its command. */
 #define MAGIC 0x1BADB002u
 #define BEGIN ".byte 0x0f, 0x1f, 0x80, 2, 0, 0x4d, 0x4b\n\t" /* region 2: nopl 0x4b4d0002(%eax) */
 #define READY ".byte 0x0f, 0x1f, 0x80, 0, 0, 0x4f, 0x4b\n\t"
