@@ -46,7 +46,7 @@ class Console:
     @property
     def has_shell(self) -> bool:
         """Whether the first process is our init, which starts a shell."""
-        return self.target.guest.has_init
+        return self.target.guest.has_init and not self.target.guest.manifest.init_sha256
 
     @property
     def _counting(self) -> QemuTarget:
@@ -62,7 +62,7 @@ class Console:
         with scratch("kernometer-boot-") as made:
             folder = made.resolve()
             given = displays.provide(guest, machine).files
-            lay_out(guest, folder, _archive(say, guest, given) if self.has_shell else b"")
+            lay_out(guest, folder, _archive(say, guest, given) if guest.has_init else b"")
             if self.target.system is not None:
                 described = self.target.system.description
                 files.lay_out(described, files.carried(described), folder)
@@ -82,4 +82,4 @@ def _archive(say: Callable[[str], None], guest: store.Guest, given: Mapping[str,
         say(f"note: There is no C compiler in the guest. {error.text} {error.next_step}".rstrip())
     if not programs.busybox():
         say("note: There is no static busybox here, so the guest has no shell. Debian: apt-get install busybox-static.")
-    return initrd("probe", files, command=())
+    return initrd("probe", files, guest, command=())
