@@ -41,10 +41,13 @@ INITRD, PROBE, CONSOLE, BULK, EVENTS, TRACE = "initrd", "probe", "console", "bul
 #: The command of a guest that is saved: a probe that waits for another one.
 WAIT = (f"/{initramfs.PROBE}", "--wait")
 
-#: Panic messages of Linux, Xen, and (at a line's beginning) MINIX and the BSDs.
-_PANIC_BEGINS = re.compile(rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic: ", re.MULTILINE)
+#: Panic messages of Linux, Xen, and (at a line's beginning) MINIX, the BSDs and GNU Mach.
+_PANIC_BEGINS = re.compile(
+    rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic(?: \S{1,200})?: ", re.MULTILINE
+)
 _PANIC = re.compile(
-    r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic: (.*)", re.MULTILINE
+    r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic(?: \S{1,200})?: (.*)",
+    re.MULTILINE,
 )
 #: The end of a console's last line if it waits for input.
 _PROMPT = re.compile(r"([Ll]ogin|[Pp]assword): *\Z|[#$%>] *\Z")
@@ -178,6 +181,8 @@ class Watch:
 
     def news(self) -> bool:
         """Whether the console has a line that it had not before: the same message for ever is no sign of life."""
+        if self._console.stat().st_size == self._read:
+            return False
         with self._console.open("rb") as file:
             file.seek(self._read)
             piece = file.read(PIECE)
@@ -185,7 +190,7 @@ class Watch:
         *lines, self._line = _NUMBER.sub(b"0", self._line[-MOST_LINE:] + piece).split(b"\n")
         known = len(self._lines)
         self._lines.update(lines[: MOST_LINES - known])
-        grows = bool(piece) and not any(line.startswith(self._line) for line in self._lines)
+        grows = not any(line.startswith(self._line) for line in self._lines)
         self._new |= grows or len(self._lines) > known
         return grows or len(self._lines) > known
 

@@ -19,7 +19,6 @@ from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE, MuteError, Watch, explained
 from kernometer.targets.guest_runs import BOOT_SECONDS
 from kernometer.targets.qemu import QemuTarget
-from kernometer.targets.side_by_side import POLL_SECONDS
 from kernometer.targets.stream import LAST_OUTPUT, shown
 
 #: The program in the guest (ladder.c), and its rungs with what to try where one fails.
@@ -33,6 +32,7 @@ INSIDE = {
 NO_INIT = "Is an init= or rdinit= missing in --append? Another first process: --init."
 #: From the last rung to the machine's end, after which it is not waited for.
 OFF_SECONDS = 20.0
+LOOK_SECONDS = 0.1
 _ENDED = b"#init exit "
 _RUNG = re.compile(r"#rung (\w+)(?: (ok|failed) ?(.*))?")
 
@@ -127,5 +127,5 @@ def _booted(words: tuple[str, ...], folder: Path, name: str) -> bool:
             watch.panic()
             if off.at == float("inf"):
                 watch.silence(process.pid)
-            time.sleep(POLL_SECONDS)
+            time.sleep(LOOK_SECONDS)
         return process.poll() is not None
