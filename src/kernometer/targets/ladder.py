@@ -34,6 +34,7 @@ NO_INIT = "Is an init= or rdinit= missing in --append? Another first process: --
 OFF_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _ENDED = b"#init exit "
+_LACKS = re.compile(r"#init lacks (.*)")
 _RUNG = re.compile(r"#rung (\w+)(?: (ok|failed) ?(.*))?")
 
 
@@ -98,7 +99,7 @@ def _inside(target: QemuTarget) -> Iterator[Rung]:
         step = error.next_step if isinstance(error, MuteError) else NO_INIT
         yield Rung("init", error.text, step, error.last_output)
         return
-    yield Rung("init")
+    yield Rung("init", remark="; ".join(f"it lacks {each}" for each in _LACKS.findall(f"{bulk}\n{console}")))
     for each, step in INSIDE.items():
         rung = found.get(each)
         if rung is None or not rung[2]:
