@@ -74,12 +74,11 @@ def test_a_rung_that_nothing_is_possible_without_is_the_last(
 
 
 def test_what_fails_and_stops_nothing_is_told_and_left(of: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: no /sys, no /proc, a clock that stands, the other output, a machine that stays on: each said, and the guest is
-    still saved. Broken: it is refused for what few rows need."""
+    """Expected: no /sys, no /proc, a clock that stands, the other output, a machine that stays on: each said, and the
+    guest is still saved. Broken: it is refused for what few rows need."""
     monkeypatch.setattr(ladder, "OFF_SECONDS", 0.2)
-    text = "#init lacks /sys: No such device\\n" + HELD.replace(
-        "mounts ok", "mounts failed /proc/self/stat: No such file or directory"
-    )
+    lacking = "mounts failed /proc/self/stat: No such file or directory"
+    text = "#init lacks /sys: No such device\\n" + HELD.replace("mounts ok", lacking)
     text = text.replace("clock ok", "clock failed CLOCK_MONOTONIC stands, which: is wrong")
     found = {rung.name: rung for rung in of(f"console('{text}'); time.sleep(600)")}
     assert tuple(found) == ALL
