@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Prints a published table in Markdown, with our counts beside each of its rows.
+"""Prints a published table in Markdown, with our counts beside each of its rows; or rows of ours alone.
 
 usage: beside PUBLISHED.json TABLE A:B OURS.json[,OURS.json…] SYSTEM…
+       beside --rows HEAD OURS.json[,OURS.json…] 'SYSTEM…' LABEL=ROW…
 
 PUBLISHED.json: of `kernometer show published/NAME --json`. A:B are two of its systems; B/A is B's cost to A's, as
 printed. OURS.json: of `kernometer matrix --json`, or of `show published/NAME --json` (its systems are NAME:SYSTEM).
@@ -57,7 +58,10 @@ def cell(known: dict[tuple[str, str], float], row: str, system: str) -> str:
     values = [known[row, name] for name in names if (row, name) in known]
     if len(values) <= system.count("/"):
         return "–"
-    return number(values[0]) if len(values) == 1 else f"{values[0] / values[1]:.3g}"
+    if len(values) == 1:
+        return number(values[0])
+    quotient = values[0] / values[1]
+    return f"{quotient:.4g}" if 0.95 < quotient < 1.25 else f"{quotient:.3g}"
 
 
 def printed(figure: dict[str, Any] | None) -> str:
@@ -73,10 +77,25 @@ def ratio(a: dict[str, Any] | None, b: dict[str, Any] | None) -> str:
     return f"{quotient if a['better'] == 'lower' else 1 / quotient:.3g}"
 
 
-def main(published: str, table: str, pair: str, ours: str, *systems: str) -> None:
+def all_figures(ours: str) -> dict[tuple[str, str], float]:
     known: dict[tuple[str, str], float] = {}
     for name in ours.split(","):
         known |= figures(json.loads(Path(name).read_text()))
+    return known
+
+
+def rows_alone(head: str, ours: str, columns: str, *labelled: str) -> None:
+    known, systems = all_figures(ours), columns.split()
+    print("|", " | ".join([head, "our row", *systems]), "|")
+    print("|---|---|" + "---:|" * len(systems))
+    for label, row in (words.split("=", 1) for words in labelled):
+        if not any(name == row for name, _ in known):
+            sys.exit(f"beside: no system has the row {row}")
+        print("|", " | ".join([label, f"`{row}`", *(cell(known, row, system) for system in systems)]), "|")
+
+
+def main(published: str, table: str, pair: str, ours: str, *systems: str) -> None:
+    known = all_figures(ours)
     here = {row for row, _ in known}
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for figure in json.loads(Path(published).read_text())["figures"]:
@@ -94,4 +113,7 @@ def main(published: str, table: str, pair: str, ours: str, *systems: str) -> Non
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1:2] == ["--rows"]:
+        rows_alone(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])
