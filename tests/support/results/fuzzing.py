@@ -43,7 +43,7 @@ MOST_LINES = 60
 _STORES = (
     "studies/sources/store.tar.xz",
     "studies/debian-kernels/store.tar.xz",
-    "studies/full-profile/paths.tar.gz",
+    "studies/full-profile/store.tar.xz",
 )
 
 #: Records that the stores lack, or whose parts must agree.
