@@ -43,7 +43,7 @@ WAIT = (f"/{initramfs.PROBE}", "--wait")
 
 #: Panic messages of Linux, Xen, and (at a line's beginning) MINIX, the BSDs and GNU Mach.
 _PANIC_BEGINS = re.compile(
-    rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^(?:kernel )?panic(?: \S{1,200})?: ", re.MULTILINE
+    rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^\r?(?:kernel )?panic(?: \S{1,200})?: ", re.MULTILINE
 )
 _PANIC = re.compile(
     r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic(?: \S{1,200})?: (.*)",

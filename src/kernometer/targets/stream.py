@@ -228,7 +228,10 @@ class Splitter:
 
 def shown(data: bytes | bytearray) -> str:
     """A target's output as text that is safe to print."""
-    return printable(bytes(data).decode("utf-8", "replace").replace("\r\n", "\n"), keep="\n")
+    text = (
+        bytes(data).decode("utf-8", "replace").replace("\r\n", "\n").replace("\n\r", "\n")
+    )  # the latter is GNU Mach's
+    return printable(text, keep="\n")
 
 
 def between_markers(lines: Iterator[_Line], name: str) -> Iterator[_Line]:

@@ -104,7 +104,10 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
             "panicked: Could not construct d0",
         ),
         ("console('minix boots\\nkernel panic: no tty\\n')", "kernel panicked: no tty"),
-        ("console('GNU Mach\\npanic ../i386/trap.c:230: kernel_trap: no\\n')", "kernel panicked: kernel_trap: no"),
+        (
+            "console('GNU Mach\\r\\n\\rpanic ../i386/trap.c:230: kernel_trap: no\\n')",
+            "kernel panicked: kernel_trap: no",
+        ),
         ("bulk('x' * 3_000_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("bulk('#kernometer begin 1\\n' + '{}\\n' * 500_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("console('x' * 9_000_000); time.sleep(60)", "on its console"),
