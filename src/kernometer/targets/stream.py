@@ -228,9 +228,8 @@ class Splitter:
 
 def shown(data: bytes | bytearray) -> str:
     """A target's output as text that is safe to print."""
-    text = (
-        bytes(data).decode("utf-8", "replace").replace("\r\n", "\n").replace("\n\r", "\n")
-    )  # the latter is GNU Mach's
+    text = bytes(data).decode("utf-8", "replace")
+    text = text.replace("\r\n", "\n").replace("\n\r", "\n")  # GNU Mach ends its lines in the second way too
     return printable(text, keep="\n")
 
 
