@@ -123,6 +123,7 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
 def check(env: Env, spec: str) -> None:
     target = QemuTarget.from_spec(spec.removeprefix("qemu:"))
     failed = False
+    env.say(f"{target.name}: booting it, a minute for most kernels …")
     for rung in climb(target):
         failed |= bool(rung.failure)
         told = rung.failure or ", ".join(filter(None, ("ok", rung.remark)))
