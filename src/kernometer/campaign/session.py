@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,6 +42,8 @@ from kernometer.text import printable
 
 ALONE = "It must succeed by itself, with its input and output from and to /dev/null."
 NOT_ASKED = "Its probe must run with the given arguments, which --dry-run prints."
+#: The beginning of a run's record, up to its row.
+_RUN = re.compile(rb'\{"type":"run","row":"([!-~]{1,200}?)"')
 #: What a session takes from its target's place, under the same names.
 _OF_PLACE = ("machine", "board", "image", "layout", "command_line", "state", "boot", "host_id")
 
@@ -74,8 +77,9 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
 def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyRecord, bytes]]:
     """The target's records, each with its line.
 
-    Raises TargetError for a line that is not a record (a probe prints nothing else), and for records of another job: a
-    system may run its own probe and ignore the arguments. Raises FailedError if a user's command failed.
+    Raises TargetError for a line that is not a record (a probe prints nothing else), unless it is a run's: then that
+    row has failed, since the system's C library prints a number wrongly. Raises TargetError for records of another job:
+    a system may run its own probe and ignore the arguments. Raises FailedError if a user's command failed.
     """
     come: set[str] = set()
     for line in target.run(job, until):
@@ -85,6 +89,11 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
             if isinstance(record, Session | End | Paper | Published | Stated):
                 raise DamagedError("the probe prints no such record")
         except (DamagedError, UnicodeDecodeError) as error:
+            if (run := _RUN.match(line)) and (row := run[1].decode()) in job.rows:
+                record = Failure(row=row, text=printable(f"its record cannot be read: {error}", 300))
+                come.add(row)
+                yield record, msgspec.json.encode(record)
+                continue
             shown = line[:2000].decode("utf-8", "replace")
             raise TargetError(f"{target.name} printed a line that is not a record ({error}).", "", shown) from error
         if foreign := _foreign(record, job):

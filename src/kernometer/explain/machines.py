@@ -18,6 +18,8 @@ from kernometer.tables import grouped
 
 #: The beginnings of words of a guest's variant that change its machine; all others are the kernel's.
 MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", "history=")
+#: Machines that a guest may have been added with, which its name then does not tell, but its machine's text does.
+OWN_MACHINES = ("machine=pc", "machine=q35")
 #: The ends of names of guests of another architecture.
 ARCHITECTURES = ("arm64", "riscv64")
 STANDARD = "standard machine"
@@ -46,6 +48,9 @@ def factors(result: Result) -> tuple[str, str]:
         architecture = first.rpartition("-")[2] if first.endswith(tuple(f"-{name}" for name in ARCHITECTURES)) else ""
         kernel = first.removesuffix(f"-{architecture}")
         machine = [word for word in words if word.startswith(MACHINE_WORDS)]
+        own = f"machine={''.join(session.machine.split('; ')[1:2]).partition(' ')[0]}"
+        if own in OWN_MACHINES and own not in machine:  # the guest was added with that machine
+            machine.insert(0, own)
         named = "+".join(filter(None, (architecture, *machine)))
         return "+".join((kernel, *(word for word in words if word not in machine))), named or STANDARD
     uname = result.header.uname if result.header is not None else {}

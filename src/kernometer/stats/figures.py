@@ -86,6 +86,7 @@ def _figure(
             good.append(run)
     good, costs, left_out = _settled(good, by, lambda run, edge: run_cost(run, by, less_baseline, unit, edge), edge)
     remarks += left_out
+    one_cpu = result.header is not None and result.header.cpu.get("online") == 1
     empty = RowFigure(
         row=row,
         workload=runs[0].workload,
@@ -96,7 +97,7 @@ def _figure(
         runs=tuple(cost.figure for cost in costs),
         revision=runs[0].revision,
         conditions=_conditions(result, workload, runs),
-        flags=(*flags(good, costs, by, unit, counted), *remarks) if costs else tuple(remarks),
+        flags=(*flags(good, costs, by, unit, counted, one_cpu=one_cpu), *remarks) if costs else tuple(remarks),
         counting=_times_as_long(counted, good),
     )
     if not costs:

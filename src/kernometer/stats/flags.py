@@ -63,8 +63,11 @@ def flags(
     by: By,
     unit: str = "ns",
     counted: Sequence[Counting] | Sequence[Run] = (),
+    *,
+    one_cpu: bool = False,
 ) -> tuple[Flag, ...]:
-    """All flags of one row. `runs` and `costs` correspond, one each for a run; `counted`: see Result.counted."""
+    """All flags of one row. `runs` and `costs` correspond, one each for a run; `counted`: see Result.counted;
+    `one_cpu`: the system has no other, so that no process needs to be bound to it."""
     wrong = counts_disagree(counted)
     waits = waits_for_its_own(runs, counted)
     disturbance = () if by == "path" or unit == "count" else (disturbed(runs, waits=waits),)
@@ -72,7 +75,7 @@ def flags(
     of_times = (below_resolution, coarse_clock, not_pinned, unstable, few_runs, outliers)
     rules: tuple[Callable[[Sequence[Run], Sequence[RunCost], By], Flag | None], ...]
     rules = of_counts if unit == "count" else of_times
-    made = [wrong, *disturbance, *(rule(runs, costs, by) for rule in rules)]
+    made = [wrong, *disturbance, *(rule(runs, costs, by) for rule in rules if rule is not not_pinned or not one_cpu)]
     ordered = sorted((flag for flag in made if flag is not None), key=lambda flag: list(FlagCode).index(flag.code))
     return (*ordered, *probe_remarks(runs))
 

@@ -109,7 +109,7 @@ def series(
     first = next(column for column in measured if column.name == (baseline or names[0]))
     others = {column.name: column.results for column in measured if column is not first}
     judged = compare_many(first.results, others, history=history, delta=delta, name_baseline=first.name, floors=floors)
-    steps = [column for column in measured if not column.aside]
+    steps = versions(measured)
     neighbours = [_neighbours(a, b, first, judged, history, delta, floors) for a, b in pairwise(steps)]
     comparisons = dict(zip(others, judged, strict=True))
     rows = _rows([result for column in columns for result in column.results])
@@ -121,6 +121,16 @@ def series(
         comparisons=comparisons,
         changes=_changes(rows, steps, neighbours, comparisons if first in steps[:1] else {}),
     )
+
+
+def versions(columns: Sequence[Column]) -> list[Column]:
+    """Those of the series: not aside, and of one system, by the name that kernels give themselves; of several systems
+    the one with the most, the first of equals. A step to another system is no change that anybody made."""
+    names = [column.results[0].header.uname if column.results[0].header else {} for column in columns]
+    by_system = grouped(
+        (uname.get("sysname", ""), column) for uname, column in zip(names, columns, strict=True) if not column.aside
+    )
+    return max(by_system.values(), key=len, default=[])
 
 
 def _neighbours(

@@ -12,7 +12,7 @@ from kernometer.campaign.plan import EFFORTS, Plan
 from kernometer.campaign.session import measure, records
 from kernometer.errors import Status, TargetError
 from kernometer.results.model import AnyRecord, By, Calibration, Events, Failure, Unsupported
-from kernometer.results.reader import parse
+from kernometer.results.reader import parse, parse_record
 from kernometer.results.store import Store
 from kernometer.targets.base import Deadline, Job, Place, Program
 from tests.support.results import make
@@ -89,6 +89,19 @@ def test_what_is_none_of_its_records_is_an_error_that_shows_it(line: bytes) -> N
     with pytest.raises(TargetError, match="not a record") as caught:
         said(line)
     assert caught.value.last_output
+
+
+def test_a_number_that_the_systems_c_library_prints_wrongly_costs_its_row() -> None:
+    """dietlibc prints 1e19 as "10000000000000000000.". Expected: that row failed, as the file says, and the others are
+    whole. Broken: the session ends at the first of a hundred rows that has such a number."""
+    whole = make.lines([make.run(0)])[0]
+    hurt = whole.replace(b'"ops":', b'"ops":10000000000000000000.,"was":', 1)
+    assert hurt != whole
+    [(failed, line)] = records(Says(hurt), PLAN.job(), Deadline.after(1))
+    assert isinstance(failed, Failure) and failed.row == ROW and "cannot be read" in failed.text
+    assert parse_record(line) == failed
+    with pytest.raises(TargetError, match="not a record"):
+        said(hurt.replace(ROW.encode(), b"clock/monotonic"))
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,20 @@ def test_a_guests_target_names_both(target: str, kernel: str, machine: str) -> N
     assert factors(guest(target, 100)) == (kernel, machine)
 
 
+def test_a_guest_that_was_added_with_another_machine_is_on_that_machine() -> None:
+    """FreeBSD's guest is a pc by its description. Expected: the machine that linux-6.1+machine=pc has. Broken: "not
+    measured: freebsd on machine=pc", beside its figures."""
+    told = "QEMU 7.2.22 tcg icount; {}; -cpu max,-erms; 1 CPU; 2048 MiB; seed 1"
+    for target, board, machine in (
+        ("freebsd", "pc", "machine=pc"),
+        ("linux-6.1+machine=pc", "pc", "machine=pc"),
+        ("linux-6.1+cpu=Nehalem", "q35 with vga", "machine=q35+cpu=Nehalem"),
+        ("linux-6.1", "microvm,pcie=on", STANDARD),
+    ):
+        result = path_result(target, {A: 1}, target=f"qemu:{target}", machine=told.format(board))
+        assert factors(result)[1] == machine
+
+
 def test_a_host_is_one_machine_from_wherever_it_was_measured() -> None:
     """Expected: two hosts, each with two kernels. Broken: box by ssh and box itself are two."""
     found = study(

@@ -19,7 +19,7 @@ from kernometer.report.matrix.document import document
 from kernometer.report.matrix.measures import MEASURES, counted_in, measured_in
 from kernometer.report.matrix.page import render
 from kernometer.report.matrix.terminal import blocks
-from kernometer.report.matrix.view import SIGNS, Cell, MatrixView, view
+from kernometer.report.matrix.view import ALONE, SIGNS, Cell, MatrixView, view
 from kernometer.report.words.names import lines, short_names
 from kernometer.report.write.html import breakable
 from kernometer.report.write.terminal import Line, show
@@ -32,7 +32,7 @@ from tests.support.report import factory
 from tests.support.report.factory import HOSTILE
 from tests.support.report.html import ACTIVE, Elements
 from tests.support.report.matrices import SYSTEMS, made
-from tests.support.stats.simulate import path_result
+from tests.support.stats.simulate import header, path_result
 
 ROOT = Path(__file__).parents[3]
 STYLE = (ROOT / "src/kernometer/report/templates/matrix.css").read_text()
@@ -115,6 +115,33 @@ def test_longer_and_when() -> None:
     assert [(one.row, one.total) for one in of.longer] == [("proc/fork-exit", "2.077"), ("syscall/getppid", "1.147")]
     assert [(step.after, step.ratio, step.more) for step in of.longer[1].steps] == [("6.16", "1.144", "+53 instr")]
     assert [one.row for one in of.shorter] == ["ctx/pipe-pair@same-cpu"]
+
+
+def test_a_row_of_one_system_alone_is_told_from_one_that_was_not_measured() -> None:
+    """Expected: a dot where the system measured what the baseline did not, and a blank where it did not either.
+    Broken: "not measured" of what was measured."""
+    counts = {"a": {"x/y": 5}, "b": {"x/y": 5, "x/z": 7}, "c": {"x/y": 5}}
+    results = {name: path_result(name, each, image=name, target=name) for name, each in counts.items()}
+    of = view(series([Column(name, (result,)) for name, result in results.items()]))
+    assert cells(of, "x/z") == [ALONE, ""]
+    assert [cell.words for row in of.rows if row.row == "x/z" for cell in row.cells] == [
+        "not measured on the baseline",
+        "not measured on both",
+    ]
+
+
+def test_one_probe_is_one_build() -> None:
+    """Expected: one source in two builds is not called one probe. Broken: musl's Linux and FreeBSD's libc by "one
+    probe", with a warning above that the probes differ."""
+
+    def told(*compilers: str) -> list[str]:
+        probes = [{"source_digest": "0123456789abcdef0", "compiler": compiler} for compiler in compilers]
+        results = [path_result(f"s{n}", {"a/b": 5}, image=f"{n}", header=header(probe=p)) for n, p in enumerate(probes)]
+        of = view(series([Column(f"s{n}", (result,)) for n, result in enumerate(results)]))
+        return [text for text in of.remarks if "one probe" in text]
+
+    assert told("gcc", "gcc") == ["one probe on all systems: sources 0123456789abcdef"]
+    assert told("gcc", "clang") == ["one probe on all systems, in 2 builds: sources 0123456789abcdef"]
 
 
 def test_what_differs_besides_the_system_is_told_once() -> None:

@@ -15,6 +15,7 @@ from tests.support.stats.simulate import (
     ROW,
     baseline,
     exact_run,
+    header,
     path_result,
     result,
     run,
@@ -226,6 +227,13 @@ def test_few_iterations_of_which_none_did_the_work_disagree() -> None:
 @pytest.mark.parametrize(("cpu", "loose"), [(-1, True), (0, False)])
 def test_free_run_is_not_pinned(cpu: int, loose: bool) -> None:
     assert flagged(three(cpu=cpu), FlagCode.NOT_PINNED) == loose
+
+
+def test_on_one_cpu_no_run_needs_to_be_bound_to_it() -> None:
+    """FreeBSD in a machine of one CPU. Expected: no flag. Broken: advice to bind every row to the only CPU."""
+    one = header(cpu={"model": "a CPU", "online": 1})
+    runs = [exact_run(100, run=i, cpu=-1) for i in range(3)]
+    assert not flagged(figure(result(session("s"), runs, header=one), ROW), FlagCode.NOT_PINNED)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from kernometer.errors import ResultError
 from kernometer.results.model import Events, Result, RowInfo
 from kernometer.stats.model import Verdict
-from kernometer.stats.series import Change, Column, Series, series
+from kernometer.stats.series import Change, Column, Series, series, versions
 from tests.support.stats.simulate import ROW, header, of_costs, path_result, workload
 
 OTHER = "ctx/yield"
@@ -86,6 +87,21 @@ def test_one_aside_is_judged_and_stands_in_no_series() -> None:
     assert found.changes == ()
     cell = found.cell(ROW, "b")
     assert cell is not None and cell.verdict is Verdict.SLOWER
+
+
+def test_another_system_is_no_step_of_the_first_ones_versions() -> None:
+    """Linux, Linux, FreeBSD. Expected: the step between the two Linux, and FreeBSD judged in its cell alone. Broken:
+    an operation got shorter "when" another kernel stood beside it."""
+    made = columns({ROW: 1000}, {ROW: 1200}, {ROW: 800})
+    other = header(uname={"sysname": "FreeBSD", "release": "14.3"})
+    made[2] = replace(made[2], results=(counted("c", {ROW: 800}, header=other),))
+    found = series(made)
+    assert steps(found) == [("a", "b", Verdict.SLOWER)]
+    assert change(found).total is not None and change(found).total.ratio == 1.2  # type: ignore[union-attr]  # just so
+    cell = found.cell(ROW, "c")
+    assert cell is not None and cell.verdict is Verdict.FASTER
+    assert [column.name for column in versions(made[1:])] == ["b"]
+    assert series([made[0], made[2]]).changes == ()
 
 
 def test_a_row_that_only_some_measured() -> None:

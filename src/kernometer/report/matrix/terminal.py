@@ -15,7 +15,8 @@ from kernometer.text import printable
 COLUMN, BASELINE, ROW, HEAD_LINES, LINE = 7, 15, 30, 4, 300
 
 LEGEND = (
-    "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; – not there; blank: not measured."
+    "Ratio of cost to {}'s: above 1, slower. = within ±{}; ? undecided; × failed; – not there; "
+    "· not measured on the baseline; blank: not measured."
 )
 #: Colours only repeat the figure or the sign.
 _STYLES = {

@@ -16,10 +16,10 @@ from kernometer.report.session.view import System
 from kernometer.report.words.curves import definitions, x_text
 from kernometer.report.words.names import name, sentence, short_names
 from kernometer.report.words.units import NOTHING, exact_text, format_value, ratio_text
-from kernometer.results.model import Workload
+from kernometer.results.model import BUILD, Workload
 from kernometer.stats.curves import Curve, extremes, gathered, shown_point, tally, with_points
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
-from kernometer.stats.series import Change, Column, Series, Step, change_size
+from kernometer.stats.series import Change, Column, Series, Step, change_size, versions
 
 #: Kinds of events that a step names.
 KINDS = 5
@@ -35,6 +35,7 @@ _DECIDED = frozenset({Verdict.SLOWER.value, Verdict.FASTER.value})
 _COMPARED = _DECIDED | {Verdict.EQUIVALENT.value, Verdict.UNDECIDED.value}
 Profiles = Mapping[str, Mapping[str, Breakdown]]
 ABSENT = "absent"  #: the kind of a cell whose row was not measured on both
+ALONE = "·"  #: the sign of one whose row was measured there, and not on the baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
         for way in (True, False)
     )
     whole = [column for column in matrix.columns if column.results]
-    steps = [column for column in whole if not column.aside] or whole
+    steps = versions(whole) or whole
     return MatrixView(
         by=whole[0].results[0].session.by,
         made=f"Kernometer {__version__}",
@@ -179,12 +180,17 @@ def families(matrix: Series, *, points: bool = False) -> Families:
     made: dict[str, list[MatrixRow]] = {}
     judged = {row: tuple(matrix.cell(row, column.name) for column in others) for row in matrix.rows}
     notes = [shared.get(column.name, []) for column in others]
+    known, *measured = (
+        {row for result in column.results for row in result.rows}
+        for column in (next(column for column in matrix.columns if column.name == matrix.baseline), *others)
+    )
     for line in gathered(judged, {} if points else definitions(matrix.results)):
         if isinstance(line, str):
-            row = _row(line, matrix.figures.get(line), judged[line], notes)
+            row, rows = _row(line, matrix.figures.get(line), judged[line], notes), {line}
         else:
-            row = _curve(line, matrix.figures, notes)
-        made.setdefault(family(row.row)[1], []).append(row)
+            row, rows = _curve(line, matrix.figures, notes), {point.row for point in line.points}
+        cells = (_alone(cell) if rows & (its - known) else cell for cell, its in zip(row.cells, measured, strict=True))
+        made.setdefault(family(row.row)[1], []).append(replace(row, cells=tuple(cells)))
     return tuple((title, tuple(rows)) for title, rows in made.items())
 
 
@@ -231,6 +237,11 @@ def _curve_cell(curve: Curve[RowComparison], shared: Sequence[str]) -> Cell:
         sign = ratio_text(point.item.ratio or 1.0)
         words = f"{sign} {kind.value} at {x_text(point.x)}; {words}"
     return Cell(kind.value, sign, words, (), point.item.ratio if point is not None else None, tuple(why))
+
+
+def _alone(cell: Cell) -> Cell:
+    """Of a row that was measured there, and not on the baseline."""
+    return replace(cell, sign=ALONE, words="not measured on the baseline") if cell.kind == ABSENT else cell
 
 
 def _cell(row: RowComparison | None, shared: Sequence[str]) -> Cell:
@@ -325,11 +336,15 @@ def _warnings(comparisons: Sequence[Comparison], heads: dict[str, str]) -> tuple
 
 
 def _one_probe(columns: Sequence[Column]) -> Iterator[str]:
-    """A sentence if all were measured by the same program; a difference is a warning."""
+    """A sentence if all were measured by the same program, or by builds of the same sources; a difference of those is
+    a warning."""
     headers = [result.header for column in columns for result in column.results]
-    digests = {str(header.probe.get("source_digest", "")) if header is not None else "" for header in headers}
+    probes = [header.probe if header is not None else {} for header in headers]
+    digests = {str(probe.get("source_digest", "")) for probe in probes}
     if len(digests) == 1 and (digest := digests.pop()):
-        yield sentence(f"one probe on all systems: sources {digest[:16]}")
+        builds = len({tuple(str(probe.get(key, "")) for key in BUILD) for probe in probes})
+        several = f", in {builds} builds" if builds > 1 else ""
+        yield sentence(f"one probe on all systems{several}: sources {digest[:16]}")
 
 
 def _remarks(comparisons: Sequence[Comparison], shared: dict[str, list[str]]) -> tuple[str, ...]:
