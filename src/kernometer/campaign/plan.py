@@ -35,10 +35,22 @@ class Effort:
     batch: int = 0  #: iterations in one sample; 0: calibrated
     clock: str = ""  #: for times; "": the probe's choice for its platform
     row_timeout: float = 0.0  #: seconds without output after which a row is given up; 0: far more than any needs
+    quantile: float = 0.0  #: rows are timed until this quantile is known; 0: the median, by `half_width`
 
 
 #: By profile. Runs are short and many, for they differ by more than the samples within them.
 EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
+
+
+#: What changes where a quantile is asked for: iterations are timed alone, as many as a run keeps, in more runs.
+FOR_QUANTILE = {"runs": 40, "samples": 4096, "batch": 1}
+
+
+def effort_of(profile: str, **changes: float | str | None) -> Effort:
+    """The profile's effort with these of its fields; None: not given."""
+    given = {key: value for key, value in changes.items() if value is not None}
+    known = FOR_QUANTILE if given.get("quantile") else {}
+    return replace(EFFORTS[profile], **{**known, **given})  # type: ignore[arg-type]  # click has checked the types
 
 
 #: A single phase of the probe by time: its option --only.
@@ -69,7 +81,8 @@ class Plan:
         if self.by == "time":
             fixed += ("--seconds", f"{effort.seconds:.6g}", "--half-width", f"{effort.half_width:.6g}")
             fixed += ("--samples", str(effort.samples), "--runs", str(effort.runs if runs is None else runs))
-            fixed += ("--budget", f"{effort.budget if runs is None else 0:.6g}", "--batch", str(effort.batch))
+            budget = 0 if runs is not None or effort.quantile else effort.budget
+            fixed += ("--budget", f"{budget:.6g}", "--batch", str(effort.batch))
             fixed += ("--clock", effort.clock) if effort.clock else ()
         return (*fixed, *extra, *(("--", *self.command) if self.command else self.words))
 
@@ -95,6 +108,13 @@ class Plan:
             profiled=self.profiled,
             geometry=self.processor.geometry.word if self.processor else "",
         )
+
+    def part(self, runs: Mapping[str, int]) -> Plan:
+        """The same for these rows alone, each with as many further runs as the row that needs most."""
+        part = replace(self, effort=replace(self.effort, runs=max(runs.values())))
+        if self.command:
+            return part
+        return replace(part, words=tuple(Row(row).argument for row in runs), rows=tuple(runs), unsupported=())
 
     @property
     def units(self) -> int:
@@ -173,8 +193,8 @@ def plan_of(
     rows = tuple(info.row for info in infos if not info.unsupported)
     unsupported = tuple(info.row for info in infos if info.unsupported)
     needs = {info.row: frozenset(info.needs) for info in infos if info.needs and not info.unsupported}
-    given = {key: value for key, value in changes.items() if value is not None}
-    effort = replace(EFFORTS[profile], **given)  # type: ignore[arg-type]  # click has checked the types
-    if by == "time" and "budget" not in given and "runs" not in given:
-        effort = replace(effort, budget=min(BUDGETS[profile], ROW_SECONDS * len(rows)))
+    effort = effort_of(profile, **changes)
+    if by == "time" and changes.get("budget") is None and changes.get("runs") is None:
+        most = BUDGETS[profile]
+        effort = replace(effort, budget=most if effort.quantile else min(most, ROW_SECONDS * len(rows)))
     return Plan(by, profile, tuple(words), rows, effort, seed, (), needs, program, unsupported)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -125,9 +125,20 @@ class Measured(NamedTuple):
     result: Result
 
 
-def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callable[[AnyRecord], None]) -> Measured:
+#: Which rows need further runs, and how many, by what was measured so far; empty: none.
+Further = Callable[[Result], Mapping[str, int]]
+
+
+def measure(
+    plan: Plan,
+    target: Target,
+    store: Store,
+    label: str,
+    listen: Callable[[AnyRecord], None],
+    further: Further = lambda _result: {},
+) -> Measured:
     """Measures a session into a new file of the store. If Ctrl-C or an error ends it early, the file keeps what was
-    measured."""
+    measured. `further` is asked after the plan, and after each of its answers."""
     until = Deadline.after(plan.patience)
     writers: list[ResultWriter] = []
     with (
@@ -139,6 +150,13 @@ def measure(plan: Plan, target: Target, store: Store, label: str, listen: Callab
         for record, line in records(target, plan.job(), until):
             writer.add(record, line)
             listen(record)
+        while runs := further(writer.result()):
+            made = 1 + max(run.run for run in writer.result().runs)
+            job = plan.part(runs).job("--continue", "--first-run", str(made), only="time")
+            for record, line in records(target, job, until):
+                if isinstance(record, Run | Failure):
+                    writer.add(record, line)
+                    listen(record)
     return Measured(writer.path, writer.result())
 
 

@@ -27,6 +27,7 @@ def command(
     names: tuple[str, ...],
     baseline: str | None,
     delta: float,
+    quantile: float | None,
     report_file: Path | None,
     whole: bool,
     points: bool,
@@ -48,7 +49,9 @@ def command(
         published.compare(env, {name: store.column(name) for name in parts}, report_file)
         return
     sets = {name: tuple(store.read(path) for path in paths) for name, (paths, _publications) in parts.items()}
-    comparisons, history = judged(store, sets, delta, different_machines=different_machines) if measured else ((), None)
+    comparisons, history = (
+        judged(store, sets, delta, quantile, different_machines=different_machines) if measured else ((), None)
+    )
     judgements = gates.judged(gate, sets, comparisons)
     told = [*comparisons, *(_beside(each, comparisons, parts) for each in imported)]
     systems = {name: sets.get(name, ()) for each in told for name in (each.a, each.b)}
@@ -95,17 +98,26 @@ def _beside(
 
 
 def judged(
-    store: Store, sets: Mapping[str, Sequence[Result]], delta: float, *, different_machines: bool
+    store: Store,
+    sets: Mapping[str, Sequence[Result]],
+    delta: float,
+    quantile: float | None = None,
+    *,
+    different_machines: bool,
 ) -> tuple[Sequence[Comparison], History]:
     """Compares the other sets with the first; returns also the history that it used."""
     results = [result for side in sets.values() for result in side]
     ways = {result.session.by for result in results}
     if not different_machines and len(ways) == 1:  # the statistics refuse times against counts
         check_machines({name: {result.session.machine for result in side} for name, side in sets.items()})
-    history = history_of_hosts(store, results)
+    if quantile is not None and ways != {"time"}:
+        raise UsageError("Quantiles are of times.", "Leave --quantile out.")
+    history = history_of_hosts(store, results, quantile)
     (first, baseline), *others = sets.items()
     floors = known_layouts(store) if ways == {"path"} else ()
-    comparisons = compare_many(baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors)
+    comparisons = compare_many(
+        baseline, dict(others), history=history, delta=delta, name_baseline=first, floors=floors, quantile=quantile
+    )
     return comparisons, history
 
 
@@ -119,6 +131,6 @@ def _sides(names: tuple[str, ...], baseline: str | None) -> tuple[str, tuple[str
     return first, others
 
 
-def history_of_hosts(store: Store, results: Sequence[Result]) -> History:
-    """Earlier sessions of the hosts of `results`, without `results` themselves."""
-    return history_of(store.history(*results))
+def history_of_hosts(store: Store, results: Sequence[Result], quantile: float | None = None) -> History:
+    """Earlier sessions of the hosts of `results`, without `results` themselves. `quantile`: what is judged."""
+    return history_of(store.history(*results), quantile)

@@ -115,6 +115,8 @@ seed = click.option(
     type=click.IntRange(0, MOST_SEED),
     help="Seed of the order of rows and of the workloads' data [default: drawn; by path 1].",
 )
+#: Below the median the fastest iterations would be judged, and no session is long enough beyond the last.
+QUANTILES = Real(0.5, 0.9999)
 delta = click.option("--delta", type=Real(0.0001, 1), default=0.02, show_default=True, help="What counts as equal.")
 #: Raises ResultError before measuring if the file cannot be written.
 writable = callback("arguments", "writable")

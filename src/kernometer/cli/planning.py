@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import click
 
-from kernometer.campaign.plan import EFFORTS, Plan, plan_of
+from kernometer.campaign.plan import Plan, effort_of, plan_of
 from kernometer.cli.arguments import command_of
 from kernometer.cli.env import Env
 from kernometer.cli.host_processor import HOST, this_host
@@ -46,8 +46,8 @@ def plan_for(
         raise UsageError("Workloads and a command cannot be measured in one session.", "Run them as two sessions.")
     if by != "time":
         raise UsageError("A command is measured by time.", "Leave --by path out.")
-    given = {"seconds": COMMAND_SECONDS} | {key: value for key, value in effort.items() if value is not None}
-    return Plan(by, profile, (), (), replace(EFFORTS[profile], **given), seed, timed)  # type: ignore[arg-type]  # click has checked the types
+    given = effort | {"seconds": COMMAND_SECONDS if effort.get("seconds") is None else effort["seconds"]}
+    return Plan(by, profile, (), (), effort_of(profile, **given), seed, timed)
 
 
 def check_by(by: By, *targets: Target) -> None:

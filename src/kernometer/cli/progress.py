@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from kernometer.campaign.cells import Outcome
 from kernometer.campaign.plan import Plan
-from kernometer.campaign.session import Measured, is_step, measure
+from kernometer.campaign.session import Further, Measured, is_step, measure
 from kernometer.cli.env import Env
 from kernometer.cli.planning import tell_notes
 from kernometer.errors import TargetError
-from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Run, Unsupported
+from kernometer.results.model import AnyRecord, Calibration, Counting, Failure, Result, Run, Unsupported
 from kernometer.results.rows import Row
+from kernometer.stats.quantiles import tails
 from kernometer.targets.base import Target
 from kernometer.text import printable
 
@@ -37,7 +39,25 @@ def measured(env: Env, plan: Plan, target: Target, label: str) -> Measured:
     """Measures a session with progress, after the target's notes."""
     tell_notes(env, plan.by, target)
     with progress(env, plan.units, plan.effort.budget, silence=plan.silence) as listen:
-        return measure(plan, target, env.store(), label, listen)
+        return measure(plan, target, env.store(), label, listen, _further(plan))
+
+
+def _further(plan: Plan) -> Further:
+    """Asks, within the budget, for runs of the rows whose quantile is not known yet: at most as many as a row has,
+    since how many are missing is estimated from these."""
+    began, quantile, budget = time.monotonic(), plan.effort.quantile, plan.effort.budget
+
+    def further(result: Result) -> dict[str, int]:
+        if not quantile or time.monotonic() - began > budget:
+            return {}
+        of_rows = tails(result, (quantile,))
+        lacking = {row: tail for row, tail in of_rows.items() if tail.quantiles and tail.quantiles[0].missing}
+        return {
+            row: min(tail.runs, math.ceil(tail.quantiles[0].missing * tail.runs / tail.samples))
+            for row, tail in lacking.items()
+        }
+
+    return further
 
 
 def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:

@@ -14,7 +14,7 @@ from kernometer.cli.env import Env
 from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, with_processor
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import alone, compared_with_last, figures_of, show_comparisons, write_report
-from kernometer.errors import Status
+from kernometer.errors import Status, UsageError
 from kernometer.report.session.spread import spread_view
 from kernometer.report.session.terminal import document, print_result
 from kernometer.results.model import By, Result
@@ -45,6 +45,10 @@ def command(
     **effort: float | str | None,
 ) -> None:
     store, words = env.store(), rows_of(click.get_current_context(), words)
+    if effort.get("quantile") and (by == "path" or (effort.get("batch") or 1) != 1):
+        raise UsageError(
+            "Quantiles are of times of single iterations.", "Leave --quantile, or --by path and --batch, out."
+        )
     with closing(target_of(spec)) as target:
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)

@@ -18,7 +18,7 @@ from kernometer.report.explanation.boundaries import view as boundaries_view
 from kernometer.report.explanation.diagnosis import causes
 from kernometer.report.explanation.structures import StructuresView
 from kernometer.report.profile.functions import Functions, changed_view, common, profile_view
-from kernometer.report.session import absolute, evidence, memory
+from kernometer.report.session import absolute, evidence, memory, quantiles
 from kernometer.report.session.counters import Tallies, counters
 from kernometer.report.session.evidence import Counts, Finding
 from kernometer.report.session.samples import QUANTILES, Distribution, distributions
@@ -49,6 +49,7 @@ class Page:
     truth: Counts
     counters: Counts
     events: Counts  #: by path: the plugin's counts of a timed region
+    quantiles: Counts  #: by time: of single iterations
     memory_title: str
     memory: Counts  #: by path: counts and cycles of the modelled processor
     footprint: Counts  #: by path: distinct lines and pages
@@ -132,6 +133,7 @@ def build(
         truth=evidence.truth(subjects),
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
+        quantiles=quantiles.of_sessions(subjects),
         memory_title=memory.title(results),
         memory=memory.counts(subjects),
         footprint=memory.footprint(subjects),

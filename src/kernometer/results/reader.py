@@ -232,8 +232,7 @@ class Gathering:
         undefined = {key for key, run in self.runs.items() if run.workload not in self.workloads}
         for row in dict.fromkeys(key[0] for key in undefined):
             self.hurt(f"The runs of {printable(row, 60)} were left out: its workload is not defined in the file.")
-        if self.end is None:
-            self.file_damage.append("The last line is missing: the session was cut off, or is still being measured.")
+        lacking = "The last line is missing: the session was cut off, or is still being measured."
         if self.more_damage:
             self.damage.append(f"And {self.more_damage:,} more of this kind.")
         many = {name: tuple(records) for name, records in self.many.items()}
@@ -245,7 +244,7 @@ class Gathering:
             workloads=self.workloads,
             runs=tuple(run for key, run in self.runs.items() if key not in undefined),
             end=self.end,
-            damage=(*self.file_damage, *self.damage),
+            damage=(*self.file_damage, *(() if self.end else (lacking,)), *self.damage),
             **many,
         )
 

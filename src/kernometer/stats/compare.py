@@ -14,6 +14,7 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain, History, Spread, grain, spread, squares, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowFigure
+from kernometer.stats.quantiles import name
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
 from kernometer.stats.sides import Method, Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio, units_needed
@@ -28,15 +29,20 @@ def compare(
     name_a: str = "A",
     name_b: str = "B",
     floors: Sequence[Layout] = (),
+    quantile: float | None = None,
 ) -> Comparison:
     """Judges B against A.
 
     `history`: earlier sessions of this host (unsuitable ones are ignored), used if a side has only one unit.
     `delta`: relative, 0.02 is 2 %. `floors`: by path, the known layouts.
+    `quantile`: by time, what is judged instead of the median; `history` is then of the same.
     Raises ResultError if a side is empty, a session is on both sides, or one side has times and the other counts.
     """
     others = {name_b: b}
-    return compare_many(a, others, history=history, delta=delta, name_baseline=name_a, floors=floors)[0]
+    known = compare_many(
+        a, others, history=history, delta=delta, name_baseline=name_a, floors=floors, quantile=quantile
+    )
+    return known[0]
 
 
 def compare_many(
@@ -47,16 +53,18 @@ def compare_many(
     delta: float = DELTA,
     name_baseline: str = "A",
     floors: Sequence[Layout] = (),
+    quantile: float | None = None,
 ) -> tuple[Comparison, ...]:
     """Each of the named others against one baseline; all rows of all of them are one family of tests. Arguments and
     errors as for `compare`."""
     for results in others.values():
         check_comparable(baseline, results)
-    of_baseline = side(name_baseline, baseline)
-    of_others = [side(name, results) for name, results in others.items()]
+    of_baseline = side(name_baseline, baseline, quantile=quantile)
+    of_others = [side(name, results, quantile=quantile) for name, results in others.items()]
     if baseline[0].session.by == "path":
         return tuple(path.compare_counts(of_baseline, other, delta=delta, floors=floors) for other in of_others)
-    return compare_sides(of_baseline, of_others, history=history, delta=delta)
+    judged = compare_sides(of_baseline, of_others, history=history, delta=delta)
+    return judged if quantile is None else tuple(replace(each, quantile=name(quantile)) for each in judged)
 
 
 def compare_sides(

@@ -18,9 +18,9 @@ def t_below(df: ArrayLike, t: ArrayLike) -> Floats:
     return np.asarray(special.stdtr(df, t), dtype=np.float64)
 
 
-def binomial_below(k: int, n: int) -> float:
-    """Probability of at most k heads in n throws of a coin."""
-    return float(special.bdtr(k, n, 0.5))
+def binomial_below(k: int, n: int, share: float = 0.5) -> float:
+    """Probability of at most k hits in n trials, each a hit with probability `share`."""
+    return float(special.bdtr(k, n, share))
 
 
 def noncentrality(df: float, q: float, t: float) -> float:

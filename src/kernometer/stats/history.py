@@ -16,6 +16,7 @@ from kernometer.results.model import Result
 from kernometer.stats.core import Core
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
+from kernometer.stats.quantiles import quantile_figures
 from kernometer.tables import grouped
 
 #: Sessions less than this apart are one occasion: they share the machine's condition (load, heat, memory layout).
@@ -47,7 +48,7 @@ class Entry:
     boot: str
     start: float  #: seconds since the epoch
     end: float
-    figures: Mapping[str, RowFigure]
+    figures: Mapping[str, RowFigure]  #: of the median, or of the quantile that is judged
 
     def log(self, row: str) -> float | None:
         """Natural logarithm of the row's cost; None if this session has none."""
@@ -75,8 +76,8 @@ class Spread:
     of_row: bool  #: False: that of other rows
 
 
-def entry(result: Result, core: Core | None = None) -> Entry:
-    """The entry of one result; `core` is that of `figures`."""
+def entry(result: Result, core: Core | None = None, quantile: float | None = None) -> Entry:
+    """The entry of one result; `core` is that of `figures`. `quantile`: its figures are that of single iterations."""
     session, header = result.session, result.header
     name = session.host_id or (header.uname.get("nodename", "") if header else "")
     host = (name, str(header.cpu.get("model", "")) if header else "")
@@ -92,19 +93,20 @@ def entry(result: Result, core: Core | None = None) -> Entry:
             str(session.path_definition),
             session.profile,
             *result.probe,
-            " ".join(f"{key}={value}" for key, value in sorted(session.effort.items())),
+            " ".join(f"{key}={value}" for key, value in sorted(session.effort.items()) if value),
         ),
         kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
         boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),
-        figures=figures(result, core),
+        figures=figures(result, core) if quantile is None else quantile_figures(result, quantile),
     )
 
 
-def history_of(results: Iterable[Result]) -> History:
-    """Earlier sessions as a history, without the two sides of an `ab`, which were measured in blocks."""
-    return History(tuple(entry(result) for result in results if not result.session.experiment))
+def history_of(results: Iterable[Result], quantile: float | None = None) -> History:
+    """Earlier sessions as a history, without the two sides of an `ab`, which were measured in blocks. `quantile`: as
+    for `entry`."""
+    return History(tuple(entry(result, None, quantile) for result in results if not result.session.experiment))
 
 
 def occasions(entries: Iterable[Entry]) -> dict[str, int]:

@@ -32,6 +32,7 @@ class FlagCode(Enum):
     UNSTABLE = "unstable"  #: runs differ more than the samples within them explain
     FEW_RUNS = "few-runs"
     OUTLIERS = "outliers"
+    FEW_SAMPLES = "few-samples"  #: no quantile: its samples are means, or too few
     PROBE = "probe"  #: a remark of the workload
 
 
@@ -133,6 +134,31 @@ class RowFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class Quantile:
+    """One quantile of a row's iterations, ns, with the 95 % interval between order statistics *within this session*."""
+
+    q: float
+    value: float
+    low: float | None = None  #: None: no sample is known to lie at that side of the quantile
+    high: float | None = None
+    missing: int = 0  #: further samples, if they are like these, until both ends are known; 0: both are
+    seconds: float = 0.0  #: of further measuring, for these
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The distribution of a row's iterations, each timed alone, by time. All samples count, but for the start of each
+    run."""
+
+    runs: int = 0
+    samples: int = 0
+    quantiles: tuple[Quantile, ...] = ()
+    greatest: float = 0.0  #: ns
+    longer: float = 1.0  #: the share of iterations that take longer than the greatest is at most this, with 95 %
+    why: str = ""  #: why there is none
+
+
+@dataclass(frozen=True, slots=True)
 class RowComparison:
     """One row of B against A. `ratio` is of costs: above 1, B is slower, whatever the row's unit."""
 
@@ -202,6 +228,7 @@ class Comparison:
     differs: tuple[Difference, ...] = ()
     remarks: tuple[str, ...] = field(default=())
     conditions: tuple[str, ...] = field(default=())  #: needed to read the verdicts; they stand above the rows
+    quantile: str = ""  #: what is judged instead of the median, as `p99`
 
     def count(self, verdict: Verdict) -> int:
         return sum(row.verdict is verdict for row in self.rows)
@@ -225,7 +252,10 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The first line of every comparison."""
-        between = f"{self.b} against {self.a}" + (f", by different probes ({self.probes})" if self.probes else "")
+        judged = f"{self.quantile} of " if self.quantile else ""
+        between = f"{judged}{self.b} against {self.a}" + (
+            f", by different probes ({self.probes})" if self.probes else ""
+        )
         if self.undecidable:
             why = {"ab": NOT_QUIET, "imported": FEW_FILES}.get(self.method, FEW_SESSIONS)
             return f"{between}: nothing can be decided {why}"

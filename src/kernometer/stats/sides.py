@@ -69,9 +69,9 @@ def tried(results: Sequence[Result]) -> dict[str, None]:
     return names
 
 
-def side(name: str, results: Sequence[Result], core: Core | None = None) -> Side:
-    """`core`: for an `ab`, the state of the core over both sides."""
-    return Side(name, tuple(results), tuple(entry(result, core) for result in results))
+def side(name: str, results: Sequence[Result], core: Core | None = None, quantile: float | None = None) -> Side:
+    """`core`: for an `ab`, the state of the core over both sides. `quantile`: what is judged; None: the median."""
+    return Side(name, tuple(results), tuple(entry(result, core, quantile) for result in results))
 
 
 def rows_of(a: Side, b: Side) -> tuple[str, ...]:
@@ -152,6 +152,14 @@ def without_ratio(row: str, a: Side, b: Side) -> tuple[Verdict, tuple[str, ...]]
     silent = [side for side in (a, b) if all(figure.cost is None for figure in side.figures_of(row))]
     if not silent:
         return None
+    few = [
+        f"{side.name}: {flag.detail}"
+        for side in silent
+        for flag in dict.fromkeys(flag for figure in side.figures_of(row) for flag in figure.flags)
+        if flag.code is FlagCode.FEW_SAMPLES
+    ]
+    if few:
+        return Verdict.UNDECIDED, tuple(few)
     codes = {side.name: {flag.code for figure in side.figures_of(row) for flag in figure.flags} for side in silent}
     broken = [name for name, told in codes.items() if FlagCode.BELOW_RESOLUTION not in told]
     if broken:

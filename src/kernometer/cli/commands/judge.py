@@ -25,6 +25,7 @@ one, the spread between sessions comes from this host's earlier sessions."""
 @click.argument("names", metavar="A B...", nargs=-1, shell_complete=completion.results)
 @click.option("--baseline", metavar="RESULT", help="Compare the others with this one [default: the first].")
 @options.delta
+@click.option("--quantile", type=options.QUANTILES, help="Judge this quantile of single iterations, not the median.")
 @options.report
 @options.whole
 @options.points

@@ -50,6 +50,11 @@ Others: see 'kernometer man'.
 @click.option("--half-width", type=options.Real(0, 1), help="End the runs of a row once its interval is this narrow.")
 @click.option("--samples", type=click.IntRange(1, 4096), help="At most so many samples in each run.")
 @options.batch
+@click.option(
+    "--quantile",
+    type=options.QUANTILES,
+    help="Time every iteration alone, in runs until this quantile is known (0.99), and show the tail.",
+)
 @options.clock
 @options.row_timeout
 @options.seed

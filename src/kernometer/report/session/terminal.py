@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernometer.explain.cycles import modelled
-from kernometer.report.session import absolute, memory
+from kernometer.report.session import absolute, memory, quantiles
 from kernometer.report.session.first import FEW
 from kernometer.report.session.systems import subject
 from kernometer.report.session.view import AbsoluteRow, AbsoluteView, CurveView, FigureText, WorkloadView
@@ -74,6 +74,8 @@ def print_result(
         console.print()
     for text in _below(view, lines, few=few, details=details):
         console.print(Text(text))
+    if details or result.session.effort.get("quantile"):
+        show(console, quantiles.blocks(result, subjects))
     if details:
         show(console, memory.blocks(result, subjects))
 
@@ -260,10 +262,14 @@ def document(result: Result, figures: Mapping[str, RowFigure]) -> dict[str, Any]
     plain = msgspec.to_builtins
     ordered = {row: figures[row] for row in in_registry_order((result,), figures)}
     _processor, counted = modelled([result])
+    tails = quantiles.document(result)
     return {
         "session": plain(result.session),
         "header": plain(result.header),
-        "rows": [plain(figures[row]) | (memory.document(counted[row]) if row in counted else {}) for row in ordered],
+        "rows": [
+            plain(figures[row]) | (memory.document(counted[row]) if row in counted else {}) | tails.get(row, {})
+            for row in ordered
+        ],
         "curves": figures_document(ordered, result.workloads),
         "failures": plain(result.failures),
         "unsupported": plain(result.unsupported),
