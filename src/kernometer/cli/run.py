@@ -45,10 +45,8 @@ def command(
     **effort: float | str | None,
 ) -> None:
     store, words = env.store(), rows_of(click.get_current_context(), words)
-    if effort.get("quantile") and (by == "path" or (effort.get("batch") or 1) != 1):
-        raise UsageError(
-            "Quantiles are of times of single iterations.", "Leave --quantile, or --by path and --batch, out."
-        )
+    if effort.get("quantile") and (by == "path" or effort.get("batch") not in (None, 1)):
+        raise UsageError("Quantiles are of times of single iterations.", "Leave --by path and --batch out.")
     with closing(target_of(spec)) as target:
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)

@@ -252,10 +252,8 @@ class Comparison:
     @property
     def sentence(self) -> str:
         """The first line of every comparison."""
-        judged = f"{self.quantile} of " if self.quantile else ""
-        between = f"{judged}{self.b} against {self.a}" + (
-            f", by different probes ({self.probes})" if self.probes else ""
-        )
+        between = f"{self.quantile} of {self.b} against {self.a}" if self.quantile else f"{self.b} against {self.a}"
+        between += f", by different probes ({self.probes})" if self.probes else ""
         if self.undecidable:
             why = {"ab": NOT_QUIET, "imported": FEW_FILES}.get(self.method, FEW_SESSIONS)
             return f"{between}: nothing can be decided {why}"

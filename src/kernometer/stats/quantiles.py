@@ -64,13 +64,13 @@ def _as_figure(figure: RowFigure, tail: Tail) -> RowFigure:
         flags=(),
     )
     if known is None or known.missing:
-        why = tail.why if known is None else f"{name(known.q)} needs {missing_words(known)} (samples)"
+        why = tail.why if known is None else f"{quantile_name(known.q)} needs {missing_words(known)} (samples)"
         return replace(empty, flags=(Flag(FlagCode.FEW_SAMPLES, why),))
     value, low, high = known.value, known.low, known.high
     return replace(empty, cost=value, low=low, high=high, value=value, value_low=low, value_high=high)
 
 
-def name(q: float) -> str:
+def quantile_name(q: float) -> str:
     """`p99.9`."""
     return f"p{100 * q:.10g}"
 
@@ -159,12 +159,12 @@ def effective(each: Sequence[Floats], together: Floats, q: float) -> tuple[int, 
         above = above + equal * min(1.0, max(0.0, ((1 - q) * total - above.sum()) / equal.sum()))
     apart = above - above.sum() / total * sizes
     alike = inflation(apart) ** 2
-    if STRETCHES < LEAST_ALONE * alike:
+    if LEAST_ALONE * alike > STRETCHES:
         return 0, math.ceil(len(each) * (LEAST_ALONE * alike / STRETCHES - 1))
     variance = alike * STRETCHES / (STRETCHES - 1) * float(apart @ apart) / total**2
     independent = min(total, q * (1 - q) / variance) if variance > 0 else total
     wider = t_quantile(1 - BEYOND, total - 1) / t_quantile(1 - BEYOND, STRETCHES / alike - 1)
-    return int(independent * float(wider) ** 2), 0
+    return max(1, int(independent * float(wider) ** 2)), 0
 
 
 def enclosing(q: float, n: int, ordered: Floats) -> tuple[float | None, float | None]:

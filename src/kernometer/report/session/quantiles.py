@@ -14,7 +14,7 @@ from kernometer.report.words.units import format_interval, format_value
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.results.model import Result
 from kernometer.stats.model import Quantile, Tail
-from kernometer.stats.quantiles import missing_words, name, tails
+from kernometer.stats.quantiles import missing_words, quantile_name, tails
 
 #: Characters of a column and of a row's name, and lines of a head.
 COLUMN, NAME, HEAD_LINES = 20, 32, 1
@@ -27,8 +27,10 @@ LEGEND = (
 
 
 def of_sessions(subjects: Sequence[Subject]) -> Counts:
-    """The tails of all rows that have one; of each system's last session, since they are within one session."""
-    known = {subject.letter: tails(subject.results[-1]) for subject in subjects}
+    """The tails of all rows that have one; of each system's last session, since they are within one session, and if
+    its iterations were to be timed alone."""
+    last = {subject.letter: subject.results[-1] for subject in subjects}
+    known = {sign: tails(result) if result.session.effort.get("batch") == 1 else {} for sign, result in last.items()}
 
     def cells(subject: Subject, row: str) -> dict[str, str]:
         tail = known[subject.letter].get(row)
@@ -39,7 +41,7 @@ def of_sessions(subjects: Sequence[Subject]) -> Counts:
 
 def _cells(tail: Tail) -> dict[str, str]:
     longer = f"1 in {math.floor(1 / tail.longer):,}" if tail.longer < 1 else "not known"
-    cells = {name(each.q): _cell(each) for each in tail.quantiles}
+    cells = {quantile_name(each.q): _cell(each) for each in tail.quantiles}
     return cells | {"greatest": f"{format_value(tail.greatest, 'ns')}\n{longer}", "samples": f"{tail.samples:,}"}
 
 
@@ -54,15 +56,12 @@ def blocks(result: Result, subjects: Sequence[Subject]) -> Iterator[Block]:
     """For the terminal; nothing if no row has a tail."""
     made = of_sessions(subjects)
     if made.rows:
+        rows = [(row.row, row.cells) for row in made.rows]
         yield BLANK
         yield Line(TITLE, "bold")
-        yield Wide(
-            made.columns, [COLUMN] * len(made.columns), [(row.row, row.cells) for row in made.rows], NAME, HEAD_LINES
-        )
+        yield Wide(made.columns, [COLUMN] * len(made.columns), rows, NAME, HEAD_LINES)
         yield Line(LEGEND)
-    means = [row for row, tail in tails(result).items() if not tail.quantiles]
-    if made.rows and means:
-        yield Line(f"No tail, as show --json says why: {', '.join(means)}.")
+        yield from (Line(f"no tail: {row}: {tail.why}") for row, tail in tails(result).items() if tail.why)
 
 
 def document(result: Result) -> Mapping[str, dict[str, Any]]:
