@@ -72,6 +72,25 @@ def test_lines_are_kept_as_the_probe_printed_them(tmp_path: Path) -> None:
     assert [run.row for run in parse([kept]).runs] == [ROW]
 
 
+def test_further_runs_are_of_the_same_session(tmp_path: Path) -> None:
+    """Two rounds of two runs are asked for after the first. Expected: six runs by number, one header, and each round
+    asked for what it needs. Broken: a second header, which damages the file, or runs that replace the first ones."""
+    asked: list[Job] = []
+
+    class Continues(Says):
+        def run(self, job: Job, until: Deadline) -> Iterator[bytes]:  # noqa: ARG002  # the protocol's signature
+            asked.append(job)
+            first = int(job.arguments[job.arguments.index("--first-run") + 1]) if len(asked) > 1 else 0
+            yield from make.lines([make.header(), make.workload(), make.run(first), make.run(first + 1)])
+
+    wanted = [{ROW: 2}, {ROW: 2}, {}]
+    made = measure(PLAN, Continues(), Store(tmp_path), "", lambda _record: None, lambda _result: wanted.pop(0))
+    assert [run.run for run in made.result.runs] == [0, 1, 2, 3, 4, 5]
+    assert (made.result.damage, len(made.path.read_bytes().splitlines())) == ((), 10)
+    words = " ".join(asked[2].arguments)
+    assert "--continue --first-run 4" in words and "--runs 2 --budget 0" in words and words.endswith(f"{ROW}@")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from kernometer.campaign.plan import Plan, effort_of
 from kernometer.cli import progress as module
 from kernometer.cli.env import Env
-from kernometer.cli.progress import progress
+from kernometer.cli.progress import _further, progress
 from kernometer.results.model import Unsupported
+from kernometer.stats.quantiles import LEAST_RUNS
 from tests.support.results import make
+from tests.support.stats.simulate import ROW, of_times
 
 #: Seconds; far beyond what is needed.
 FAR = 60.0
@@ -33,6 +38,19 @@ def test_a_target_that_says_nothing_is_told_of_on_the_way(err: io.StringIO, monk
                 assert time.monotonic() < until
                 time.sleep(0.01)
             listen(make.run())
+
+
+def test_runs_are_asked_for_until_the_quantile_is_known_or_the_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected: at most as many as were made, then none. Broken: a session without an end, or of means."""
+    plan = Plan("time", "quick", (ROW,), (ROW,), effort_of("quick", quantile=0.99, budget=FAR), 1)
+    of_runs = {n: of_times(np.random.default_rng(1).normal(1000, 10, (n, 16))) for n in (40, LEAST_RUNS)}
+    further = _further(plan)
+    assert [further(made) for made in of_runs.values()] == [{ROW: 40}, {}]
+    assert further(of_times(np.ones((40, 16)), batch=100)) == {}
+    assert _further(replace(plan, effort=effort_of("quick", budget=FAR)))(of_runs[40]) == {}
+    began = time.monotonic()
+    monkeypatch.setattr(module.time, "monotonic", lambda: began + 2 * FAR)
+    assert further(of_runs[40]) == {}
 
 
 def test_nothing_is_said_while_records_come() -> None:

@@ -15,7 +15,7 @@ from kernometer.stats.core import core_of
 from kernometer.stats.intervals import welch
 from kernometer.stats.model import Quantile, Tail, Verdict
 from kernometer.stats.quantiles import LEAST_RUNS, METHOD, START, effective, enclosing, samples_needed, tails
-from tests.support.stats.simulate import ROW, result, run, session, upper_bound, workload
+from tests.support.stats.simulate import ROW, of_times, upper_bound, workload
 from tests.support.turns import in_turn
 
 if TYPE_CHECKING:
@@ -90,15 +90,6 @@ def test_a_quantile_needs_so_many_samples(q: float, n: int) -> None:
     assert samples_needed(q) == n
     assert None not in enclosing(q, n, np.arange(float(n)))
     assert enclosing(q, n - 1, np.arange(n - 1.0))[1] is None
-
-
-def of_times(times: Runs, name: str = "s", started: float = 0.0, **changes: Any) -> Result:
-    """A session of these iterations, ns net of a clock of 20 ns; a run has an empty loop after its samples."""
-    runs = [
-        run([round(20 + time) for time in one], **({"run": number, "batch": 1, "loop_cost": (20,) * 5} | changes))
-        for number, one in enumerate(times)
-    ]
-    return result(session(name, started, effort={"batch": 1}), runs)
 
 
 def tail_of(made: Result) -> Tail:

@@ -120,6 +120,15 @@ def of_costs(name: str, costs: Mapping[str, Sequence[float]], started: float = 0
     return result(of, runs, **{k: v for k, v in changes.items() if k in Result.__struct_fields__})
 
 
+def of_times(times: NDArray[np.float64], name: str = "s", started: float = 0.0, **changes: Any) -> Result:
+    """A session of these iterations, ns net of a clock of 20 ns; a run has an empty loop after its samples."""
+    runs = [
+        run([round(20 + time) for time in one], **({"run": number, "batch": 1, "loop_cost": (20,) * 5} | changes))
+        for number, one in enumerate(times)
+    ]
+    return result(session(name, started, effort={"batch": 1}), runs)
+
+
 def sessions(
     prefix: str,
     count: int,
