@@ -58,7 +58,7 @@ def test_compare_judges_the_quantile_that_is_asked_for(store: Store, capsys: pyt
 def test_run_times_iterations_alone(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     words = shlex.split(call(store, capsys, "run", "--dry-run", "--quantile", "0.99", ROW))
     given = {word: words[place + 1] for place, word in enumerate(words) if word.startswith("--")}
-    assert (given["--batch"], given["--samples"], given["--budget"]) == ("1", "4096", "0")
+    assert (given["--batch"], given["--samples"], given["--budget"]) == ("1", "512", "0")
 
 
 @pytest.mark.parametrize("words", [("--by", "path", "--on", "qemu:linux"), ("--batch", "8")], ids=" ".join)
