@@ -6,6 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from kernometer.arrays import Floats, np
 from kernometer.results.model import Result, Run
@@ -31,7 +32,7 @@ LEAST_RUNS = 160
 #: Probability beyond either end of an interval.
 BEYOND = (1 - LEVEL) / 2
 #: Hyndman and Fan's type 8, whose bias does not depend on the distribution.
-METHOD = "median_unbiased"
+METHOD: Final = "median_unbiased"
 
 
 def tails(result: Result, wanted: Sequence[float] = SHOWN) -> dict[str, Tail]:
