@@ -42,8 +42,8 @@ class Effort:
 EFFORTS = {"quick": Effort(5, 0.015, 0.01, 200), "full": Effort(5, 0.02, 0.005, 200)}
 
 
-#: What changes where a quantile is asked for: iterations are timed alone, in more runs, which end by their number: a run
-#: that ends by the time ends with the slow iteration that took it.
+#: What changes where a quantile is asked for: iterations are timed alone, in more runs, which end by their number. (A
+#: run that ends by the time ends with the slow iteration that took it.)
 FOR_QUANTILE = {"runs": 40, "samples": 512, "seconds": 0.2, "batch": 1}
 
 
