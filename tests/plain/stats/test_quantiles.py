@@ -14,7 +14,7 @@ from kernometer.stats.compare import compare
 from kernometer.stats.core import core_of
 from kernometer.stats.intervals import welch
 from kernometer.stats.model import Quantile, Tail, Verdict
-from kernometer.stats.quantiles import LEAST_RUNS, METHOD effective, enclosing, samples_needed, tails
+from kernometer.stats.quantiles import LEAST_RUNS, METHOD, effective, enclosing, samples_needed, tails
 from tests.support.stats.simulate import ROW, of_times, upper_bound, workload
 from tests.support.turns import in_turn
 
