@@ -7,6 +7,7 @@ Data goes down this list. A file uses what those above it make, and imports none
     cost, levels, curves, printed, intervals: one run; the kinds of a row's iterations; rows as curves; printed figures
     flags, serial, variance: why a figure needs care; units that are alike; parts of a variance
     figures, verdict: a figure for each row of a result; from an interval and a test to a verdict
+    quantiles: those of single iterations, by time, and what they still need
     history, floors: sessions and their spread; by path, how far layout moves a row
     sides, noise, changes: both sides of a comparison, row by row; a host's own noise; a row over time
     path: verdicts by path, from the sides' counts and the floors
