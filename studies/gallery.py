@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernometer.results.rows import Row
-
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
 #: The most seconds of a command, and the width of its tables.
@@ -134,60 +132,57 @@ def debian_kernels() -> Study:
 
 
 def structures() -> Study:
-    text = _read("trio-structures/structures.txt")
+    document = _matrix("trio-structures", "label:structures", "--in", "cycles", "--different-machines")
+    rows = {row["row"]: row for row in document["rows"]}
+    less = {row["row"]: row for row in _matrix("trio-structures", "label:linux-less")["rows"]}
     costs = _flat(_read("trio-structures/costs.txt"))
     told, operations = _found(r"explain (\d+) of (\d+) operations to a tenth of the difference", costs)
     [rest] = _found(r"the median rest is ([\d.]+) %", costs)
 
-    def row(name: str) -> list[str]:
-        mono, *others = _found(rf"^{re.escape(name)}\s+([\d,]+) instr" + 4 * r"\s+([\d.]+)" + "$", text)
-        return [mono, *map(_times, others)]
+    def ratio(name: str, system: str) -> str:
+        return f"{rows[name]['cells'][f'qemu:{system}']['ratio']:.3g}"
 
-    micro = {name: row(name)[2] for name in ROWS}
+    def of_less(name: str) -> float:
+        [cell] = less[name]["cells"].values()
+        return float(cell["ratio"])
+
+    def cycles(name: str, *, tagged: bool) -> str:
+        mono, micro = (rows[name]["modelled"][f"qemu:trio-{system}"]["cycles"] for system in ("mono", "micro"))
+        return f"{(micro['tagged'] if tagged else micro)['value'] / mono['value']:.3g}"
+
+    def row(name: str) -> list[str]:
+        linux = rows[name]["cells"]["qemu:linux-6.1"]["ratio"]
+        return [
+            f"{rows[name]['value']:,.0f}",
+            *(ratio(name, f"trio-{system}") for system in ("hybrid", "micro", "one-server")),
+            cycles(name, tagged=False),
+            cycles(name, tagged=True),
+            f"{linux:.3g}",
+            f"{linux * of_less(name):.3g}",
+        ]
+
+    micro = {name: ratio(name, "trio-micro") for name in ROWS}
     return Study(
         "trio-structures",
-        "One operation in every structure",
-        "What does it cost that a kernel's services are processes of their own?",
+        "One operation in every structure, and in Linux",
+        "What does it cost that a kernel's services are processes of their own, and how much do two monolithic kernels "
+        "differ?",
         f"The same source as processes (micro) takes {micro['syscall/getppid']} times the instructions of mono in a "
-        f"null call, {micro['ctx/pipe-pair@same-cpu']} in a pipe's round trip and {micro['proc/fork-exit']} in a fork. "
-        f"Prices of single events explain {told} of {operations} operations to a tenth of the difference; the median "
-        f"rest is {rest} %.",
+        f"null call, {micro['ctx/pipe-pair@same-cpu']} in a pipe's round trip and {micro['proc/fork-exit']} in a fork; "
+        f"in cycles of a modelled Skylake {cycles('syscall/getppid', tagged=False)}, "
+        f"{cycles('ctx/pipe-pair@same-cpu', tagged=False)} and {cycles('proc/fork-exit', tagged=False)}. Prices of "
+        f"single events explain {told} of {operations} operations to a tenth of the difference; the median rest is "
+        f"{rest} %. Linux takes {ratio('syscall/getppid', 'linux-6.1')} times mono's instructions in a null call and "
+        f"{ratio('proc/fork-exit', 'linux-6.1')} in a fork; without what Trio lacks (mitigations, control groups, "
+        f"security modules) a fork still takes {of_less('proc/fork-exit'):.3g} of that.",
         _table(
-            ("instructions", "mono", "hybrid", "micro", "one-server", "Linux 6.1"),
+            (
+                *("instructions", "mono", "hybrid", "micro", "one-server"),
+                *("micro, cycles", "cycles, tagged", "Linux 6.1", "Linux with less"),
+            ),
             [[said, *row(name)] for name, said in ROWS.items()],
         ),
-        _command("trio-structures/README.md", "kernometer ab"),
-    )
-
-
-def trio_mono() -> Study:
-    head = _flat(_read("trio-mono/ab.txt"))
-    longer, shorter, equal = _found(r"(\d+) slower, (\d+) faster, (\d+) equivalent", head)
-    tables = [_read("trio-mono/linux-less.txt"), _read("trio-mono/ab.txt")]
-
-    def ratio(row: str, text: str) -> tuple[str, str, str]:
-        start = re.escape(Row(row).workload)
-        a, b, times = _found(rf"^{start}@?\s+([\d,]+) instr\s+([\d,]+) instr\s+([\d.]+) ", text)
-        return a, b, _times(times)
-
-    def row(name: str, said: str) -> list[str]:
-        (linux, less, _), (_, trio, times) = (ratio(name, text) for text in tables)
-        return [said, linux, less, trio, times]
-
-    shown = {name: said for name, said in ROWS.items() if name != "syscall/stat"}
-    return Study(
-        "trio-mono",
-        "Trio and Linux, both monolithic",
-        "How much do two monolithic kernels differ?",
-        f"{shorter} rows are shorter on Trio than on Linux 6.1, {equal} equal and {longer} longer, though both call "
-        f"their services as procedures: a null call takes {ratio('syscall/getppid', tables[1])[2]} of Linux's "
-        f"instructions, a fork {ratio('proc/fork-exit', tables[1])[2]}. Linux without what Trio lacks (mitigations, "
-        f"control groups, security modules) still takes {ratio('proc/fork-exit', tables[0])[2]} of itself for a fork.",
-        _table(
-            ("instructions", "Linux 6.1", "Linux with less", "Trio", "Trio ÷ Linux"),
-            [row(name, said) for name, said in shown.items()],
-        ),
-        _command("trio-mono/README.md", "kernometer ab"),
+        _command("trio-structures/README.md", "kernometer matrix"),
     )
 
 
@@ -312,7 +307,6 @@ ALL: tuple[Callable[[], Study], ...] = (
     debian_kernels,
     architectures,
     structures,
-    trio_mono,
     reliability,
     uml_and_gvisor,
     sources,

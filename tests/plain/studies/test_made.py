@@ -12,8 +12,6 @@ AS_PRINTED = {
     "full-profile/by-time.txt",
     "reliability/linux.txt",
     *(f"sources/by-time-{name}.txt" for name in ("gvisor", "host", "uml")),
-    *(f"trio-mono/{name}.txt" for name in ("ab", "by-path", "linux-less")),
-    *(f"trio-structures/{name}.txt" for name in ("boundaries", "costs", "linux-topics", "structures")),
     *(f"trio-structures/{name}.txt" for name in ("pages", "pages-scattered")),
     *(f"trio-structures/switches-{name}.txt" for name in ("hybrid", "micro", "mono", "one-server")),
 }
