@@ -21,7 +21,7 @@ MACHINE_WORDS = ("machine=", "cpu=", "memory=", "display=", "device=", "seed=", 
 #: Machines that a guest may have been added with, which its name then does not tell, but its machine's text does.
 OWN_MACHINES = ("machine=pc", "machine=q35")
 #: The ends of names of guests of another architecture.
-ARCHITECTURES = ("arm64", "riscv64")
+ARCHITECTURES = ("i386", "arm64", "riscv64")
 STANDARD = "standard machine"
 _GUEST = "qemu:"
 

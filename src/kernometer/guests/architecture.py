@@ -80,7 +80,6 @@ RISCV64 = Architecture(
 ALL = (X86_64, I386, AARCH64, RISCV64)
 #: Those of the packages that `guest add linux` takes.
 _PACKAGED = (X86_64, AARCH64, RISCV64)
-NAMES = tuple(each.name for each in ALL)
 
 
 def of_machine(machine: MachineType) -> Architecture:
@@ -88,7 +87,7 @@ def of_machine(machine: MachineType) -> Architecture:
 
 
 def of_name(name: str) -> Architecture:
-    """That of NAMES."""
+    """One of ALL."""
     return next(each for each in ALL if each.name == name)
 
 

@@ -42,8 +42,8 @@ def test_revisions_beside_dates_are_commits() -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ("proc/fork-exit   164,121  18,248  24,871", [18_248]),
-        ("proc/fork-exit   164,121  17,662  24,871   8.65   1.39", []),
+        ("proc/fork-exit   164,261  18,248  24,871", [18_248]),
+        ("proc/fork-exit   164,261  17,662  24,871   8.65   1.39", []),
         ("| `proc/fork-exit` | 25,486 | 27,647 | 2,161 |", [25_486, 27_647]),
         ("proc/fork-exit: 21,191 to 27,694, 1.353 times", [21_191]),
         ("proc/fork-exit          156,768 instr 26,936 instr 0.172 exact", [156_768, 26_936]),
@@ -53,8 +53,8 @@ def test_revisions_beside_dates_are_commits() -> None:
             "ctx/pipe-pair@same-cpu 10,379 instr\n  10,901 instr\n  12,817 in 23 %\n  10,891 mean\n  9,668 kernel part",
             [10_901],
         ),
-        ("Cycles of one operation on a Skylake\nsyscall/getppid 271 165 355 1,133 774\n\nsyscall/getppid 367", []),
-        ("Cycles of one operation on a Skylake\nsyscall/getppid 271 138 1,134", [138, 1_134]),
+        ("Cycles of one operation on a Skylake\nsyscall/getppid 276 165 356 1,125 766\n\nsyscall/getppid 367", []),
+        ("Cycles of one operation on a Skylake\nsyscall/getppid 276 138 1,134", [138, 1_134]),
         ("proc/fork-exec   21,191", []),
         ("proc/fork-exit   21,191 ns ±1.2 %", []),
         ("one `proc/fork-exit` takes +21,191, 21,191 %, 21,191.5", []),

@@ -84,7 +84,7 @@ def test_a_matrix_marks_ratios_of_means() -> None:
     made = series([Column("a", (A,)), Column("b", (B,))])
     text = printed(lambda console: show(console, blocks(view(made))))
     assert "2 levels" in text
-    assert "m: of means, as iterations have levels." in text
+    assert "m: of means, as iterations have levels." in " ".join(text.split())
     (row,) = (row for row in view(made).rows if row.row == READ)
     assert row.cells[0].sign.endswith("m")
     (told,) = (row for row in json.loads(matrix_document(made))["rows"] if row["row"] == READ)

@@ -23,30 +23,30 @@ COUNTED: dict[str, tuple[int, ...]] = {
     "syscall/open-close": (4_570, 919, 1_868, 1_973),
     "ctx/pipe-pair@same-cpu": (10_379, 1_679, 4_812, 5_443),
     "ipc/pipe-throughput": (2_434, 627, 1_566, 1_688),
-    "proc/fork-exit": (141_186, 17_662, 24_871, 27_694),
-    "proc/execl": (169_126, 29_493, 54_882, 63_555),
+    "proc/fork-exit": (140_896, 17_662, 24_871, 27_694),
+    "proc/execl": (169_392, 29_493, 54_882, 63_555),
     "sig/raise": (4_467, 1_890, 4_251, 4_532),
     "mem/fault-cow": (2_861, 284, 601, 699),
     "fs/read@bufsize=1024,blocks=2000": (1_428, 313, 781, 842),
-    "fs/create-delete@bytes=0": (13_328, 2_232, 3_949, 4_286),
+    "fs/create-delete@bytes=0": (13_330, 2_236, 3_954, 4_291),
 }
 #: The same in cycles of the modelled processor, and those of trio-micro with tags in the TLB.
 CYCLES: dict[str, tuple[int, ...]] = {
-    "syscall/getppid": (271, 165, 355, 1_133, 774),
-    "syscall/read-zero": (595, 252, 569, 1_523, 1_106),
-    "syscall/stat": (2_722, 454, 1_233, 2_399, 1_982),
-    "syscall/open-close": (5_278, 707, 1_686, 3_276, 2_645),
-    "ctx/pipe-pair@same-cpu": (10_425, 2_094, 4_591, 7_785, 6_675),
-    "ipc/pipe-throughput": (1_927, 560, 1_252, 3_020, 2_273),
-    "proc/fork-exit": (193_693, 22_785, 31_262, 45_804, 42_390),
-    "proc/execl": (202_765, 32_262, 50_283, 87_812, 83_149),
-    "sig/raise": (6_187, 3_867, 6_105, 10_283, 9_115),
-    "mem/fault-cow": (4_513, 1_698, 2_036, 2_663, 2_409),
-    "fs/read@bufsize=1024,blocks=2000": (1_544, 408, 718, 1_753, 1_263),
-    "fs/create-delete@bytes=0": (13_349, 1_671, 2_735, 5_416, 4_651),
+    "syscall/getppid": (276, 165, 356, 1_125, 766),
+    "syscall/read-zero": (628, 252, 552, 1_539, 1_122),
+    "syscall/stat": (2_794, 462, 1_131, 2_355, 1_938),
+    "syscall/open-close": (5_199, 660, 1_494, 3_149, 2_518),
+    "ctx/pipe-pair@same-cpu": (10_692, 2_070, 4_580, 7_857, 6_747),
+    "ipc/pipe-throughput": (1_912, 544, 1_223, 3_052, 2_305),
+    "proc/fork-exit": (190_316, 22_816, 31_962, 47_014, 43_600),
+    "proc/execl": (198_765, 32_179, 50_464, 87_559, 82_896),
+    "sig/raise": (5_689, 3_866, 6_088, 10_219, 9_051),
+    "mem/fault-cow": (4_551, 1_857, 2_141, 2_823, 2_578),
+    "fs/read@bufsize=1024,blocks=2000": (1_409, 391, 709, 1_752, 1_261),
+    "fs/create-delete@bytes=0": (15_029, 1_691, 2_742, 5_439, 4_674),
 }
 #: Linux 6.12 (6.12.117+deb12-amd64), which README compares.
-OTHERS = {"proc/fork-exit": (164_121,)}
+OTHERS = {"proc/fork-exit": (164_261,)}
 #: What is so near to a row's count and is not one is taken for an older one; farther off may be anything.
 NEAR = 0.3
 

@@ -10,10 +10,11 @@ import click
 
 from kernometer.cli import completion, options
 from kernometer.cli.env import done_by, json_option
-from kernometer.guests.architecture import NAMES
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
+#: Those of guests.architecture, which help and completion need not load.
+ARCHITECTURES = ("x86_64", "i386", "aarch64", "riscv64")
 #: The name of a guest from a file without --name.
 MINE = "mine"
 
@@ -85,7 +86,9 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
 @click.option("--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}].")
 @click.option("--as", "label", metavar="'NAME VERSION'", default="", help="What that kernel is, in results and lists.")
 @click.option(
-    "--arch", type=click.Choice(NAMES), help="The architecture of its programs, if not the file's: i386 on a PC."
+    "--arch",
+    type=click.Choice(ARCHITECTURES),
+    help="The architecture of its programs, if not the file's: i386 on a PC.",
 )
 @click.option(
     "--modules",
