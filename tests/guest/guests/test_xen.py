@@ -158,7 +158,7 @@ def test_a_kernel_from_a_file_is_believed() -> None:
 @needs_apt
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\x7fELF" + bytes(100), "no multiboot header"), (None, "contains 0 hypervisors")],
+    [(b"\x7fELF" + bytes(100), "is no kernel for x86"), (None, "contains 0 hypervisors")],
 )
 def test_a_package_without_a_usable_hypervisor_leaves_no_guest(
     mirror: Repository, content: bytes | None, words: str
