@@ -107,11 +107,12 @@ def _tail(result: Result, runs: Sequence[Run], wanted: Sequence[float]) -> Tail:
     least = CLOCK_STEPS * max(run.resolution_ns for run in usable)
     if np.median(together) <= least:
         return Tail(why="an iteration takes less than the clock shows")
-    last, _lacking = effective(each, together, max(wanted))
+    reached = {q: effective(each, together, q) for q in wanted}
+    last, _lacking = reached[max(wanted)]
     return Tail(
         runs=len(each),
         samples=len(together),
-        quantiles=tuple(_quantile(each, together, q, seconds) for q in wanted),
+        quantiles=tuple(_quantile(len(each), together, q, reached[q], seconds) for q in wanted),
         greatest=float(together[-1]),
         longer=-math.expm1(math.log(1 - LEVEL) / last) if last >= 1 else 1.0,
     )
@@ -128,11 +129,12 @@ def net_samples(run: Run) -> Floats:
     return np.asarray(samples[start:] - clock - loop)
 
 
-def _quantile(each: Sequence[Floats], together: Floats, q: float, seconds: float) -> Quantile:
-    n, lacking = effective(each, together, q)
+def _quantile(runs: int, together: Floats, q: float, reached: tuple[int, int], seconds: float) -> Quantile:
+    """`reached`: what `effective` says of q."""
+    n, lacking = reached
     low, high = enclosing(q, n, together)
     needed = math.ceil(samples_needed(q) * len(together) / (n or len(together))) - len(together)
-    missing = max(needed, math.ceil(lacking * len(together) / len(each)), 0)
+    missing = max(needed, math.ceil(lacking * len(together) / runs), 0)
     return Quantile(q, float(np.quantile(together, q, method=METHOD)), low, high, missing, missing * seconds)
 
 

@@ -135,8 +135,8 @@ def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job
                 raise (TargetError if begun else MuteError)(f"{name} was not done {when}.", "", splitter.tail)
             if output != CONSOLE:
                 watch.size()
-            if output != CONSOLE and watch.news():
-                quiet = Deadline.after(job.silence)
+                if watch.news():
+                    quiet = Deadline.after(job.silence)
             if not piece:
                 watch.panic()
                 if not begun:
@@ -191,8 +191,9 @@ class Watch:
         known = len(self._lines)
         self._lines.update(lines[: MOST_LINES - known])
         grows = not any(line.startswith(self._line) for line in self._lines)
-        self._new |= grows or len(self._lines) > known
-        return grows or len(self._lines) > known
+        is_new = grows or len(self._lines) > known
+        self._new |= is_new
+        return is_new
 
     def silence(self, pid: int) -> None:
         """Checks a guest that has not begun to measure; `pid` is the emulator's."""

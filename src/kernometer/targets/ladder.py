@@ -117,16 +117,16 @@ def _inside(target: QemuTarget) -> Iterator[Rung]:
 
 def _booted(words: tuple[str, ...], folder: Path, name: str) -> bool:
     """Boots until the machine is off, or should be; returns whether it is. Raises TargetError if it is given up."""
-    watch, until, off = Watch(folder, name), Deadline.after(BOOT_SECONDS), Deadline(float("inf"))
+    watch, until, off = Watch(folder, name), Deadline.after(BOOT_SECONDS), None
     with started(words, folder) as process:
-        while process.poll() is None and not off.passed:
-            if off.at == float("inf") and any(_ENDED in end_of(folder / each, LAST_OUTPUT) for each in (CONSOLE, BULK)):
+        while process.poll() is None and not (off and off.passed):
+            if off is None and any(_ENDED in end_of(folder / each, LAST_OUTPUT) for each in (CONSOLE, BULK)):
                 off = Deadline.after(OFF_SECONDS)
             if until.passed:
                 raise TargetError(f"{name} was not done when its time was up.")
             watch.size()
             watch.panic()
-            if off.at == float("inf"):
+            if off is None:
                 watch.silence(process.pid)
             time.sleep(LOOK_SECONDS)
         return process.poll() is not None

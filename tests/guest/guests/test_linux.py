@@ -14,7 +14,7 @@ from kernometer.guests import store, variant
 from kernometer.guests.kernels import drivers, linux
 from kernometer.guests.packages import suites
 from tests.support.guests.fixtures import Compile
-from tests.support.guests.images import KERNEL, bzimage
+from tests.support.guests.images import KERNEL, bzimage, elf
 from tests.support.guests.repository import Repository
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="the guests' packages come through apt")
@@ -119,6 +119,7 @@ def test_a_kernel_in_parts_becomes_one_guest(mirror: Repository, module: Compile
         ({"boot/config-6.1": b"x"}, "contains 0 kernels"),
         ({"boot/vmlinuz-6.1": b"x", "boot/vmlinuz-6.2": b"x"}, "contains 2 kernels"),
         ({"boot/vmlinuz-6.1": b"garbage"}, "no setup header"),
+        ({"boot/vmlinuz-6.1": elf()}, "no PVH entry"),
         ({"boot/vmlinuz-6.1": b"\x7fELF" + bytes(200)}, "not an ELF file of little-endian x86"),
         ({"boot/vmlinuz-6.1": bzimage(), f"{LIB}/kernel/fs/ext4/ext4.ko": b"x"}, "ext4 is not a kernel module"),
     ],

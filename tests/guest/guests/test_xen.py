@@ -19,7 +19,7 @@ from kernometer.targets import booting
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.support.cli.real import judged
-from tests.support.guests.images import HYPERVISOR, bzimage
+from tests.support.guests.images import HYPERVISOR, KERNEL, bzimage, elf
 from tests.support.guests.repeated import repeated
 from tests.support.guests.repository import Repository
 
@@ -158,7 +158,12 @@ def test_a_kernel_from_a_file_is_believed() -> None:
 @needs_apt
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\x7fELF" + bytes(100), "is no kernel for x86"), (None, "contains 0 hypervisors")],
+    [
+        (elf(), "no multiboot header"),
+        (KERNEL, "no multiboot header"),
+        (b"\x7fELF" + bytes(100), "is no kernel for x86"),
+        (None, "contains 0 hypervisors"),
+    ],
 )
 def test_a_package_without_a_usable_hypervisor_leaves_no_guest(
     mirror: Repository, content: bytes | None, words: str

@@ -171,21 +171,26 @@ def test_a_mute_debugger_ends_with_the_deadline(serve: Serve) -> None:
         Debugger(serve(mute), Deadline.after(SHORT)).run_to(0x70000000)
 
 
-def test_memory_is_written_by_physical_address_where_the_guest_has_stopped(serve: Serve) -> None:
-    """Expected: the breakpoint is left by one instruction, and the write goes to physical memory, that mode for itself
-    alone. Broken: bytes at that address of whatever process runs."""
-    said = []
+def answered(serve: Serve, *answers: bytes) -> tuple[Debugger, list[bytes]]:
+    """A debugger whose packets get these answers in turn, and those packets, as they come."""
+    said: list[bytes] = []
 
     def act(end: socket.socket) -> None:
-        for answer in (b"OK", b"T05thread:01;", b"OK", b"OK", b"OK"):
+        for answer in answers:
             come = b""
             while b"#" not in come[:-2]:
-                come += end.recv(4096)
+                come += end.recv(8192)
             said.append(come.lstrip(b"+")[1:-3])
             end.sendall(packet(answer))
         mute(end)
 
-    debugger = Debugger(serve(act), Deadline.after(LONG))
+    return Debugger(serve(act), Deadline.after(LONG)), said
+
+
+def test_memory_is_written_by_physical_address_where_the_guest_has_stopped(serve: Serve) -> None:
+    """Expected: the breakpoint is left by one instruction, and the write goes to physical memory, that mode for itself
+    alone. Broken: bytes at that address of whatever process runs."""
+    debugger, said = answered(serve, b"OK", b"T05thread:01;", b"OK", b"OK", b"OK")
     debugger.leave(0x1000)
     debugger.write(0x2000, b"\xeb\xfe")
     assert said == [b"z1,1000,1", b"s", b"Qqemu.PhyMemMode:1", b"M2000,2:ebfe", b"Qqemu.PhyMemMode:0"]
@@ -194,18 +199,7 @@ def test_memory_is_written_by_physical_address_where_the_guest_has_stopped(serve
 def test_a_waiting_process_is_read_and_written_by_its_own_addresses(serve: Serve) -> None:
     """Expected: the register's eight bytes, memory of the process, and writes in pieces that QEMU takes. Broken: the
     wrong register, or a command that QEMU cuts."""
-    said = []
-
-    def act(end: socket.socket) -> None:
-        for answer in (b"00" * 8 + b"1020300000000000" + b"xx" * 8, b"6b6d", b"E14", b"OK", b"OK"):
-            come = b""
-            while b"#" not in come[:-2]:
-                come += end.recv(8192)
-            said.append(come.lstrip(b"+")[1:-3])
-            end.sendall(packet(answer))
-        mute(end)
-
-    debugger = Debugger(serve(act), Deadline.after(LONG))
+    debugger, said = answered(serve, b"00" * 8 + b"1020300000000000" + b"xx" * 8, b"6b6d", b"E14", b"OK", b"OK")
     assert debugger.register(1) == 0x302010
     assert (debugger.read(0x302010, 2), debugger.read(0, 2)) == (b"km", b"")
     debugger.put(0x1000, bytes(wire.PIECE + 1))

@@ -7,7 +7,7 @@ arch/riscv/boot-image-header.rst; Multiboot Specification 0.6.96 and 2.0; Xen, x
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kernometer.errors import TargetError, UsageError
@@ -60,7 +60,15 @@ def read(given: bytes, name: str, wanted: Architecture | None = None) -> KernelF
         return made
     if (wanted, made.architecture) != (I386, X86_64):
         raise UsageError(f"{name} is {made.what}, and not for {wanted.name}.", "Leave --arch out.")
-    return KernelFile(made.boots, made.way, wanted, made.what, made.packed, made.release)
+    return replace(made, architecture=wanted)
+
+
+def taking_modules(given: bytes, name: str) -> bytes:
+    """What QEMU loads of a kernel that its loader must give modules. Raises TargetError for another one."""
+    made = read(given, name)
+    if made.way != "multiboot":
+        raise TargetError(f"{name} has no multiboot header: it takes no modules.", "Take a package that has one.")
+    return made.boots
 
 
 def unpacked(content: bytes, name: str) -> bytes:

@@ -53,7 +53,7 @@ def add(say: Say = linux.silently, *, debug: bool = False) -> store.Guest:
         if downloaded is None:
             raise MissingError("No suite of this system's mirrors has GNU Mach.", "Debian has it from trixie on.")
         packed = multiboot.image_of(downloaded.file, _IMAGE, "kernel")
-    image = kernelfile.read(packed, downloaded.package.name).boots
+    image = kernelfile.taking_modules(packed, downloaded.package.name)
     manifest = store.Manifest(
         name=name,
         package=downloaded.package.name,

@@ -51,7 +51,7 @@ def add(dom0: str = DOM0, say: Say = linux.silently) -> store.Guest:
             )
         package = downloaded.package
         packed = multiboot.image_of(downloaded.file, _IMAGE, "hypervisor")
-    hypervisor = kernelfile.read(packed, package.name).boots
+    hypervisor = kernelfile.taking_modules(packed, package.name)
     kernel = below.kernel.read_bytes()
     made = below.manifest
     manifest = store.Manifest(

@@ -29,9 +29,16 @@ LEGEND = (
 def of_sessions(subjects: Sequence[Subject]) -> Counts:
     """The tails of all rows that have one; of each system's last session, since they are within one session, and if
     its iterations were to be timed alone."""
-    last = {subject.letter: subject.results[-1] for subject in subjects}
-    known = {sign: tails(result) if result.session.effort.get("batch") == 1 else {} for sign, result in last.items()}
+    return _table(subjects, _known(subjects))
 
+
+def _known(subjects: Sequence[Subject]) -> dict[str, dict[str, Tail]]:
+    """By system and row."""
+    last = {subject.letter: subject.results[-1] for subject in subjects}
+    return {sign: tails(result) if result.session.effort.get("batch") == 1 else {} for sign, result in last.items()}
+
+
+def _table(subjects: Sequence[Subject], known: Mapping[str, Mapping[str, Tail]]) -> Counts:
     def cells(subject: Subject, row: str) -> dict[str, str]:
         tail = known[subject.letter].get(row)
         return _cells(tail) if tail is not None and tail.quantiles else {}
@@ -52,16 +59,19 @@ def _cell(quantile: Quantile) -> str:
     return f"{format_value(quantile.value, 'ns', (high - low) / 2)}\n{format_interval(low, high, 'ns')}"
 
 
-def blocks(result: Result, subjects: Sequence[Subject]) -> Iterator[Block]:
+def blocks(subjects: Sequence[Subject]) -> Iterator[Block]:
     """For the terminal; nothing if no row has a tail."""
-    made = of_sessions(subjects)
+    known = _known(subjects)
+    made = _table(subjects, known)
     if made.rows:
         rows = [(row.row, row.cells) for row in made.rows]
         yield BLANK
         yield Line(TITLE, "bold")
         yield Wide(made.columns, [COLUMN] * len(made.columns), rows, NAME, HEAD_LINES)
         yield Line(LEGEND)
-        yield from (Line(f"no tail: {row}: {tail.why}") for row, tail in tails(result).items() if tail.why)
+        yield from (
+            Line(f"no tail: {row}: {tail.why}") for of_row in known.values() for row, tail in of_row.items() if tail.why
+        )
 
 
 def document(result: Result) -> Mapping[str, dict[str, Any]]:

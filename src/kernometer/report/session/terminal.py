@@ -74,7 +74,7 @@ def print_result(
         console.print()
     for text in _below(view, lines, few=few, details=details):
         console.print(Text(text))
-    show(console, quantiles.blocks(result, subjects))
+    show(console, quantiles.blocks(subjects))
     if details:
         show(console, memory.blocks(result, subjects))
 
