@@ -24,15 +24,15 @@ from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.inside import programs
 from kernometer.processes import called
 
-#: Seconds; the slowest compiler tried so far takes about 20.
-COMPILE_SECONDS = 300
+#: Seconds; the slowest compiler tried so far takes about 20, and a probe starts in milliseconds.
+COMPILE_SECONDS, START_SECONDS = 300, 60
 #: Tried in this order if neither the user nor CC names a compiler; on Linux, MUSL comes first.
 COMPILERS = ("cc", "gcc", "clang", "tcc")
 MUSL = "musl-gcc"
 FLAGS = ("-O2",)
 #: The word in a recipe for dynamic linking, which is not passed to the compiler.
 DYNAMIC = "-dynamic"
-_ANOTHER = "Does it wait for something? local:'COMPILER FLAGS' and CC name another."
+_ANOTHER = "Try again if this machine is busy. Does it wait for something? local:'COMPILER FLAGS' and CC name another."
 #: Compilers' messages about a missing header or library.
 _LACKS = re.compile(r"\.h: No such|\.h' file not found|include file '.*' not found|cannot find (-l|crt)")
 #: In a probe's directory in the cache: the command that made it.
@@ -108,7 +108,7 @@ def _version(path: str) -> str:
 def probe(recipe: Recipe = DEFAULT) -> Path:
     """A probe, compiled unless the cache has one of these sources, compilers and flags. It is searched once per
     process, for an `ab` calls this hundreds of times. Raises MissingError without a compiler, BuildError (with the
-    compiler's messages) if it does not compile."""
+    compiler's messages) if no command compiles it, or one is not done in time."""
     commands, source = recipe.commands(), amalgam()
     made_of = (source, _musl(), *(word for command in commands for word in (_version(command[0]), *command)))
     key = sha256("\0".join(made_of).encode())[:24]
@@ -123,6 +123,8 @@ def probe(recipe: Recipe = DEFAULT) -> Path:
                 if command != commands[-1]:
                     _start(folder)
             except BuildError as error:
+                if isinstance(error.__cause__, subprocess.TimeoutExpired):
+                    raise  # not refused: a busy machine is no reason for a dynamic probe
                 failed = error
             else:
                 (folder / COMMAND).write_text(shlex.join(command))
@@ -176,9 +178,9 @@ def _musl() -> str:
 def _start(folder: Path) -> None:
     """Raises BuildError if it does not run: tcc links static programs that die in glibc's first function."""
     try:
-        subprocess.run([folder / "probe", "--list"], stdout=subprocess.DEVNULL, timeout=60, check=True)
+        subprocess.run([folder / "probe", "--list"], stdout=subprocess.DEVNULL, timeout=START_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise BuildError(f"The static probe does not start: {error}.", "") from error
+        raise BuildError(f"The static probe does not start: {error}.", _ANOTHER) from error
 
 
 def _compile(command: tuple[str, ...], folder: Path) -> None:

@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from kernometer.campaign.plan import Effort
 from kernometer.report.store.export import COLUMNS
 from kernometer.results import schema
 from kernometer.results.model import SAMPLES_PER_RUN, Record
@@ -87,6 +89,12 @@ def test_the_doc_has_every_field_of_every_record_and_no_other(record: type[Recor
     section = re.split(rf"^### `{record.__struct_config__.tag}`.*$", DOC, flags=re.M)[1].split("\n#", 1)[0]
     named = re.findall(r"^\| `(\w+)` \|", section, flags=re.M)
     assert named == [field for field in record.__struct_fields__ if field != "type"]
+
+
+def test_the_doc_names_every_part_of_the_effort() -> None:
+    """Expected: the options of a session by time, as it stores them. Broken: one was added to the plan alone."""
+    (told,) = re.findall(r"^\| `effort` \|.*?: (.*), as the options", DOC, flags=re.M)
+    assert re.findall(r"`(\w+)`", told) == [field.name for field in fields(Effort)]
 
 
 def test_the_docs_example_is_a_whole_result() -> None:

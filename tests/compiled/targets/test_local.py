@@ -157,13 +157,25 @@ def test_compiler_that_fails_is_quoted(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert list((tmp_path / "cache" / "kernometer" / "probes").iterdir()) == []
 
 
-def test_compiler_that_does_not_end_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Expected: an error after the limit. Broken: a traceback, or a compiler that waits for the terminal for ever."""
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("exec sleep 1000", r"was not done after 0 s: .*probe\.c"),
+        ("case $* in *-static*) exec sleep 1000;; esac; : >probe", r"was not done after 0 s: .*-static.*probe\.c"),
+        ("printf '#!/bin/sh\nexec sleep 1000\n' >probe; chmod 755 probe", "does not start"),
+    ],
+    ids=["every recipe", "the static one", "the probe"],
+)
+def test_what_is_not_done_in_time_is_an_error_and_no_reason_for_another_recipe(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, said: str
+) -> None:
+    """Expected: an error after the limit, with a next step. Broken: a traceback, a compiler that waits for the terminal
+    for ever, or a dynamic probe because the machine was busy."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "COMPILE_SECONDS", 0.2)
-    waits = fake_compiler(tmp_path, "[ $1 = --version ] || exec sleep 1000")
-    with pytest.raises(BuildError, match=r"was not done after 0 s: .*probe\.c"):
-        build.probe(Recipe(waits))
+    monkeypatch.setattr(build, "COMPILE_SECONDS" if "0 s" in said else "START_SECONDS", 0.2)
+    with pytest.raises(BuildError, match=said) as caught:
+        build.probe(Recipe(fake_compiler(tmp_path, f"[ $1 = --version ] && exit; {script}")))
+    assert "Try again" in caught.value.next_step
 
 
 def test_probe_is_compiled_once_and_again_when_the_compiler_changes(
