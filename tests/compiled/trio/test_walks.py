@@ -123,6 +123,14 @@ def test_what_stands_beside_the_rows_is_so() -> None:
     assert [each for each in named if not each[0].endswith(".idl") and not body_of(source(each[0]), each[1])] == []
 
 
+def test_every_name_is_somewhere() -> None:
+    """Expected: each name of the page, those too that stand behind no file, is in the sources or in what is made of
+    them. Broken: a name that was changed, in a sentence to which no row belongs."""
+    sources = [path for end in ("c", "h", "S", "idl", "toml") for path in ROOT.rglob(f"*.{end}")]
+    words = set(re.findall(r"\w+", "".join(map(Path.read_text, sources)) + made("mono") + made("micro")))
+    assert sorted(set(re.findall(r"`(\w+)`", PAGE.read_text())) - words) == []
+
+
 def _table(*rows: str) -> list[Row]:
     page = "## T\n\n| | how | function | see |\n|---:|---|---|---|\n" + "".join(f"{each}\n" for each in rows)
     return tables(page)["T"][0]
