@@ -110,7 +110,7 @@ def _records(guest: TrioGuest, faults: Sequence[Fault], usual: Findings, jobs: i
     def run(number: int, fault: Fault) -> Record:
         seen = guest.run(fault)
         shown = findings(seen)
-        return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), found=shown)
+        return Record(number=number, fault=fault, struck=seen.struck, outcome=outcome(shown, usual), findings=shown)
 
     yield from in_parallel(run, list(enumerate(faults)), jobs, guest.name, guest.stopping, say)
 

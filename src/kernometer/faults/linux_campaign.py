@@ -62,7 +62,7 @@ def run(wanted: Wanted, say: Say) -> Iterator[Header | Record]:
             again: list[tuple[int, Fault]] = []
             for record in in_parallel(once, list(enumerate(chosen)), wanted.jobs, target.name, linux.stopping, say):
                 yield record
-                if oopsed(record.found):
+                if oopsed(record.findings):
                     again.append((record.number, record.fault))
             yield msgspec.structs.replace(first, target=target.name + PANICS, count=len(again))
             with_panic = partial(_record, linux, normal, panic_on_oops=True)
@@ -74,4 +74,4 @@ def _record(linux: Linux, normal: dict[str, Findings], number: int, fault: Fault
     seen = linux.run(fault, subject, panic_on_oops=panic_on_oops)
     shown = findings(seen)
     struck = int(seen.struck is not None)
-    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), found=shown)
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome(shown, normal[subject]), findings=shown)

@@ -51,7 +51,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="f
     fault: Fault
     struck: int | None  #: 0: the service never came there again, so that survival means nothing
     outcome: Outcome
-    found: Findings
+    findings: Findings = msgspec.field(name="found")
 
 
 @dataclass(frozen=True, slots=True)

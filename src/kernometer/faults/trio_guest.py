@@ -86,7 +86,7 @@ class TrioGuest(FaultyGuest):
         kernel = self.target.guest.kernel.read_bytes()
         known = linked.images(kernel)
         self._linked = {name: linked.link(code, known) for name, code in self.codes.items()}
-        self._keep({DISK: disks.whole(disks.image("minix"))})
+        self._keep({DISK: disks.unpacked(disks.image("minix"))})
         with (
             (states.folder() / self._key / qemu.MEMORY).open("rb") as file,
             mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped,
@@ -206,9 +206,9 @@ def _watched(
     until: Deadline,
     stopping: threading.Event,
     busy: float,
-    whole: float,
+    total: float,
 ) -> Ended:
-    """Waits for the end of a run: at most `busy` seconds of processor time without output, and `whole` in all. Raises
+    """Waits for the end of a run: at most `busy` seconds of processor time without output, and `total` in all. Raises
     TargetError if the time is up, or `stopping` is set."""
     printed = -1
     quiet = _Quiet(busy)
@@ -219,7 +219,7 @@ def _watched(
             return "finished"
         if stopped:
             return "dead"
-        if max(size, (folder / CONSOLE).stat().st_size) > emulated.MAX_OUTPUT or emulated.computed(process.pid) > whole:
+        if max(size, (folder / CONSOLE).stat().st_size) > emulated.MAX_OUTPUT or emulated.computed(process.pid) > total:
             return "hung"
         if size != printed:
             printed, quiet = size, _Quiet(busy)

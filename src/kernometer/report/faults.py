@@ -154,10 +154,10 @@ def _sentence(campaign: Campaign) -> str:
     struck = campaign.struck
     went_on = sum(record.outcome in SURVIVED for record in struck)
     low, high = wilson(went_on, len(struck))
-    went = [record.found for record in struck if record.found.services and record.found.ended == "finished"]
+    went = [record.findings for record in struck if record.findings.services and record.findings.ended == "finished"]
     pauses = sorted(pause for observed in went for pause in observed.pauses_ns)
     again = sorted(observed.slowest_ns for observed in went if observed.slowest_ns < BACK_NS)
-    synced = sum(record.found.lost > 0 for record in struck if record.found.ended != "finished")
+    synced = sum(record.findings.lost > 0 for record in struck if record.findings.ended != "finished")
     sentences = [
         f"{len(struck)} of {len(campaign.records)} faults struck.",
         f"After {went_on} of them ({100 * low:.1f}–{100 * high:.1f} %) all went on with all data.",
@@ -181,11 +181,11 @@ def _wrong_answers(campaign: Campaign) -> dict[str, int]:
     """Counts the wrong answers of drivers: after the fault the system went on, and data were wrong or an answer was
     refused. "told" counts those that the system reported."""
     answered = [
-        record.found
+        record.findings
         for record in campaign.struck
         if record.fault.service in campaign.header.drivers
         and record.fault.kind not in FAIL_STOP
-        and record.found.ended == "finished"
+        and record.findings.ended == "finished"
     ]
     answered = [observed for observed in answered if observed.refused or wrong(observed, campaign.header.usual)]
     return {"faults": len(answered), "told": sum(map(told, answered))}

@@ -90,18 +90,18 @@ def _inside(target: QemuTarget) -> Iterator[Rung]:
             error = failed
         error = explained(error, folder, name)
         console, bulk = (shown(end_of(folder / each, LAST_OUTPUT)) for each in (CONSOLE, BULK))
-    found = {rung[1]: rung for rung in _RUNG.finditer(f"{bulk}\n{console}")}
+    rungs = {rung[1]: rung for rung in _RUNG.finditer(f"{bulk}\n{console}")}
     if not console.strip() and not bulk.strip():
         yield Rung("boots", error.text, error.next_step, error.last_output)
         return
     yield Rung("boots")
-    if not found:
+    if not rungs:
         step = error.next_step if isinstance(error, MuteError) else NO_INIT
         yield Rung("init", error.text, step, error.last_output)
         return
     yield Rung("init", remark="; ".join(f"it lacks {each}" for each in _LACKS.findall(f"{bulk}\n{console}")))
     for each, step in INSIDE.items():
-        rung = found.get(each)
+        rung = rungs.get(each)
         if rung is None or not rung[2]:
             yield Rung(each, error.text, step, error.last_output)
             return

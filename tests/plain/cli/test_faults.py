@@ -92,7 +92,7 @@ def test_of_wrong_answers_it_is_told_how_many_the_system_said_so(
     for number, (service, kind, found) in enumerate(cases):
         one = make.record(number)
         fault = replace(one.fault, service=service, kind=kind)
-        lines.append(line(replace(one, fault=fault, found=found, outcome=outcome(found, found))))
+        lines.append(line(replace(one, fault=fault, findings=found, outcome=outcome(found, found))))
     path.write_bytes(b"".join(lines))
     assert main(["faults", str(path)]) == Status.DONE
     told = " ".join(capsys.readouterr().out.split())

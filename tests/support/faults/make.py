@@ -31,4 +31,4 @@ def header(target: str, operations: int = 300) -> Header:
 
 def record(number: int, outcome: Outcome = "masked", struck: int | None = 1, ended: Ended = "finished") -> Record:
     fault = Fault("fs", 16 * number, f"f+{number}", "null-write", 5, number)
-    return Record(number=number, fault=fault, struck=struck, outcome=outcome, found=Findings(ended=ended))
+    return Record(number=number, fault=fault, struck=struck, outcome=outcome, findings=Findings(ended=ended))

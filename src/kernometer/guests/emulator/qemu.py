@@ -164,7 +164,7 @@ class Boot:
 def detect(program: str = PROGRAM) -> QemuVersion:
     """The program's version. Raises MissingError if it is not installed, TargetError if its answer is invalid."""
     if shutil.which(program) is None:
-        package = next((one.package for one in ALL if one.emulator == program), X86_64.package)
+        package = next((each.package for each in ALL if each.emulator == program), X86_64.package)
         raise MissingError(f"There is no {program} here.", f"Debian, Ubuntu: apt-get install {package}.")
     try:
         done = subprocess.run((program, "--version"), capture_output=True, timeout=VERSION_SECONDS, check=False)

@@ -40,9 +40,9 @@ def until_reboot(name: str, key: Sequence[str], kind: type[_T], find: Callable[[
     boot = boot_id()
     if not boot:
         return find()
-    found = known(name, key, kind)
-    if found is not None:
-        return found
+    remembered = known(name, key, kind)
+    if remembered is not None:
+        return remembered
     answer = find()
     with suppress(OSError):
         _keep(_path(boot, name, key), msgspec.json.encode(answer), boot)

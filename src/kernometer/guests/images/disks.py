@@ -134,15 +134,15 @@ def image(kind: str) -> bytes:
     return kept(cache_folder() / "disks" / f"{key[:16]}-{kind}", make, ResultError).read_bytes()
 
 
-def sparse(whole: bytes) -> bytes:
+def sparse(disk: bytes) -> bytes:
     """The form that init unpacks: without blocks of zeros; adjacent other blocks are one piece."""
-    parts = [struct.pack("<Q", len(whole))]
-    for offset, data in _pieces(whole):
+    parts = [struct.pack("<Q", len(disk))]
+    for offset, data in _pieces(disk):
         parts += (struct.pack("<QQ", offset, len(data)), data)
     return b"".join(parts)
 
 
-def whole(image: bytes) -> bytes:
+def unpacked(image: bytes) -> bytes:
     """The disk of an image that `sparse` made."""
     (size,) = struct.unpack_from("<Q", image)
     disk, at = bytearray(size), 8
@@ -153,14 +153,14 @@ def whole(image: bytes) -> bytes:
     return bytes(disk)
 
 
-def _pieces(whole: bytes) -> Iterator[tuple[int, bytes]]:
+def _pieces(disk: bytes) -> Iterator[tuple[int, bytes]]:
     begin = None
-    for at in range(0, len(whole) + BLOCK, BLOCK):
-        block = whole[at : at + BLOCK]
+    for at in range(0, len(disk) + BLOCK, BLOCK):
+        block = disk[at : at + BLOCK]
         if block.strip(b"\0"):
             begin = at if begin is None else begin
         elif begin is not None:
-            yield begin, whole[begin:at]
+            yield begin, disk[begin:at]
             begin = None
 
 

@@ -72,8 +72,7 @@ def archive(content: tuple[Entry, ...]) -> bytes:
     """The newc archive of the entries, sorted, padded to 512 bytes."""
     ordered = sorted(content, key=lambda entry: entry.name)
     records = [_record(entry, number) for number, entry in enumerate(ordered, start=1)]
-    whole = b"".join(records) + _record(Entry("TRAILER!!!", 0), 0)
-    return _padded(whole, 512)
+    return _padded(b"".join(records) + _record(Entry("TRAILER!!!", 0), 0), 512)
 
 
 def _record(entry: Entry, number: int) -> bytes:

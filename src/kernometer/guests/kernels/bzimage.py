@@ -109,7 +109,7 @@ def _payload(image: bytes) -> bytes:
     return image[start : start + length]
 
 
-def whole(stream: Stream, packed: bytes, limit: int, what: str, next_step: str = AGAIN) -> bytes:
+def unpack_stream(stream: Stream, packed: bytes, limit: int, what: str, next_step: str = AGAIN) -> bytes:
     """The content of one compressed stream, without the bytes after it. Raises TargetError, with `what` it is, if it is
     damaged, cut off, or larger than `limit` bytes."""
     try:
@@ -122,12 +122,12 @@ def whole(stream: Stream, packed: bytes, limit: int, what: str, next_step: str =
 
 
 def gzip() -> Stream:
-    """The decompressor of one gzip stream, for `whole`."""
+    """The decompressor of one gzip stream, for `unpack_stream`."""
     return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
 
 
 def _stream(make: Callable[[], Stream]) -> Callable[[bytes], bytes]:
-    return lambda payload: whole(make(), payload, MAX_UNPACKED, "The packed kernel", NOT_A_KERNEL)
+    return lambda payload: unpack_stream(make(), payload, MAX_UNPACKED, "The packed kernel", NOT_A_KERNEL)
 
 
 def _program(name: str, *arguments: str) -> Callable[[bytes], bytes]:

@@ -15,7 +15,7 @@ from kernometer.cache import sha256
 from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.kernels import elf
-from kernometer.guests.kernels.bzimage import gzip, unpack_zstd, whole
+from kernometer.guests.kernels.bzimage import gzip, unpack_stream, unpack_zstd
 
 #: Stored with their dependencies: memory disks, the file systems of `fs/` rows, the emulated display and disk.
 KEPT = ("bochs", "brd", "ext4", "minix", "virtio_blk", "virtio_pci")
@@ -116,9 +116,9 @@ def name_of(file: str) -> str:
 def uncompressed(file: str, content: bytes) -> bytes:
     """The ELF object from a module's file, by the file's suffix. Raises TargetError if it is damaged."""
     if file.endswith(".xz"):
-        return whole(lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER), content, MAX_DRIVER, file)
+        return unpack_stream(lzma.LZMADecompressor(memlimit=4 * MAX_DRIVER), content, MAX_DRIVER, file)
     if file.endswith(".gz"):
-        return whole(gzip(), content, MAX_DRIVER, file)
+        return unpack_stream(gzip(), content, MAX_DRIVER, file)
     return unpack_zstd(content, MAX_DRIVER) if file.endswith(".zst") else content
 
 

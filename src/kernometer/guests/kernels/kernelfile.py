@@ -77,7 +77,9 @@ def unpacked(content: bytes, name: str) -> bytes:
         mark, kind, at, size = _ZBOOT.unpack_from(content)
         if (mark, kind) == (b"MZ", b"zimg"):
             return bzimage.decompressed(content[at : at + size])
-    return bzimage.whole(bzimage.gzip(), content, bzimage.MAX_UNPACKED, name) if content.startswith(_GZIP) else content
+    if content.startswith(_GZIP):
+        return bzimage.unpack_stream(bzimage.gzip(), content, bzimage.MAX_UNPACKED, name)
+    return content
 
 
 def _bzimage(content: bytes, name: str) -> KernelFile:

@@ -265,10 +265,10 @@ def make_words(network: Path | None) -> tuple[str, ...]:
 
 def _fetched(scratch: Path) -> Path:
     """A folder in `scratch` with the parts. Raises MissingError, TargetError."""
-    whole, ready = suites.source("lwip", scratch), scratch / "ready"
-    if not (whole / "src" / "core" / "tcp.c").is_file():
+    source, ready = suites.source("lwip", scratch), scratch / "ready"
+    if not (source / "src" / "core" / "tcp.c").is_file():
         raise TargetError("The source package lwip has no src/core/tcp.c.", "Report this package.")
     ready.mkdir()
     for part in LWIP_PARTS:
-        shutil.move(whole / part, ready / part)
+        shutil.move(source / part, ready / part)
     return ready

@@ -31,7 +31,7 @@ static struct {
 			uint64_t apart; /* misses of L1's size, fully associative, without the others' lines */
 			uint64_t one_way, two_ways;
 			uint64_t misses[CACHE_SIZES];
-		} of[DOMAINS][SIDES];
+		} curve[DOMAINS][SIDES];
 		uint64_t server_instructions;
 	} counts;
 } curves;
@@ -62,19 +62,19 @@ static int misses(struct cache *cache, uint64_t line)
 static void curves_use(uint64_t line, enum side side, int kernel, int levels)
 {
 	enum domain domain = domain_of(kernel);
-	struct curve *of = &curves.counts.of[domain][side];
+	struct curve *curve = &curves.counts.curve[domain][side];
 	uint32_t beyond = recency_use(&curves.l1[side], line), size = curves.size[0][side], i;
 
-	of->uses++;
+	curve->uses++;
 	for (i = 0; i < beyond && i < CACHE_SIZES; i++)
-		of->misses[i]++;
-	of->apart += recency_use(&curves.apart[domain != CLIENT][side], line) > size;
-	of->one_way += (uint64_t)misses(&curves.one_way[side], line);
-	of->two_ways += (uint64_t)misses(&curves.two_ways[side], line);
+		curve->misses[i]++;
+	curve->apart += recency_use(&curves.apart[domain != CLIENT][side], line) > size;
+	curve->one_way += (uint64_t)misses(&curves.one_way[side], line);
+	curve->two_ways += (uint64_t)misses(&curves.two_ways[side], line);
 	if (levels > 0)
-		of->causes[0][cause_of(beyond, size)]++;
+		curve->causes[0][cause_of(beyond, size)]++;
 	if (levels > 0 && (beyond = recency_use(&curves.l2, line), levels > 1))
-		of->causes[1][cause_of(beyond, curves.size[1][side])]++;
+		curve->causes[1][cause_of(beyond, curves.size[1][side])]++;
 }
 
 /* Before the space changes, or the count of servers' instructions is read. */
@@ -103,12 +103,12 @@ static inline const char *curve_name(size_t number)
 		"l2_capacity", "l2_conflict", "misses_apart", "one_way_64k", "two_ways_64k"
 	};
 	static char name[40];
-	size_t each = sizeof(struct curve) / sizeof(uint64_t), at = number % each, of = number / each;
+	size_t each = sizeof(struct curve) / sizeof(uint64_t), at = number % each, curve = number / each;
 	int n;
 
 	if (number == CURVE_COUNTS - 1)
 		return "server_instructions";
-	n = snprintf(name, sizeof name, "%s_%s_", domains[of / SIDES], sides[of % SIDES]);
+	n = snprintf(name, sizeof name, "%s_%s_", domains[curve / SIDES], sides[curve % SIDES]);
 	if (at < sizeof first / sizeof *first)
 		snprintf(name + n, sizeof name - (size_t)n, "%s", first[at]);
 	else

@@ -242,9 +242,9 @@ static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
 		fprintf(stderr, "events plugin: %s: %s\n", file_name, strerror(errno));
 }
 
-static int can_walk(const struct processor *of)
+static int can_walk(const struct processor *p)
 {
-	return of->names == x86_names && has_registers() && cpu_physical_memory_rw != NULL;
+	return p->names == x86_names && has_registers() && cpu_physical_memory_rw != NULL;
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

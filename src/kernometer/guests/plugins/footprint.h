@@ -39,34 +39,34 @@ static struct page **place_of(struct page **places, size_t room, uint64_t number
 	return &places[at];
 }
 
-static void make_room(struct footprint *of)
+static void make_room(struct footprint *f)
 {
-	size_t room = of->room ? 2 * of->room : 1u << 14, i;
+	size_t room = f->room ? 2 * f->room : 1u << 14, i;
 	struct page **places = calloc(room, sizeof *places);
 
 	if (places == NULL)
 		abort();
-	for (i = 0; i < of->room; i++)
-		if (of->places[i] != NULL)
-			*place_of(places, room, of->places[i]->number - 1) = of->places[i];
-	free(of->places);
-	of->places = places;
-	of->room = room;
+	for (i = 0; i < f->room; i++)
+		if (f->places[i] != NULL)
+			*place_of(places, room, f->places[i]->number - 1) = f->places[i];
+	free(f->places);
+	f->places = places;
+	f->room = room;
 }
 
-static struct page *page_of(struct footprint *of, uint64_t number)
+static struct page *page_of(struct footprint *f, uint64_t number)
 {
 	struct page **place;
 
-	if (2 * of->used >= of->room)
-		make_room(of);
-	place = place_of(of->places, of->room, number);
+	if (2 * f->used >= f->room)
+		make_room(f);
+	place = place_of(f->places, f->room, number);
 	if (*place == NULL) {
 		*place = calloc(1, sizeof **place);
 		if (*place == NULL)
 			abort();
 		(*place)->number = number + 1;
-		of->used++;
+		f->used++;
 	}
 	return *place;
 }
@@ -74,22 +74,22 @@ static struct page *page_of(struct footprint *of, uint64_t number)
 /* A line of memory, by its physical address >> LINE_SHIFT, was touched; returns whether it is new in this execution. */
 static inline int footprint_touch(enum touched what, uint64_t line)
 {
-	struct footprint *of = what < KERNEL_CODE ? footprint_of_user : &footprint;
-	struct page *page = of->last[what];
+	struct footprint *f = what < KERNEL_CODE ? footprint_of_user : &footprint;
+	struct page *page = f->last[what];
 	uint32_t *stamp;
 
 	if (footprint_execution == 0)
 		return 0;
 	if (page == NULL || page->number - 1 != line / LINES_OF_PAGE)
-		page = of->last[what] = page_of(of, line / LINES_OF_PAGE);
+		page = f->last[what] = page_of(f, line / LINES_OF_PAGE);
 	stamp = &page->line[what][line % LINES_OF_PAGE];
 	if (*stamp == footprint_execution)
 		return 0;
 	*stamp = footprint_execution;
-	of->lines[what]++;
+	f->lines[what]++;
 	if (page->page[what] != footprint_execution) {
 		page->page[what] = footprint_execution;
-		of->pages[what]++;
+		f->pages[what]++;
 	}
 	return 1;
 }
@@ -97,11 +97,11 @@ static inline int footprint_touch(enum touched what, uint64_t line)
 static void footprint_open(void)
 {
 	static uint32_t executions;
-	struct footprint *of;
+	struct footprint *f;
 
-	for (of = &footprint; of != NULL; of = of->next) {
-		memset(of->lines, 0, sizeof of->lines);
-		memset(of->pages, 0, sizeof of->pages);
+	for (f = &footprint; f != NULL; f = f->next) {
+		memset(f->lines, 0, sizeof f->lines);
+		memset(f->pages, 0, sizeof f->pages);
 	}
 	footprint_execution = ++executions;
 }

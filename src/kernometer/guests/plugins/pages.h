@@ -54,31 +54,31 @@ static struct asked *page_asked(uint64_t address)
 
 static void page_touched(uint64_t address, enum touched what, size_t instruction)
 {
-	struct asked *of = page_asked(address);
+	struct asked *page = page_asked(address);
 	struct mapping at;
 
-	if (of->frame == 0 && walk(address, &at)) {
-		of->first = instruction;
-		of->frame = at.physical >> PAGE_SHIFT;
+	if (page->frame == 0 && walk(address, &at)) {
+		page->first = instruction;
+		page->frame = at.physical >> PAGE_SHIFT;
 	}
-	of->lines[what] |= 1ull << (address >> LINE_SHIFT & (LINES_OF_PAGE - 1));
-	of->is_stack |= register_of_cpu(REGISTER_RSP) >> PAGE_SHIFT == address >> PAGE_SHIFT;
+	page->lines[what] |= 1ull << (address >> LINE_SHIFT & (LINES_OF_PAGE - 1));
+	page->is_stack |= register_of_cpu(REGISTER_RSP) >> PAGE_SHIFT == address >> PAGE_SHIFT;
 }
 
 static void write_pages(FILE *to)
 {
-	const struct asked *of;
+	const struct asked *page;
 	size_t i, kind;
 
 	for (i = 0; i < ASKED; i++)
-		for (of = asked[i]; of != NULL; of = of->next) {
-			fprintf(to, "page %d %" PRIx64 " %" PRIx64 " %d %zu", of->space, of->page, of->frame,
-				of->is_stack, of->first);
+		for (page = asked[i]; page != NULL; page = page->next) {
+			fprintf(to, "page %d %" PRIx64 " %" PRIx64 " %d %zu", page->space, page->page, page->frame,
+				page->is_stack, page->first);
 			for (kind = 0; kind < TOUCHED; kind++)
-				fprintf(to, " %" PRIx64, of->lines[kind]);
+				fprintf(to, " %" PRIx64, page->lines[kind]);
 			for (kind = 0; kind < MEMORY_COUNTS; kind++)
-				if (of->counts[kind] != 0)
-					fprintf(to, " %s %" PRIu64, memory_names[kind], of->counts[kind]);
+				if (page->counts[kind] != 0)
+					fprintf(to, " %s %" PRIu64, memory_names[kind], page->counts[kind]);
 			fputc('\n', to);
 		}
 }

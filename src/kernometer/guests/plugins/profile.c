@@ -131,17 +131,17 @@ static int is_charged(uint64_t execution)
 /* The user's lines are this space's from now on. */
 static void enter_space(uint64_t space)
 {
-	struct footprint *of = footprint.next;
+	struct footprint *f = footprint.next;
 
-	while (of != NULL && of->space != space)
-		of = of->next;
-	if (of == NULL) {
-		of = or_abort(calloc(1, sizeof *of));
-		of->space = space;
-		of->next = footprint.next;
-		footprint.next = of;
+	while (f != NULL && f->space != space)
+		f = f->next;
+	if (f == NULL) {
+		f = or_abort(calloc(1, sizeof *f));
+		f->space = space;
+		f->next = footprint.next;
+		footprint.next = f;
 	}
-	footprint_of_user = of;
+	footprint_of_user = f;
 }
 
 /* Which stack and which address space the next steps belong to. */
@@ -337,7 +337,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static void write_memory(FILE *to)
 {
-	const struct footprint *of;
+	const struct footprint *f;
 	size_t i, kind;
 
 	for (i = 0; i < n_known && !spoiled && !charging; i++)
@@ -345,11 +345,11 @@ static void write_memory(FILE *to)
 			if (known[i]->charged[kind] != 0)
 				fprintf(to, "charge %zu %s %" PRIu64 "\n", i, memory_names[kind],
 					known[i]->charged[kind]);
-	for (of = &footprint; of != NULL; of = of->next)
+	for (f = &footprint; f != NULL; f = f->next)
 		for (i = 0; i < TOUCHED; i++)
-			if (of->lines[i] != 0)
-				fprintf(to, "touch %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", of->space,
-					touched_names[i], of->lines[i], of->pages[i]);
+			if (f->lines[i] != 0)
+				fprintf(to, "touch %" PRIu64 " %s %" PRIu64 " %" PRIu64 "\n", f->space,
+					touched_names[i], f->lines[i], f->pages[i]);
 }
 
 static int write_all(FILE *to)

@@ -84,16 +84,17 @@ static int size_of_string(const struct decoded *d)
 static struct string_instruction *string_at(uint64_t address, int kernel, int size, int accesses)
 {
 	static struct string_instruction *all;
-	struct string_instruction *one;
+	struct string_instruction *string;
 
-	for (one = all; one != NULL; one = one->next)
-		if (one->address == address && one->kernel == kernel && one->size == size && one->accesses == accesses)
-			return one;
-	one = malloc(sizeof *one);
-	if (one == NULL)
+	for (string = all; string != NULL; string = string->next)
+		if (string->address == address && string->kernel == kernel && string->size == size &&
+		    string->accesses == accesses)
+			return string;
+	string = malloc(sizeof *string);
+	if (string == NULL)
 		abort();
-	*one = (struct string_instruction){ address, kernel ? KERNEL : USER, size, accesses, accesses, all };
-	return all = one;
+	*string = (struct string_instruction){ address, kernel ? KERNEL : USER, size, accesses, accesses, all };
+	return all = string;
 }
 
 /* After the instruction's own count was added. */

@@ -81,7 +81,7 @@ def parse(written: bytes) -> Trace:
     )
     if len(written) < _HEAD.size or not written.startswith(_MAGIC):
         raise TargetError("The plugin recorded nothing.", _AGAIN)
-    _, known, kept, read, complete, executed, whole, repeated = _HEAD.unpack_from(written)
+    _, known, kept, read, complete, executed, is_full, repeated = _HEAD.unpack_from(written)
     sizes = (known * of_instruction.itemsize, kept * 4, read * 16)
     end = _HEAD.size + sum(sizes)
     if len(written) < end:
@@ -93,12 +93,12 @@ def parse(written: bytes) -> Trace:
     places = np.flatnonzero(is_reading)
     order = steps[~is_reading] & np.uint32(_GOES_ON - 1)
     goes_on = steps[~is_reading] >= _GOES_ON
-    damaged = len(places) != read or (len(order) and int(order.max()) >= known) or (whole and len(order) != executed)
+    damaged = len(places) != read or (len(order) and int(order.max()) >= known) or (is_full and len(order) != executed)
     if damaged or (known and int(instructions["flow"].max()) >= len(Flow)):
         raise TargetError("The plugin's record is damaged.", _AGAIN)
     before = places - np.arange(len(places))
     readings = tuple((int(at), int(value[0]), int(value[1])) for at, value in zip(before, values, strict=True))
-    kept = len(order) if whole else 0
+    kept = len(order) if is_full else 0
     charges, footprints, asked = [], [], []
     try:
         for line in written[end:].decode("ascii").splitlines():
