@@ -14,7 +14,7 @@ from kernometer.cli.env import Env
 from kernometer.cli.options import TakesCommand
 from kernometer.errors import ResultError, UsageError
 from kernometer.results.rows import Row
-from kernometer.targets import FORMS
+from kernometer.targets.parse import FORMS
 
 if TYPE_CHECKING:
     import click

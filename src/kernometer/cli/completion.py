@@ -19,7 +19,7 @@ from click.shell_completion import (
 from kernometer.cli import config, kernometer
 from kernometer.cli.env import Env
 from kernometer.errors import KernometerError
-from kernometer.targets import FORMS
+from kernometer.targets.parse import FORMS
 
 _BASH = """\
 %(complete_func)s() {

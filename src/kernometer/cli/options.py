@@ -12,7 +12,7 @@ import click
 
 from kernometer.cli import completion
 from kernometer.cli.env import callback
-from kernometer.targets import FORMS
+from kernometer.targets.parse import FORMS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

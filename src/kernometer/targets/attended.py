@@ -16,7 +16,7 @@ from kernometer.guests.inside import programs, tools
 from kernometer.processes import scratch
 from kernometer.results.model import By
 from kernometer.targets.booting import initrd, lay_out
-from kernometer.targets.consoles import files
+from kernometer.targets.consoles import attached
 from kernometer.targets.qemu import QemuTarget
 
 #: In the boot's directory, where QEMU is started.
@@ -65,7 +65,7 @@ class Console:
             lay_out(guest, folder, _archive(say, guest, given) if guest.has_init else b"")
             if self.target.system is not None:
                 described = self.target.system.description
-                files.lay_out(described, files.carried(described), folder)
+                attached.lay_out(described, attached.carried(described), folder)
             yield folder
 
 

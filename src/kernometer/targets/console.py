@@ -26,7 +26,7 @@ from kernometer.processes import scratch
 from kernometer.results.model import By
 from kernometer.targets.base import SILENCE_SECONDS, Deadline, Job, Place, Target
 from kernometer.targets.booting import BULK
-from kernometer.targets.consoles import boot, description, files, images
+from kernometer.targets.consoles import attached, description, images
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.local import host_id
@@ -102,7 +102,7 @@ class ConsoleTarget(Target):
             command_line="",
             console=None,
             bulk=Path(BULK),
-            devices=boot.devices(self.system.description, machine, image),
+            devices=attached.devices(self.system.description, machine, image),
             typed=True,
         )
         if isinstance(self.boots, images.Image):
@@ -171,8 +171,8 @@ class ConsoleTarget(Target):
         """Makes the files in QEMU's directory; returns the files to copy into the guest."""
         if isinstance(self.boots, variant.Variant):
             store.find(self.boots.guest).link(folder)
-        carried = files.carried(self.system.description)
-        files.lay_out(self.system.description, carried, folder)
+        carried = attached.carried(self.system.description)
+        attached.lay_out(self.system.description, carried, folder)
         return carried
 
     def _machine(self) -> Machine:

@@ -30,9 +30,9 @@ from kernometer.results.model import Failure, Unsupported
 from kernometer.targets import booting, profiling
 from kernometer.targets.base import Call, Deadline, Job
 from kernometer.targets.booting import BULK, CONSOLE, INITRD, TRACE, counts_of, explained, trace_of
-from kernometer.targets.consoles import files
+from kernometer.targets.consoles import attached
 from kernometer.targets.consoles import saving as at_console
-from kernometer.targets.consoles.boot import DISK
+from kernometer.targets.consoles.attached import DISK
 from kernometer.targets.consoles.description import Loaded
 from kernometer.targets.consoles.images import Image
 from kernometer.targets.saved import saving, states
@@ -247,7 +247,7 @@ class Guests:
             given = self.given(needs)
             boot = self.boot((), "" if self.held is None else "saved")
             initrd = self._archive(given, boot, booting.WAIT)
-            source = b"".join(files.carried(self.system.description).values()) if self.system is not None else b""
+            source = b"".join(attached.carried(self.system.description).values()) if self.system is not None else b""
             # independent of the cache's place
             boot = replace(boot, kernel=boot.kernel and Path("kernel"), plugin=None, events=None)
             key = sha256("\0".join((self.identity, *argv(boot), sha256(initrd + source))).encode())
@@ -283,10 +283,10 @@ class Guests:
         """Of a system on a disk, whose changes and whose source of the probe stay with the saved machine."""
         assert self.system is not None  # noqa: S101  # its only caller asks
         described = self.system.description
-        carried = files.carried(described)
-        files.lay_out(described, carried, into)
+        carried = attached.carried(described)
+        attached.lay_out(described, carried, into)
         if self.disk is not None and described.boot.media == "disk":
-            files.overlay(self.disk, folder)
+            attached.overlay(self.disk, folder)
             shutil.move(folder / DISK, into)
         for file in into.iterdir():
             (folder / file.name).symlink_to(file)

@@ -1,13 +1,28 @@
-"""From the user's text to a target. FORMS of the package lists all kinds. stats/differences.py, explain/machines.py,
-cli/many.py and cli/predict.py compare or refuse some kinds in their own way, by the beginning of the name."""
+"""Names of targets: their forms, and from a name to its target. stats/differences.py, explain/machines.py, cli/many.py
+and cli/predict.py compare or refuse some kinds in their own way, by the beginning of the name."""
 
 from __future__ import annotations
 
 import resource
+from typing import TYPE_CHECKING
 
 from kernometer.errors import MissingError, UsageError
-from kernometer.targets import FORMS
-from kernometer.targets.base import Target
+
+if TYPE_CHECKING:
+    from kernometer.targets.base import Target
+
+#: The forms of a target, for help and errors.
+FORMS = (
+    (
+        "local",
+        "this host; local:'clang -O0' names compiler and flags of the probe, -dynamic its linking",
+    ),
+    ("probe:PATH", "this host, with a ready-made probe"),
+    ("wrap:'COMMAND…'", "this host, with the probe started by COMMAND (taskset, user-mode Linux, gVisor…)"),
+    ("ssh:HOST", "another host, by the system's ssh: user@host or a name of your configuration; ssh://user@host:port"),
+    ("qemu:linux-VERSION", "a guest kernel under QEMU, by path or by time (see 'kernometer guest')"),
+    ("console:SYSTEM:IMAGE", "a system with a disk of its own, at its console (docs/console.md)"),
+)
 
 #: This process's limits that measuring needs: for a compiler's pipes, for a session's file.
 LEAST = (

@@ -30,8 +30,7 @@ from kernometer.results.model import By
 from kernometer.targets import booting, profiling, tsc
 from kernometer.targets.base import Deadline, Job, Place, Program, Target
 from kernometer.targets.booting import BULK, CONSOLE, EVENTS, INITRD, MAX_CONSOLE, PROBE, MuteError
-from kernometer.targets.consoles import boot as consoles
-from kernometer.targets.consoles import description, images
+from kernometer.targets.consoles import attached, description, images
 from kernometer.targets.consoles import saving as at_console
 from kernometer.targets.guest_runs import Guests
 from kernometer.targets.local import host_id
@@ -165,7 +164,7 @@ class QemuTarget(Target):
             kernel=displays.kernel(self.guest, machine) if not self.guest.manifest.disk else None,
             initrd=self.guest.initrd(INITRD, PROBE, arguments) if not self.guest.manifest.disk else "",
             command_line=self._command_line(accelerator),
-            devices=consoles.devices(described, machine, self._disk, phase) if described is not None else (),
+            devices=attached.devices(described, machine, self._disk, phase) if described is not None else (),
             typed=typed,
             debugger=Path(at_console.DEBUGGER) if typed else None,
             console=Path(CONSOLE),

@@ -17,7 +17,7 @@ from kernometer import cli
 from kernometer.__main__ import main
 from kernometer.cli.env import Env, json_option
 from kernometer.errors import MissingError, Status, TargetError
-from kernometer.targets import FORMS
+from kernometer.targets.parse import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,12 @@ FRAME |= {f"kernometer.cli.{name}" for name in ("config", "env", "streams")}
 #: What the help and the completion of a command's options load besides.
 DECLARATIONS = {path.stem for path in (Path(cli.__file__).parent / "commands").glob("*.py")} - {"__init__"}
 DECLARATIONS = {"kernometer.cli.commands", *(f"kernometer.cli.commands.{name}" for name in DECLARATIONS)}
-DECLARATIONS |= {"kernometer.cli.completion", "kernometer.cli.options", "kernometer.targets"}
+DECLARATIONS |= {
+    "kernometer.cli.completion",
+    "kernometer.cli.options",
+    "kernometer.targets",
+    "kernometer.targets.parse",
+}
 
 
 def child(*arguments: str, code: str = "", env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

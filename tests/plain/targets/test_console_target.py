@@ -23,7 +23,7 @@ from kernometer.guests.emulator.qemu import Machine
 from kernometer.targets import console as console_module
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.console import ConsoleTarget
-from kernometer.targets.consoles import files, serial
+from kernometer.targets.consoles import attached, serial
 from kernometer.targets.consoles.description import Description
 from kernometer.targets.consoles.dialogue import Dialogue
 from kernometer.targets.parse import target_of
@@ -390,4 +390,4 @@ def test_the_source_says_how_it_is_compiled(plays: Plays) -> None:
     plays(WELL)
     text = 'system = "x"\ncompile.command = "cc -O2 -o {probe} {source} -lm"'
     described = msgspec.toml.decode(text, type=Description)
-    assert files.carried(described) == {"probe.c": f'#define KM_FLAGS "cc -O2 -lm"\n{SOURCE}'.encode()}
+    assert attached.carried(described) == {"probe.c": f'#define KM_FLAGS "cc -O2 -lm"\n{SOURCE}'.encode()}

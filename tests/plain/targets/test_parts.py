@@ -12,7 +12,7 @@ import pytest
 
 from kernometer.errors import UsageError
 from kernometer.guests.emulator.qemu import Boot, Phase, argv
-from kernometer.targets.consoles import boot, description, dialogue, images, media
+from kernometer.targets.consoles import attached, description, dialogue, images, media
 from tests.support.targets.foreign import content
 
 QCOW2 = struct.pack(">4sIQ", b"QFI\xfb", 3, 0).ljust(512, b"\0")
@@ -121,7 +121,7 @@ def described(**tables: str) -> description.Description:
 
 
 def words(of: description.Description, boots: images.Image | None, phase: Phase = "") -> str:
-    return " ".join(boot.devices(of, of.machine, boots, phase))
+    return " ".join(attached.devices(of, of.machine, boots, phase))
 
 
 DISK = images.Image(Path("/disks/a,b.img"), "raw")
@@ -138,7 +138,7 @@ def test_the_whole_command_for_a_disk() -> None:
         command_line="",
         console=None,
         bulk=Path("bulk"),
-        devices=boot.devices(of, of.machine, DISK),
+        devices=attached.devices(of, of.machine, DISK),
         typed=True,
     )
     assert " ".join(argv(made)) == (

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from kernometer.errors import TargetError, UsageError
 from kernometer.targets.base import Deadline
 from kernometer.targets.consoles import media
-from kernometer.targets.consoles.boot import SERVER
+from kernometer.targets.consoles.attached import SERVER
 from kernometer.targets.consoles.description import Description, Step, filled
 from kernometer.targets.consoles.serial import Console
 from kernometer.targets.stream import shown
