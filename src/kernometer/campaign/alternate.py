@@ -1,8 +1,8 @@
 """`ab`: measures two targets in randomised alternating blocks, so that drift affects both.
 
 By time all rows are calibrated and counted in both arms first; the runs of a row then have the same batch in both.
-A block is one run of a row in each arm, directly after each other, in random order; if starting a target takes long (a
-wrapper that boots a kernel), one run of every row in each arm.
+In a block a row has one run in each arm (for a quantile several), directly after each other, in random order; if
+starting a target takes long (a wrapper that boots a kernel), each arm has all its runs of every row one after another.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def measure_pair(
     blocks: int,
     listen: Callable[[AnyRecord], None],
 ) -> tuple[Measured, Measured]:
-    """Measures both arms into two new files of the store that share an `experiment`. Ctrl-C leaves whole blocks and at
-    most one half of a block, which the comparison ignores."""
+    """Measures both arms into two new files of the store that share an `experiment`; each block has as many runs of a
+    row as the plan's effort. Ctrl-C leaves whole blocks and at most a part of one, which the comparison ignores."""
     experiment = new_session_id()
     sessions = (
         new_session(plan, targets[0], label, experiment, "A"),
@@ -53,11 +53,11 @@ def measure_pair(
         arms = (_Arm(targets[0], first), _Arm(targets[1], second))
         if plan.by == "time" and not plan.command:
             plan = _prepared(plan, arms, listen)
-        for block, part in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
+        for block, runs, part in _schedule(plan, blocks, fine=all(target.quick_start for target in targets)):
             order = list(arms)
-            _generator(plan.seed, block, *part.words).shuffle(order)
+            _generator(plan.seed, runs.start, *part.words).shuffle(order)
             for arm in order:
-                arm.time(part, block, listen)
+                arm.time(part, block, runs, listen)
     return Measured(first.path, first.result()), Measured(second.path, second.result())
 
 
@@ -86,15 +86,18 @@ def common_batches(a: Mapping[str, Batch], b: Mapping[str, Batch]) -> tuple[dict
     return of_a, of_b
 
 
-def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, Plan]]:
-    """(block, its plan), each block with its rows in a new order."""
-    for block in range(blocks if plan.rows or plan.command else 0):
-        rows = list(plan.rows)
-        _generator(plan.seed, block).shuffle(rows)
-        if fine and rows:
-            yield from ((block, replace(plan, words=(Row(row).argument,), rows=(row,))) for row in rows)
-        else:
-            yield block, plan
+def _schedule(plan: Plan, blocks: int, *, fine: bool) -> Iterator[tuple[int, range, Plan]]:
+    """(block, the numbers of its runs, their plan), the rows in a new order each time."""
+    each = plan.effort.runs
+    for first in range(0, blocks * each if plan.rows or plan.command else 0, each):
+        if not fine or plan.command:
+            yield first // each, range(first, first + each), plan
+            continue
+        for run in range(first, first + each):
+            rows = list(plan.rows)
+            _generator(plan.seed, run).shuffle(rows)
+            for row in rows:
+                yield first // each, range(run, run + 1), replace(plan, words=(Row(row).argument,), rows=(row,))
 
 
 def _generator(seed: int, *parts: object) -> random.Random:
@@ -119,14 +122,17 @@ class _Arm:
         self.batches: dict[str, Batch] = {}
         self.has_header = False
 
-    def time(self, plan: Plan, block: int, listen: Callable[[AnyRecord], None]) -> None:
-        """One run of each of the plan's rows."""
-        words: tuple[str, ...] = ("--first-run", str(block), "--block", str(block))
+    def time(self, plan: Plan, block: int, runs: range, listen: Callable[[AnyRecord], None]) -> None:
+        """These runs of each of the plan's rows."""
+        words: tuple[str, ...] = ("--first-run", str(runs.start), "--block", str(block))
         if self.has_header and plan.words and self.defined.issuperset(_named(plan)):
             words += ("--continue",)
-        self.run(plan, listen, *words, only="time" if plan.by == "time" and not plan.command else "")
+        phase: Phase = "time" if plan.by == "time" and not plan.command else ""
+        self.run(plan, listen, *words, only=phase, runs=len(runs))
 
-    def run(self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str, only: Phase = "") -> set[str]:
+    def run(
+        self, plan: Plan, listen: Callable[[AnyRecord], None], *words: str, only: Phase = "", runs: int = 1
+    ) -> set[str]:
         """Calls the probe with these arguments; returns the rows that failed."""
         failed = set()
         asked = _named(plan)
@@ -135,7 +141,7 @@ class _Arm:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in named)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
         until = Deadline.after(plan.patience + CALL_PATIENCE)
-        for record, line in records(self.target, plan.job(*words, only=only, runs=1), until):
+        for record, line in records(self.target, plan.job(*words, only=only, runs=runs), until):
             if isinstance(record, Calibration):
                 self.batches[record.row] = (record.batch, record.baseline_batch)
             elif isinstance(record, Failure):

@@ -18,6 +18,7 @@ from kernometer.cli.arguments import is_target
 from kernometer.cli.env import Env
 from kernometer.cli.planning import (
     check_by,
+    check_quantile,
     check_targets,
     plan_for,
     print_commands,
@@ -33,6 +34,7 @@ from kernometer.cli.trio_kernels import partitions, settings
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
 from kernometer.stats.alternate import ab
+from kernometer.stats.quantiles import runs_in_a_block
 from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
@@ -51,6 +53,7 @@ def command(
     blocks: int,
     seconds: float | None,
     batch: int | None,
+    quantile: float | None,
     clock: str | None,
     row_timeout: float | None,
     delta: float,
@@ -69,6 +72,7 @@ def command(
     **gating: Any,
 ) -> None:
     gate = gates.wanted(**gating)
+    check_quantile(quantile, by, batch)
     kernels = boundaries or factorial
     shown = many.Shown(
         delta,
@@ -112,12 +116,13 @@ def command(
         if not different_machines:
             sides = {f"{side} ({target.name})": target for side, target in zip("AB", targets, strict=True)}
             check_targets(sides, by, may_boot=not dry_run)
-        effort = {"seconds": SECONDS if seconds is None else seconds, "batch": batch, "clock": clock}
-        effort["row_timeout"] = row_timeout
+        effort = {"seconds": seconds or (None if quantile else SECONDS), "batch": batch, "clock": clock}
+        effort |= {"quantile": quantile, "row_timeout": row_timeout}
         program = program_for(*targets, unit_costs=unit_costs)
         plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
         plan = with_processor(plan, processor, env.store())
-        plan = replace(plan, effort=replace(plan.effort, runs=1, budget=0.0))
+        each = runs_in_a_block(quantile, blocks, plan.effort.samples) if quantile else 1
+        plan = replace(plan, effort=replace(plan.effort, runs=each, budget=0.0))
         if dry_run:
             print_commands(env, plan, targets)
             return

@@ -59,6 +59,12 @@ def check_by(by: By, *targets: Target) -> None:
             )
 
 
+def check_quantile(quantile: float | None, by: By, batch: float | str | None) -> None:
+    """Raises UsageError if a quantile is asked for of what is not timed alone."""
+    if quantile and (by == "path" or batch not in (None, 1)):
+        raise UsageError("Quantiles are of times of single iterations.", "Leave --by path and --batch out.")
+
+
 def with_profiles(plan: Plan, profiled: Profiled, *targets: Target) -> Plan:
     """The same plan with a profile of each row. Raises UsageError by time, and if a target's emulator is not ours."""
     if profiled and plan.by != "path":

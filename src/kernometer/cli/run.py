@@ -11,10 +11,10 @@ import click
 
 from kernometer.cli.arguments import rows_of
 from kernometer.cli.env import Env
-from kernometer.cli.planning import check_by, plan_for, print_commands, program_for, with_processor
+from kernometer.cli.planning import check_by, check_quantile, plan_for, print_commands, program_for, with_processor
 from kernometer.cli.progress import measured
 from kernometer.cli.show_comparisons import alone, compared_with_last, figures_of, show_comparisons, write_report
-from kernometer.errors import Status, UsageError
+from kernometer.errors import Status
 from kernometer.report.session.spread import spread_view
 from kernometer.report.session.terminal import document, print_result
 from kernometer.results.model import By, Result
@@ -42,15 +42,15 @@ def command(
     beside_last: bool,
     processor: str,
     dry_run: bool,
+    quantile: float | None,
     **effort: float | str | None,
 ) -> None:
     store, words = env.store(), rows_of(click.get_current_context(), words)
-    if effort.get("quantile") and (by == "path" or effort.get("batch") not in (None, 1)):
-        raise UsageError("Quantiles are of times of single iterations.", "Leave --by path and --batch out.")
+    check_quantile(quantile, by, effort.get("batch"))
     with closing(target_of(spec)) as target:
         check_by(by, target)
         program = program_for(target, unit_costs=unit_costs)
-        plan = plan_for(None if dry_run else target, by, profile, words, seed, program, **effort)
+        plan = plan_for(None if dry_run else target, by, profile, words, seed, program, quantile=quantile, **effort)
         plan = with_processor(plan, processor, store)
         if dry_run:
             print_commands(env, plan, (target,))

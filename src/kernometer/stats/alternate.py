@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean, median_low
+from statistics import fmean, median, median_low
 
 from kernometer.errors import ResultError
 from kernometer.results.model import Result
@@ -15,6 +15,7 @@ from kernometer.stats.differences import check_comparable
 from kernometer.stats.floors import Layout
 from kernometer.stats.intervals import Contrast, paired
 from kernometer.stats.model import Comparison, FlagCode, RowFigure
+from kernometer.stats.quantiles import asked_for, judged_by, quantile_logs
 from kernometer.stats.sides import Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio
 from kernometer.tables import grouped
@@ -23,6 +24,8 @@ THE_BLOCK = "the unit is the block: A and B next to each other in random order; 
 
 OTHER_LOOPS = "the probes are built differently, and so are their empty loops, which are therefore not compared"
 
+SHORT = "the iterations of a block are too few for this quantile: measure longer runs (--seconds)"
+
 #: If the reference differs between the sides by more than MOVED (relative), with p below MOVED_P, it is not used.
 MOVED, MOVED_P = 0.001, 0.01
 
@@ -30,11 +33,11 @@ MOVED, MOVED_P = 0.001, 0.01
 def ab(
     a: Result, b: Result, delta: float = DELTA, *, name_a: str = "A", name_b: str = "B", floors: Sequence[Layout] = ()
 ) -> Comparison:
-    """Judges the two sides of one `ab`, B against A. `delta` is relative; `floors` as for `compare`. Raises ResultError
-    if the two results are not the sides of one `ab`."""
+    """Judges the two sides of one `ab`, B against A, by what it was measured for: medians, or a quantile. `delta` is
+    relative; `floors` as for `compare`. Raises ResultError if the two results are not the sides of one `ab`."""
     check_comparable((a,), (b,))
-    core = core_of_both(a, b)
-    of_a, of_b = side(name_a, (a,), core), side(name_b, (b,), core)
+    core, quantile = core_of_both(a, b), asked_for(a.session)
+    of_a, of_b = side(name_a, (a,), core, quantile), side(name_b, (b,), core, quantile)
     if a.session.by == "path":
         return path.compare_counts(of_a, of_b, delta=delta, floors=floors)
     if a.session.experiment != b.session.experiment:
@@ -43,6 +46,9 @@ def ab(
             "kernometer compare judges results that were measured separately",
         )
     names = rows_of(of_a, of_b)
+    if quantile is not None:  # all samples count, so that no state of the core is taken out
+        rows = judge([_draft(row, of_a, of_b, quantile=quantile) for row in names], delta)
+        return judged_by(quantile, compared(of_a, of_b, "ab", delta, rows, (UNADJUSTED, THE_BLOCK)))
     other_loops = core is None and core_of(a.runs) is not None and core_of(b.runs) is not None
     moved = (OTHER_LOOPS,) if other_loops else reference_moved(of_a, of_b, names)
     rows = judge([_draft(row, of_a, of_b, use_reference=not moved) for row in names], delta)
@@ -67,12 +73,18 @@ def _moved(contrast: Contrast) -> bool:
     return abs(float(contrast.log_ratio)) > MOVED and float(contrast.p()) < MOVED_P
 
 
-def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
+def _draft(row: str, a: Side, b: Side, *, use_reference: bool = False, quantile: float | None = None) -> Draft:
     comparison, _, _, comparable = begun(row, a, b)
     if not comparable:
         return Draft(comparison)
     figure_a, figure_b = a.figures_of(row)[0], b.figures_of(row)[0]
-    blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
+    if quantile is None:
+        blocks_a, blocks_b = block_logs(figure_a), block_logs(figure_b)
+    else:
+        blocks_a, blocks_b = (quantile_logs(side.results[0], row, quantile) for side in (a, b))
+        if not blocks_a or not blocks_b:
+            return Draft(replace(comparison, notes=(SHORT, *comparison.notes)))
+        comparison = replace(comparison, a=_typical(figure_a, blocks_a), b=_typical(figure_b, blocks_b))
     blocks = [block for block in blocks_a if block in blocks_b]
     alone = len(blocks_a) + len(blocks_b) - 2 * len(blocks)
     left_out = (f"{alone} blocks have one side only and are left out",) if alone else ()
@@ -107,6 +119,12 @@ def _draft(row: str, a: Side, b: Side, *, use_reference: bool) -> Draft:
         units=len(blocks),
         seconds_per_unit=seconds,
     )
+
+
+def _typical(figure: RowFigure, logs: Mapping[int, float]) -> RowFigure:
+    """With the quantile of a typical block, as the ratio: all blocks' together is that of the worst of them."""
+    cost = ratio(median(logs.values()))
+    return replace(figure, cost=cost, low=None, high=None, value=cost, value_low=None, value_high=None)
 
 
 def block_logs(figure: RowFigure) -> dict[int, float]:

@@ -14,7 +14,7 @@ from kernometer.stats.floors import Layout
 from kernometer.stats.history import Grain, History, Spread, grain, spread, squares, unit_key, unit_starts
 from kernometer.stats.intervals import BOOTSTRAP_UNITS, Contrast, bootstrap_difference, from_variances, welch
 from kernometer.stats.model import Comparison, RowFigure
-from kernometer.stats.quantiles import quantile_name
+from kernometer.stats.quantiles import judged_by
 from kernometer.stats.serial import NEIGHBOURS, generalised, in_a_row, variance_in_a_row
 from kernometer.stats.sides import Method, Side, begun, compared, rows_of, side
 from kernometer.stats.verdict import DELTA, UNADJUSTED, Draft, judge, ratio, units_needed
@@ -64,7 +64,7 @@ def compare_many(
     if baseline[0].session.by == "path":
         return tuple(path.compare_counts(of_baseline, other, delta=delta, floors=floors) for other in of_others)
     judged = compare_sides(of_baseline, of_others, history=history, delta=delta)
-    return judged if quantile is None else tuple(replace(each, quantile=quantile_name(quantile)) for each in judged)
+    return judged if quantile is None else tuple(judged_by(quantile, each) for each in judged)
 
 
 def compare_sides(

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Final
 
 from kernometer.arrays import Floats, np
-from kernometer.results.model import Result, Run
+from kernometer.results.model import Result, Run, Session
 from kernometer.stats.core import readings
 from kernometer.stats.cost import CLOCK_STEPS, middle_of, summed, unusable
 from kernometer.stats.distributions import binomial_below, t_quantile
 from kernometer.stats.figures import figures
 from kernometer.stats.intervals import LEVEL
-from kernometer.stats.model import Flag, FlagCode, Quantile, RowFigure, Tail
+from kernometer.stats.model import Comparison, Flag, FlagCode, Quantile, RowFigure, Tail
 from kernometer.stats.warmup import inflation, warmup
 from kernometer.tables import grouped
 
@@ -29,6 +29,8 @@ START = 1 / 8
 STRETCHES, LEAST_ALONE = 20, 10
 #: A kind of run that is a tenth of all is missing among so many in 1 session of 100.
 LEAST_RUNS = 160
+#: A remark: the median's figure is of the quiet samples alone, and a tail of those would be one of chosen moments.
+OF_ALL = "quantiles are of all samples, on a quiet core or not, but for the start of each run"
 #: Probability beyond either end of an interval.
 BEYOND = (1 - LEVEL) / 2
 #: Hyndman and Fan's type 8, whose bias does not depend on the distribution.
@@ -47,7 +49,20 @@ def quantile_figures(result: Result, q: float) -> dict[str, RowFigure]:
     """As `figures`, of all samples: each row's cost is its quantile, with its interval in this session. A row whose
     quantile is not known has no cost, and a flag with the reason."""
     of_row = tails(result, (q,))
+    if result.session.experiment:
+        of_row = {row: _in_blocks(tail) for row, tail in of_row.items()}
     return {row: _as_figure(figure, of_row[row]) for row, figure in figures(result).items() if row in of_row}
+
+
+def _in_blocks(tail: Tail) -> Tail:
+    """As a side of an `ab` needs it: numbers alone, for its runs may be alike, since what lasts is on both sides."""
+    more_runs = math.ceil((LEAST_RUNS / tail.runs - 1) * tail.samples) if tail.runs else 0
+    return replace(tail, quantiles=tuple(_lacking(one, more_runs, tail.samples) for one in tail.quantiles))
+
+
+def _lacking(quantile: Quantile, more_runs: int, samples: int) -> Quantile:
+    missing = max(0, more_runs, samples_needed(quantile.q) - samples)
+    return replace(quantile, missing=missing, seconds=quantile.seconds * missing / max(1, quantile.missing))
 
 
 def _as_figure(figure: RowFigure, tail: Tail) -> RowFigure:
@@ -69,6 +84,37 @@ def _as_figure(figure: RowFigure, tail: Tail) -> RowFigure:
         return replace(empty, flags=(Flag(FlagCode.FEW_SAMPLES, why),))
     value, low, high = known.value, known.low, known.high
     return replace(empty, cost=value, low=low, high=high, value=value, value_low=low, value_high=high)
+
+
+def asked_for(session: Session) -> float | None:
+    """The quantile that a session was measured for; None: the median, or a session from elsewhere that is damaged."""
+    q = session.effort.get("quantile")
+    return q if isinstance(q, float) and 0 < q < 1 else None
+
+
+def runs_in_a_block(q: float, blocks: int, samples: int) -> int:
+    """The runs of a row on each side, each of so many samples, in one of so many blocks of an `ab`: all together tell a
+    quantile, and a block has an iteration beyond it. At least a stretch of them, so that a kind of run that is a tenth
+    of all is in most blocks: one wild block in ten decides nothing."""
+    beyond = (1 - q) * (1 - START) * samples
+    return max(LEAST_RUNS // STRETCHES, math.ceil(LEAST_RUNS / blocks), math.ceil(1 / beyond))
+
+
+def quantile_logs(result: Result, row: str, q: float) -> dict[int, float]:
+    """By block, the log of the quantile of the row's iterations in all of its runs; without blocks in which no
+    iteration is expected to lie beyond it."""
+    usable = (run for run in summed(result.runs) if run.row == row and not unusable(run, less_baseline=False))
+    of_blocks = grouped((run.block, net_samples(run)) for run in usable)
+    each = {block: np.concatenate(of_runs) for block, of_runs in of_blocks.items()}
+    enough = (samples for samples in each.items() if len(samples[1]) * (1 - q) >= 1)
+    return {
+        block: math.log(value) for block, samples in enough if (value := np.quantile(samples, q, method=METHOD)) > 0
+    }
+
+
+def judged_by(q: float, comparison: Comparison) -> Comparison:
+    """The same, which says that it is of a quantile."""
+    return replace(comparison, quantile=quantile_name(q), remarks=(*comparison.remarks, OF_ALL))
 
 
 def quantile_name(q: float) -> str:

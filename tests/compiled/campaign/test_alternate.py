@@ -18,6 +18,7 @@ from kernometer.targets.local import from_spec
 from tests.support.results import make
 
 ROWS = ("syscall/getppid", "proc/fork-exit", "syscall/getppid@cold")
+ONE = replace(EFFORTS["quick"], runs=1)
 IDS = {row: 2 * number + 2 for number, row in enumerate(ROWS)}
 
 
@@ -71,8 +72,9 @@ class Pretended:
         elif phase == "count":
             yield json.dumps({"type": "count", **which, "batch": 1, "samples": [9], "iterations": 1}).encode()
         else:
-            block = int(words[words.index("--block") + 1])
-            yield from make.lines([make.run(block, row, block=block, workload=which["workload"])])
+            block, first, runs = (int(words[words.index(f"--{what}") + 1]) for what in ("block", "first-run", "runs"))
+            made = (make.run(first + turn, row, block=block, workload=which["workload"]) for turn in range(runs))
+            yield from make.lines([*made])
 
 
 def given(call: tuple[str, ...]) -> dict[str, str]:
@@ -83,7 +85,7 @@ def given(call: tuple[str, ...]) -> dict[str, str]:
 
 
 def measured(tmp_path: Path, a: Pretended, b: Pretended, words: tuple[str, ...] = ROWS) -> tuple[Path, Path]:
-    plan = Plan("time", "quick", words, ROWS, EFFORTS["quick"], 7)
+    plan = Plan("time", "quick", words, ROWS, ONE, 7)
     first, second = measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
     assert [read_file(side.path) for side in (first, second)] == [first.result, second.result]
     return first.path, second.path
@@ -132,9 +134,22 @@ def test_where_no_row_is_left_nothing_is_timed(tmp_path: Path, quick_start: bool
     """The only row fails in one arm. Expected: no block. Broken: no word is left, which means the whole profile."""
     a = Pretended({"proc/fork-exit": 1}, quick_start=quick_start)
     b = Pretended({}, quick_start=quick_start)
-    plan = Plan("time", "quick", ROWS[1:2], ROWS[1:2], EFFORTS["quick"], 7)
+    plan = Plan("time", "quick", ROWS[1:2], ROWS[1:2], ONE, 7)
     measure_pair(plan, (a, b), Store(tmp_path), "", 2, lambda _: None)
     assert [len(arm.calls) for arm in (a, b)] == [1, 1]
+
+
+@pytest.mark.parametrize("quick_start", [True, False])
+def test_a_block_has_the_runs_of_the_effort(tmp_path: Path, quick_start: bool) -> None:
+    """Three runs a block, in two blocks. Expected: numbered from 0 on both sides, in turns where a start is quick, else
+    three at a time. Broken: three runs of one number, or as many starts of what boots."""
+    arms = [Pretended({"syscall/getppid": 1}, quick_start=quick_start) for _ in "AB"]
+    plan = Plan("time", "quick", ROWS[:1], ROWS[:1], replace(ONE, runs=3), 7)
+    pair = measure_pair(plan, (arms[0], arms[1]), Store(tmp_path), "", 2, lambda _: None)
+    for side in pair:
+        assert [(run.run, run.block) for run in read_file(side.path).runs] == [(n, n // 3) for n in range(6)]
+    phases = [[call[call.index("--only") + 1] for call in arm.calls] for arm in arms]
+    assert [of_arm.count("time") for of_arm in phases] == [6 if quick_start else 2] * 2
 
 
 @pytest.mark.parametrize("batches", [{}, {"syscall/getppid": 1}])
@@ -146,7 +161,7 @@ def test_first_calls_need_no_batch(tmp_path: Path, batches: dict[str, int]) -> N
 def test_first_calls_alone_are_compared(tmp_path: Path) -> None:
     """Expected: a real probe asked for a cold row alone, which has neither calibration nor count. Broken: such a call
     without any record is taken for a probe that could not begin."""
-    plan = Plan("time", "quick", (ROWS[2],), (ROWS[2],), replace(EFFORTS["quick"], seconds=0.001), 7)
+    plan = Plan("time", "quick", (ROWS[2],), (ROWS[2],), replace(ONE, seconds=0.001), 7)
     targets = (from_spec("local"), from_spec("local"))
     pair = measure_pair(plan, targets, Store(tmp_path), "", 2, lambda _: None)
     assert [len(read_file(side.path).runs) for side in pair] == [2, 2]

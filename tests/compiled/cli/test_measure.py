@@ -11,6 +11,7 @@ import pytest
 
 from kernometer.results.model import Result, Run
 from kernometer.results.store import Store
+from kernometer.stats.quantiles import LEAST_RUNS
 from tests.support.cli.real import kernometer
 from tests.support.cli.storing import call
 from tests.support.results import make
@@ -248,6 +249,19 @@ def test_a_gate_measures_a_failing_row_again_before_it_fails(tmp_path: Path) -> 
     (row,) = found["gate"]["rows"]
     assert (found["gate"]["passed"], row["outcome"], row["before"], row["fails"]) == (False, "worse", "worse", True)
     assert len({Store(tmp_path).load(name).session.experiment for name in ("@1", "@3")}) == 2
+
+
+@pytest.mark.slow(minutes=0.2)
+def test_an_ab_of_a_quantile_is_judged_and_reported_by_it(tmp_path: Path) -> None:
+    """Two blocks of single iterations. Expected: the quantile's verdict from as many runs as it needs, and in a page
+    that is made later. Broken: the page judges medians."""
+    words = ("--blocks", "2", "--quantile", "0.5", "--label", "two", "local", "wrap:env", ROW)
+    (judged,) = json.loads(kernometer(tmp_path, "ab", "--json", *words).stdout)
+    assert (judged["quantile"], judged["rows"][0]["units_a"]) == ("p50", 2)
+    sides = Store(tmp_path).load_set("label:two")
+    assert [[(run.run, run.batch) for run in side.runs] for side in sides] == [[(n, 1) for n in range(LEAST_RUNS)]] * 2
+    done = kernometer(tmp_path, "report", "label:two", "-o", str(tmp_path / "page.html"))
+    assert done.stderr.startswith("p50 of ")
 
 
 def test_an_allowance_without_a_row_is_refused_before_measuring(tmp_path: Path) -> None:

@@ -61,8 +61,24 @@ def test_run_times_iterations_alone(store: Store, capsys: pytest.CaptureFixture[
     assert (given["--batch"], given["--samples"], given["--budget"]) == ("1", "512", "0")
 
 
-@pytest.mark.parametrize("words", [("--by", "path", "--on", "qemu:linux"), ("--batch", "8")], ids=" ".join)
+def test_both_sides_of_an_ab_time_iterations_alone(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    told = call(store, capsys, "ab", "--dry-run", "--quantile", "0.99", "local", "wrap:env", ROW)
+    assert [told.count(words) for words in ("--batch 1 ", "--samples 512 ", "--seconds 0.2 ", "--runs 8 ")] == [2] * 4
+    told = call(store, capsys, "ab", "--dry-run", "local", "wrap:env", ROW)
+    assert [told.count(words) for words in ("--batch 0 ", "--seconds 0.02 ", "--runs 1 ")] == [2] * 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--by", "path", "--on", "qemu:linux"),
+        ("run", "--batch", "8"),
+        ("ab", "--by", "path", "qemu:linux", "qemu:other"),
+        ("ab", "--batch", "8", "local", "local"),
+    ],
+    ids=" ".join,
+)
 def test_what_is_not_timed_alone_has_no_quantile(
     store: Store, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
-    assert "single iterations" in call(store, capsys, "run", "--quantile", "0.9", *words, ROW, status=Status.USAGE)
+    assert "single iterations" in call(store, capsys, *words, "--quantile", "0.9", ROW, status=Status.USAGE)

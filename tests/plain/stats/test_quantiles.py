@@ -10,11 +10,22 @@ import pytest
 from msgspec.structs import replace
 
 from kernometer.results.model import Result
+from kernometer.stats.alternate import SHORT, ab
 from kernometer.stats.compare import compare
 from kernometer.stats.core import core_of
-from kernometer.stats.intervals import welch
+from kernometer.stats.intervals import paired, welch
 from kernometer.stats.model import Quantile, Tail, Verdict
-from kernometer.stats.quantiles import LEAST_RUNS, METHOD, effective, enclosing, samples_needed, tails
+from kernometer.stats.quantiles import (
+    LEAST_RUNS,
+    METHOD,
+    OF_ALL,
+    asked_for,
+    effective,
+    enclosing,
+    runs_in_a_block,
+    samples_needed,
+    tails,
+)
 from tests.support.stats.simulate import ROW, of_times, upper_bound, workload
 from tests.support.turns import in_turn
 
@@ -203,3 +214,76 @@ def test_an_unknown_quantile_is_undecided_and_says_what_it_needs() -> None:
         (row,) = judged.rows
         assert row.verdict is Verdict.UNDECIDED and why in str(row.notes)
         assert judged.sentence.startswith("p99 of B against A")
+
+
+def of_ab(
+    rng: np.random.Generator, q: float, samples: int, blocks: int = 20, tail: float = 1.0
+) -> tuple[Result, Result]:
+    """Both sides of an `ab` in blocks of eight runs, whose speed drifts by 1 % a run; on B the iterations near and
+    beyond the quantile take `tail` times as long."""
+    drift = np.exp(np.cumsum(0.01 * rng.standard_normal((8 * blocks, 1)), axis=0))
+    times = [drawn("alike", rng, (8 * blocks, samples)) for _ in "AB"]
+    times[1] = np.where(times[1] > np.quantile(times[1], 2 * q - 1), tail * times[1], times[1])
+    a, b = (
+        replace(
+            made := of_times(1000 * drift * of_side, side),
+            session=replace(made.session, experiment="ab-1", side=side, effort={"batch": 1, "quantile": q}),
+            runs=tuple(replace(run, block=run.run // 8) for run in made.runs),
+        )
+        for side, of_side in zip("AB", times, strict=True)
+    )
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "kind", in_turn(["alike", "moved", "bursts", "lasting", "grouped", "steps"], 0.1, always=["bursts"])
+)
+def test_blocks_judged_by_a_quantile_hold_their_error_rate(kind: str) -> None:
+    """A/A, runs in turn, 20 blocks of eight a side. Expected: 5 % at most differ. Broken: whatever kind of run one side
+    happens to have more of is a difference."""
+    rng = np.random.default_rng(8)
+    made = [drawn(kind, rng, (2 * 8 * 20, 50)).reshape(20, 8, 2, 50).swapaxes(1, 2) for _ in range(150)]
+    logs = np.log(np.quantile(np.reshape(made, (150, 20, 2, -1)), 0.99, axis=3, method=METHOD))
+    assert np.mean(paired(logs[..., 1] - logs[..., 0]).p() < 0.05) <= upper_bound(0.05, 150)
+
+
+def test_what_drifts_is_a_known_quantile_in_blocks() -> None:
+    """A/A under drift. Expected: equivalent, since both sides drift. Broken: no verdict, as within a session."""
+    a, b = of_ab(np.random.default_rng(8), 0.9, 64)
+    assert [row.verdict for row in ab(a, b).rows] == [Verdict.EQUIVALENT]
+    assert quantile(tail_of(a), 0.9).missing > 0
+
+
+def test_an_ab_by_a_quantile_finds_a_longer_tail_that_medians_do_not() -> None:
+    """Expected: p90 slower by a fifth, in the sentence too; the same sessions without the quantile are equivalent."""
+    a, b = of_ab(np.random.default_rng(9), 0.9, 64, tail=1.2)
+    by_quantile = ab(a, b)
+    (row,) = by_quantile.rows
+    assert (row.verdict, row.units_a) == (Verdict.SLOWER, 20) and row.ratio == pytest.approx(1.2, abs=0.02)
+    assert row.a is not None and row.a.cost == pytest.approx(1030, rel=0.3)
+    assert by_quantile.sentence.startswith("p90 of B against A") and OF_ALL in by_quantile.remarks
+    a, b = (replace(one, session=replace(one.session, effort={})) for one in (a, b))
+    (by_median,) = ab(a, b).rows
+    assert by_median.verdict is Verdict.EQUIVALENT
+
+
+@pytest.mark.parametrize(
+    ("q", "blocks", "samples", "said"),
+    [(0.99, 10, 32, "A: p99 needs 2,240 more, +"), (0.9999, 20, 300, SHORT)],
+    ids=["few runs", "few samples in a block"],
+)
+def test_an_ab_that_cannot_tell_its_quantile_says_what_it_needs(q: float, blocks: int, samples: int, said: str) -> None:
+    (row,) = ab(*of_ab(np.random.default_rng(10), q, samples, blocks)).rows
+    assert row.verdict is Verdict.UNDECIDED and said in " ".join(row.notes)
+
+
+@pytest.mark.parametrize(
+    ("q", "blocks", "runs"), [(0.5, 20, 8), (0.99, 20, 8), (0.99, 10, 16), (0.99, 40, 8), (0.9999, 20, 23)]
+)
+def test_a_block_has_the_runs_that_its_quantile_needs(q: float, blocks: int, runs: int) -> None:
+    assert runs_in_a_block(q, blocks, 512) == runs
+
+
+@pytest.mark.parametrize("effort", [{}, {"quantile": 0.0}, {"quantile": "p99"}, {"quantile": 2.0}, {"quantile": True}])
+def test_a_session_that_names_no_quantile_is_judged_by_its_median(effort: dict[str, Any]) -> None:
+    assert asked_for(replace(of_times(np.ones((1, 8))).session, effort=effort)) is None

@@ -85,6 +85,7 @@ Examples:
   kernometer ab local local                          A against A: this host's noise
   kernometer ab local local:-O0 'cpu/*'              two builds of the probe
   kernometer ab local wrap:'taskset -c 0' syscall/getppid --blocks 30
+  kernometer ab local wrap:'chrt -f 1' ctx/pipe-pair --quantile 0.99
   kernometer ab --by path qemu:linux-6.1 qemu:linux-6.12 'proc/*' --functions
 
 """
@@ -103,6 +104,11 @@ Examples:
 @click.option("--blocks", type=click.IntRange(2, 10000), default=20, show_default=True, help="Blocks of each row.")
 @options.seconds
 @options.batch
+@click.option(
+    "--quantile",
+    type=options.QUANTILES,
+    help="Time every iteration alone, in several runs a block, and judge this quantile (0.99), not the median.",
+)
 @options.clock
 @options.row_timeout
 @options.delta
