@@ -60,7 +60,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
-    whole: bool,
+    everything: bool,
     points: bool,
     counters: bool,
     functions: bool,
@@ -77,7 +77,7 @@ def command(
     shown = many.Shown(
         delta,
         report_file,
-        points=points or whole,
+        points=points or everything,
         counters=counters,
         boundaries=boundaries,
         factorial=factorial,
@@ -139,7 +139,7 @@ def command(
         systems = {name: [result] for name, result in zip(names, results, strict=True)}
         judged = gates.judged(gate, systems, (comparison,), Again(env, plan, targets, label, rounds))
     show_comparisons(
-        env, systems, (comparison,), report_file, whole=whole, points=points, counters=counters, gates=judged
+        env, systems, (comparison,), report_file, everything=everything, points=points, counters=counters, gates=judged
     )
     if gate is not None:
         raise click.exceptions.Exit(gates.tell(env, gate, judged))

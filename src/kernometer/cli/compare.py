@@ -29,7 +29,7 @@ def command(
     delta: float,
     quantile: float | None,
     report_file: Path | None,
-    whole: bool,
+    everything: bool,
     points: bool,
     different_machines: bool,
     **gating: Any,
@@ -57,7 +57,7 @@ def command(
     systems = {name: sets.get(name, ()) for each in told for name in (each.a, each.b)}
     for line in _left_out(parts, measured=measured, suites={each.a.partition(" of ")[0] for each in imported}):
         env.say(line)
-    show_comparisons(env, systems, told, None, whole=whole, points=points, gates=judgements)
+    show_comparisons(env, systems, told, None, everything=everything, points=points, gates=judgements)
     write_report(env, sets, comparisons, history, report_file)
     if gate is not None:
         if any(gated.again for gated in judgements):

@@ -42,7 +42,7 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
 
 def _list(env: Env) -> None:
     rows = ((figure.name, figure.title, figure.shows) for figure in definition.paper_figures().values())
-    env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), whole=(0,))])
+    env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), unbroken=(0,))])
 
 
 def _sources(env: Env, figure: PaperFigure, words: Sequence[str]) -> list[Source]:

@@ -55,7 +55,7 @@ def command(
     if data_file is not None:
         before = data_file.read_text(encoding="utf-8") if data_file.is_file() else ""
         all_of_them = data_file.suffix == ".js"
-        data = benchmark_action.whole(shown, known, before) if all_of_them else benchmark_action.newest(shown)
+        data = benchmark_action.data_js(shown, known, before) if all_of_them else benchmark_action.newest(shown)
         if data is None:
             raise UsageError(f"{data_file} is there, and is no data.js of github-action-benchmark.", "Name another.")
         write(data_file, data, "data for the chart")
@@ -77,9 +77,9 @@ def _pasts(store: Store, wanted: Mapping[str, Any]) -> Iterator[Past]:
 def _commits(pasts: Sequence[Past], tree: Path) -> dict[str, Commit]:
     """By session; of several names that mean commits the first counts."""
     names = {each.entry.session: commit_names(each.label, each.entry.kernel) for each in pasts}
-    known = commits(tree, (name for of in names.values() for name in of))
-    found = {session: [known[name] for name in of if name in known] for session, of in names.items()}
-    return {session: of[0] for session, of in found.items() if of}
+    known = commits(tree, (name for several in names.values() for name in several))
+    by_session = {session: [known[name] for name in several if name in known] for session, several in names.items()}
+    return {session: commits_of[0] for session, commits_of in by_session.items() if commits_of}
 
 
 def _placed(each: Past, commit: Commit) -> Past:
@@ -94,7 +94,7 @@ def _functions(
     paths = {each.id: each.path for each in store.summaries()} if any(profiled.values()) else {}
 
     @lru_cache(maxsize=4)  # changes are in the order of sessions
-    def of(session: str) -> Mapping[str, Breakdown]:
+    def functions_of(session: str) -> Mapping[str, Breakdown]:
         return breakdowns(store.read(paths[session]))
 
     wanted = [
@@ -105,7 +105,7 @@ def _functions(
     made = {}
     for _started, (a, b), row in sorted(wanted):
         if row in profiled[a] and row in profiled[b]:
-            found = difference(of(a).get(row), of(b).get(row))
-            if found is not None:
-                made[row, (a, b)] = found
+            made_by = difference(functions_of(a).get(row), functions_of(b).get(row))
+            if made_by is not None:
+                made[row, (a, b)] = made_by
     return made

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kernometer.cli.show_comparisons import figures_of
 from kernometer.errors import MissingError, ResultError
-from kernometer.host.tree import CPU, Tree, whole
+from kernometer.host.tree import CPU, Tree, integer
 from kernometer.results.model import Result
 from kernometer.results.processor import LINE, Buffer, Cache, Cost, Processor, find
 from kernometer.results.rows import Row
@@ -132,7 +132,7 @@ def _cache(tree: Tree, at: str) -> Cache:
         tree.number(f"{at}/{file}") for file in ("coherency_line_size", "ways_of_associativity", "number_of_sets")
     )
     line, ways, sets = (number or 0 for number in numbers)
-    kib = whole(tree.text(f"{at}/size").removesuffix("K")) or 0
+    kib = integer(tree.text(f"{at}/size").removesuffix("K")) or 0
     if line != LINE:
         raise MissingError(f"/{at} has lines of {line} bytes, and the model has lines of {LINE}.", PUBLISHED)
     if not 1 <= ways <= 64 or line * ways * sets != kib * 1024:

@@ -90,9 +90,9 @@ def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
         count = "" if session.problem else str(session.rows)
         rows.append((name, *(printable(cell, 200) for cell in (*cells, count, state(session)))))
     every = range(len(heads))
-    table = grid(Grid(heads, rows, left=[number for number in every if heads[number] != "rows"], whole=every))
-    whole = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
-    console.width = max(console.width, whole + 2)  # the terminal breaks a line that is too long: names are copied
+    table = grid(Grid(heads, rows, left=[number for number in every if heads[number] != "rows"], unbroken=every))
+    widest = Measurement.get(console, console.options.update(width=LONGEST), table).maximum
+    console.width = max(console.width, widest + 2)  # the terminal breaks a line that is too long: names are copied
     console.print(table)
 
 

@@ -131,7 +131,9 @@ report = click.option(
 different_machines = click.option(
     "--different-machines", is_flag=True, help="Compare guests even if their virtual machines differ."
 )
-whole = click.option("--all", "whole", is_flag=True, help="Show every row, and every fact in which the sides differ.")
+everything = click.option(
+    "--all", "everything", is_flag=True, help="Show every row, and every fact in which the sides differ."
+)
 points = click.option("--points", is_flag=True, help="Show every point of a curve as its own row.")
 counters = click.option(
     "--counters",

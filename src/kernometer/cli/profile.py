@@ -34,7 +34,7 @@ def command(
     spec: str | None,
     name: str | None,
     totals: bool,
-    whole: bool,
+    everything: bool,
     form: str,
     output: Path | None,
     unit_costs: bool,
@@ -61,7 +61,7 @@ def command(
         chosen = _charged(result, chosen, measure or WALKS, by_page=by_page)
     if model := emulated(result):
         env.say(f"note: counted on the emulated processor {model}, by whose features a kernel chooses code.")
-    _show(env, [*chosen.values()], whole=whole, form=form, output=output)
+    _show(env, [*chosen.values()], everything=everything, form=form, output=output)
     if report_file is not None:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
@@ -116,7 +116,7 @@ def _charged(result: Result, profiles: dict[str, Breakdown], measure: str, *, by
     return made
 
 
-def _show(env: Env, profiles: list[Breakdown], *, whole: bool, form: str, output: Path | None) -> None:
+def _show(env: Env, profiles: list[Breakdown], *, everything: bool, form: str, output: Path | None) -> None:
     if form == "pprof" and output is None:
         raise UsageError("pprof's form is binary.", "Name a file: -o out.pb.gz")
     if form != "table":
@@ -135,5 +135,5 @@ def _show(env: Env, profiles: list[Breakdown], *, whole: bool, form: str, output
         click.echo(json.dumps([functions.document(profile) for profile in profiles], indent=1), file=env.out)
         return
     for profile in profiles:
-        env.show(functions.blocks(profile, whole=whole))
+        env.show(functions.blocks(profile, everything=everything))
     env.show(functions.notes_of(profiles))

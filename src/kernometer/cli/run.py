@@ -37,7 +37,7 @@ def command(
     label: str,
     seed: int | None,
     report_file: Path | None,
-    whole: bool,
+    everything: bool,
     points: bool,
     beside_last: bool,
     processor: str,
@@ -58,7 +58,16 @@ def command(
         path, result = measured(env, plan, target, label)
     _tell_probe(env, store, result)
     try:
-        _show(env, store, result, words, whole=whole, points=points, beside_last=beside_last, report_file=report_file)
+        _show(
+            env,
+            store,
+            result,
+            words,
+            everything=everything,
+            points=points,
+            beside_last=beside_last,
+            report_file=report_file,
+        )
     finally:
         env.say(f"The session is stored in {path}.")
     raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
@@ -70,7 +79,7 @@ def _show(
     result: Result,
     named: Sequence[str],
     *,
-    whole: bool,
+    everything: bool,
     points: bool,
     beside_last: bool,
     report_file: Path | None,
@@ -81,11 +90,11 @@ def _show(
     if env.json:
         click.echo(json.dumps(document(result, rows), ensure_ascii=False, indent=1), file=env.out)
     else:
-        print_result(env.console(), result, rows, whole=whole, points=points, named=named)
+        print_result(env.console(), result, rows, everything=everything, points=points, named=named)
     shown = compared_with_last(store, result) if beside_last else alone(result)
     if shown.history is not None and not env.json:
         env.console().print()
-        show_comparisons(env, shown.systems, shown.comparisons, None, whole=whole, points=points)
+        show_comparisons(env, shown.systems, shown.comparisons, None, everything=everything, points=points)
         _print_spread(env, [rows, *(entry.figures for entry in shown.history.entries)])
     write_report(env, shown.systems, shown.comparisons, shown.history, report_file)
 

@@ -18,7 +18,7 @@ from kernometer.results.rows import Row
 from kernometer.stats.model import RowFigure
 
 
-def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bool, points: bool) -> None:
+def command(env: Env, name: str, rows: tuple[str, ...], details: bool, everything: bool, points: bool) -> None:
     if name == ALL:
         published.show_all(env)
         return
@@ -31,7 +31,7 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, whole: bo
     if env.json:
         click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
         return
-    print_result(env.console(), result, chosen, whole=whole, details=details, points=points, named=rows)
+    print_result(env.console(), result, chosen, everything=everything, details=details, points=points, named=rows)
 
 
 def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:

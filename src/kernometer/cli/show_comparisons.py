@@ -73,7 +73,7 @@ def show_comparisons(
     report_file: Path | None,
     history: History | None = None,
     *,
-    whole: bool = False,
+    everything: bool = False,
     points: bool = False,
     counters: bool = False,
     gates: Sequence[Gate] = (),
@@ -81,7 +81,7 @@ def show_comparisons(
     """Prints them all, with --json as one JSON array. Then writes the report, if a file is named. `gates`: of each
     comparison, for the array; none without --gate.
 
-    `whole`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
+    `everything`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
     workloads = definitions(result for system in systems.values() for result in system)
     by_function = {
@@ -103,9 +103,9 @@ def show_comparisons(
     else:
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
-            print_comparison(env.console(), view, whole=whole or points)
+            print_comparison(env.console(), view, everything=everything or points)
             env.show(difference_blocks(comparison.b, by_function[comparison.b]))
-            env.show(cycles.blocks(systems[comparison.a], systems[comparison.b], whole=whole))
+            env.show(cycles.blocks(systems[comparison.a], systems[comparison.b], everything=everything))
         if counters:
             env.show(session_counters.blocks(systems))
     write_report(env, systems, comparisons, history, report_file)

@@ -29,7 +29,7 @@ def command(env: Env, names: tuple[str, ...], profile: str, by: By, unit_costs: 
             _print_definition(env.console(), workload)
     else:
         rows = ((workload.name, workload.unit, str(len(workload.rows)), workload.what) for workload in workloads)
-        env.show([Grid(("workload", "unit", "rows", "what"), rows, left=(0, 1, 3), whole=(0, 1))])
+        env.show([Grid(("workload", "unit", "rows", "what"), rows, left=(0, 1, 3), unbroken=(0, 1))])
         env.say(f"'kernometer workloads {'--unit-costs ' if unit_costs else ''}NAME' prints a definition and its rows.")
 
 

@@ -33,14 +33,14 @@ class Priced:
     missing: tuple[str, ...]  #: structures without a figure of it
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether mono and all cuts have a figure, without which nothing is predicted."""
         return not any(structure == MONO or cut_of(structure) for structure in self.missing)
 
     @property
     def predicted(self) -> float | None:
         """What micro would cost if prices and interactions added up; None if one is missing."""
-        if not self.whole:
+        if not self.is_complete:
             return None
         return self.figures[MONO] + sum(self.cuts.values()) + sum(self.pairs.values())
 

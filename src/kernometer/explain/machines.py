@@ -34,7 +34,7 @@ class Study:
     machines: tuple[str, ...]
     by_path: bool
     families: Mapping[str, Split]  #: by a row's family, in the registry's order
-    whole: Split | None  #: of all operations; None if none has a figure in every cell
+    total: Split | None  #: of all operations; None if none has a figure in every cell
     missing: tuple[tuple[str, str], ...]  #: kernel and machine without a session
     left_out: tuple[str, ...]  #: rows without a figure in some cell
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kernometer.host import Finding
-from kernometer.host.tree import Tree, clean, whole
+from kernometer.host.tree import Tree, clean, integer
 
 #: Other work above this share of one CPU's time disturbs. A tick in 0.3 s is 0.03.
 BUSY = 0.1
@@ -28,7 +28,9 @@ class Moment:
 def moment(tree: Tree) -> Moment:
     """Reads /proc/stat, each /proc/PID/stat and the CPUs' throttle counters."""
     lines = (tree.raw("proc/stat") or "").splitlines()
-    words = [whole(word) for word in lines[0].split()[1 : COLUMNS + 1]] if lines and lines[0].startswith("cpu ") else []
+    words = (
+        [integer(word) for word in lines[0].split()[1 : COLUMNS + 1]] if lines and lines[0].startswith("cpu ") else []
+    )
     ticks = tuple(word for word in words if word is not None and word >= 0)
     return Moment(
         ticks if len(ticks) == COLUMNS else (),
@@ -44,7 +46,7 @@ def _process(tree: Tree, pid: str) -> tuple[str, tuple[str, int]] | None:
     words = rest.split()
     if not bracket or len(words) < 13:
         return None
-    user, system = whole(words[11]), whole(words[12])
+    user, system = integer(words[11]), integer(words[12])
     if user is None or system is None:
         return None
     return pid, (clean(head.partition("(")[2])[:40], user + system)

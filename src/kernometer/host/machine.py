@@ -8,7 +8,7 @@ from typing import Any
 
 from kernometer.host import Finding
 from kernometer.host.processor import governors, kernel_parameters, online_cpus, vulnerabilities
-from kernometer.host.tree import Tree, chosen, clean, whole
+from kernometer.host.tree import Tree, chosen, clean, integer
 
 #: Kernel parameters that affect figures. Others are not recorded: a command line may contain private data.
 PARAMETERS = (
@@ -135,7 +135,7 @@ def memory_findings(tree: Tree) -> tuple[Finding, ...]:
 
 def memory_bytes(tree: Tree, name: str) -> int | None:
     """A line of /proc/meminfo in bytes; None if it is missing or not a number."""
-    number = whole(tree.fields("proc/meminfo").get(name, "").removesuffix("kB").strip())
+    number = integer(tree.fields("proc/meminfo").get(name, "").removesuffix("kB").strip())
     return None if number is None else number * 1024
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kernometer.host import Finding
 from kernometer.host.processor import allowed_cpus
-from kernometer.host.tree import Tree, clean, whole
+from kernometer.host.tree import Tree, clean, integer
 
 ROOT = "sys/fs/cgroup"
 #: How many levels of control groups are examined.
@@ -70,7 +70,7 @@ def _along(
 def _second(tree: Tree, folder: str) -> Quota | None:
     """Version 2: `cpu.max` contains quota and period in µs, or `max`."""
     words = tree.text(f"{folder}/cpu.max").split()
-    limit, period = (whole(word) for word in words) if len(words) == 2 else (None, None)
+    limit, period = (integer(word) for word in words) if len(words) == 2 else (None, None)
     return _made(f"{folder}/cpu.max", limit, period, "max")
 
 

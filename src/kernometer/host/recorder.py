@@ -162,13 +162,13 @@ def parse(lines: Iterable[str]) -> Recording:
 
 def _line(recording: Recording, pending: dict[str, tuple[str, str]], line: str) -> None:
     """A call's end comes first: a file's name may contain anything, but one recorder never prints the other's form."""
-    if whole := _RESUMED.match(line) or _PERF_RESUMED.match(line):
-        name, args = pending.pop(whole["task"], (whole["name"], ""))
-        recording.calls[_key(name, args + whole["args"], whole["result"] + whole["rest"])] += 1
+    if call := _RESUMED.match(line) or _PERF_RESUMED.match(line):
+        name, args = pending.pop(call["task"], (call["name"], ""))
+        recording.calls[_key(name, args + call["args"], call["result"] + call["rest"])] += 1
     elif begun := _BEGUN.match(line) or _PERF_BEGUN.match(line):
         pending[begun["task"]] = begun["name"], begun["args"]
-    elif whole := _STRACE.match(line) or _PERF_CALL.match(line):
-        recording.calls[_key(whole["name"], whole["args"], whole["result"] + whole["rest"])] += 1
+    elif call := _STRACE.match(line) or _PERF_CALL.match(line):
+        recording.calls[_key(call["name"], call["args"], call["result"] + call["rest"])] += 1
     elif not _ASIDE.match(line):
         recording.odd += bool(line.strip())
 

@@ -47,7 +47,7 @@ class Tree:
 
     def number(self, path: str) -> int | None:
         """The file as a decimal number; None for another text."""
-        return whole(self.text(path))
+        return integer(self.text(path))
 
     def names(self, folder: str) -> tuple[str, ...]:
         """Names of a directory's entries, sorted; () without a directory."""
@@ -101,7 +101,7 @@ def clean(text: str) -> str:
     return printable(" ".join(text[: 4 * MOST_TEXT].replace("\0", " ").split()), limit=MOST_TEXT)
 
 
-def whole(text: str) -> int | None:
+def integer(text: str) -> int | None:
     """A decimal number of at most 19 digits; None for anything else."""
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else None
@@ -112,7 +112,7 @@ def cpu_list(text: str) -> frozenset[int]:
     cpus: set[int] = set()
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
-        first, last = whole(low), whole(high if dash else low)
+        first, last = integer(low), integer(high if dash else low)
         if first is not None and last is not None and 0 <= first <= last < MOST_ENTRIES:
             cpus.update(range(first, last + 1))
     return frozenset(cpus)

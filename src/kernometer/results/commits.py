@@ -57,7 +57,7 @@ def commits(tree: Path, names: Iterable[str]) -> dict[str, Commit]:
         name: Commit(name, place, float(when), author, subject)
         for place, (name, when, author, subject) in enumerate((facts[name] for name in order), 1)
     }
-    return {name: made[found] for name, found in known.items()}
+    return {name: made[commit] for name, commit in known.items()}
 
 
 def _git(tree: Path, words: Iterable[str], lines: Iterable[str]) -> list[str]:

@@ -366,13 +366,13 @@ def results_in(source: Path) -> list[Path]:
         files = sorted(path for path in source.rglob("*") if path.is_file())
     except OSError as error:
         raise ResultError(f"{source} cannot be read: {error.strerror}.", "Give the directory of a store.") from error
-    found = [path for path in files if is_result(path.name)]
+    results = [path for path in files if is_result(path.name)]
     for path in filter(lambda path: is_archive(path.name), files):
         try:
-            found += results_in(path)
+            results += results_in(path)
         except ResultError:
-            found.append(path)
-    return found
+            results.append(path)
+    return results
 
 
 def merge(folder: Path, sources: Iterable[Path]) -> Iterator[Taken]:

@@ -57,7 +57,7 @@ def quantile_figures(result: Result, q: float) -> dict[str, RowFigure]:
 def _in_blocks(tail: Tail) -> Tail:
     """As a side of an `ab` needs it: numbers alone, for its runs may be alike, since what lasts is on both sides."""
     more_runs = math.ceil((LEAST_RUNS / tail.runs - 1) * tail.samples) if tail.runs else 0
-    return replace(tail, quantiles=tuple(_lacking(one, more_runs, tail.samples) for one in tail.quantiles))
+    return replace(tail, quantiles=tuple(_lacking(each, more_runs, tail.samples) for each in tail.quantiles))
 
 
 def _lacking(quantile: Quantile, more_runs: int, samples: int) -> Quantile:

@@ -44,7 +44,7 @@ def source(figure: PaperFigure, name: str, factor: float = 1.0) -> Source:
     """A value with an interval for each row; runs of single iterations."""
     values, runs = {}, {}
     for number, row in enumerate(rows_for(figure)):
-        of = [axis for axis in figure.y if axis.whole or axis.unit == "MB/s"]
+        of = [axis for axis in figure.y if axis.of_bytes or axis.unit == "MB/s"]
         kind = "B/s" if of and "latency" not in row else "ns"
         value = 1000.0 * factor * (1 + number)
         values[row] = Value(value, kind, 0.9 * value, 1.2 * value)

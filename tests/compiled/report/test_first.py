@@ -35,7 +35,7 @@ def many() -> Result:
 
 def shown(result: Result, width: int = 80, *, whole: bool = False) -> list[str]:
     out = io.StringIO()
-    print_result(Console(file=out, width=width, highlight=False), result, figures(result), whole=whole)
+    print_result(Console(file=out, width=width, highlight=False), result, figures(result), everything=whole)
     return out.getvalue().splitlines()
 
 

@@ -62,7 +62,7 @@ def test_what_is_charged_to_functions_sums_to_the_rows_count() -> None:
     assert walks.named == {BRACKET: -1}
     assert walks.total == modelled_row(result).shown()["page walks"] == 1.75
     assert found.footprints == {KERNEL: {"kernel_code_lines": 5}, "probe": {"user_code_lines": 2}}
-    assert "kernel 5 and 0, 0; probe 2 and 0, 0." in " ".join(text for text in map(str, blocks(found, whole=True)))
+    assert "kernel 5 and 0, 0; probe 2 and 0, 0." in " ".join(text for text in map(str, blocks(found, everything=True)))
     more = structs.replace(memory, counts={"walks": 13}, baseline={"walks": 6}, baseline_iterations=2)
     other = charged(structs.replace(result, memories=(more,)), found, "page walks")
     assert other is not None
@@ -100,7 +100,7 @@ def test_what_is_charged_to_pages_sums_to_the_rows_count_and_says_whose_they_are
         Function("0xffffffffff600000 probe code, 1 line, call", False): 0,
     }
     assert walks.spaces == {"probe stack": 1, "kernel data": 1, "space 7 pages of other iterations": 0.75}
-    shown = " ".join(text for text in map(str, blocks(walks, whole=False)))
+    shown = " ".join(text for text in map(str, blocks(walks, everything=False)))
     assert "Pages: probe stack 1.0, kernel data 1.0, space 7" in shown
     assert "0xffffffffff600000" not in shown  # what costs nothing, without --all
 

@@ -68,9 +68,9 @@ def test_a_host_is_one_machine_from_wherever_it_was_measured() -> None:
     )
     assert found is not None
     assert (found.kernels, found.machines) == (("Linux 6.1", "Linux 6.12"), ("ssh:box", "host bbbbbbbb"))
-    assert found.whole is not None and found.whole.shares["machine"].value > 0.9
-    assert found.whole.shares["interaction"].value == pytest.approx(0, abs=1e-9)
-    assert "rest" not in found.whole.shares
+    assert found.total is not None and found.total.shares["machine"].value > 0.9
+    assert found.total.shares["interaction"].value == pytest.approx(0, abs=1e-9)
+    assert "rest" not in found.total.shares
     assert any("one session a cell" in note for note in view(found).notes)
 
 
@@ -82,22 +82,22 @@ def test_sessions_of_one_cell_are_its_rest() -> None:
         for machine in "ab"
     ]
     found = study(made)
-    assert found is not None and found.whole is not None
-    assert found.whole.shares["kernel"].value > 0.9
-    assert 0 < found.whole.shares["rest"].value < 0.1
-    assert found.whole.shares["machine"].value == 0
+    assert found is not None and found.total is not None
+    assert found.total.shares["kernel"].value > 0.9
+    assert 0 < found.total.shares["rest"].value < 0.1
+    assert found.total.shares["machine"].value == 0
 
 
 def test_a_missing_cell_and_a_row_without_a_figure_are_named() -> None:
     """Expected: no split without the cell, and a split of the other row with it."""
     made = [guest("a", 100, 10), guest("b", 200, 20), guest("a+cpu=Nehalem", 110, 11)]
     found = study(made)
-    assert found is not None and found.whole is None
+    assert found is not None and found.total is None
     assert found.missing == (("b", "cpu=Nehalem"),)
     assert any("Not measured: b on cpu=Nehalem" in note for note in view(found).notes)
     found = study([*made, guest("b+cpu=Nehalem", 220)])
-    assert found is not None and found.whole is not None
-    assert (found.missing, found.left_out, found.whole.units) == ((), (B,), 1)
+    assert found is not None and found.total is not None
+    assert (found.missing, found.left_out, found.total.units) == ((), (B,), 1)
     assert any("says nothing about whether hardware" in note for note in view(found).notes)
     assert document(found)["all"]["shares"]["kernel"]["value"] > 0.9
 
@@ -107,9 +107,9 @@ def test_on_one_machine_by_time_the_kernels_part_stands_beside_the_rest() -> Non
     made = [host("1", "6.1", 100, "a" * 9), host("2", "6.12", 200, "a" * 9)]
     assert study(made) is None
     found = study([*made, host("3", "6.12", 220, "a" * 9, "wrap:kernel")])
-    assert found is not None and found.whole is not None
-    assert {*found.whole.shares} == {"kernel", "rest"}
-    assert 0 < found.whole.shares["rest"].value < 0.1
+    assert found is not None and found.total is not None
+    assert {*found.total.shares} == {"kernel", "rest"}
+    assert 0 < found.total.shares["rest"].value < 0.1
     shown = view(found)
     assert shown.title.endswith("2 kernels on 1 machine")
     assert shown.rows[-1][1][3:5] == (NOTHING, NOTHING)

@@ -48,7 +48,7 @@ def shown(result: Result, **given: object) -> list[str]:
 def judged(comparison: Comparison, result: Result | None) -> list[str]:
     out = io.StringIO()
     workloads = definitions([result]) if result is not None else {}
-    print_comparison(Console(file=out, width=80, highlight=False), named_view(comparison, workloads), whole=True)
+    print_comparison(Console(file=out, width=80, highlight=False), named_view(comparison, workloads), everything=True)
     return out.getvalue().splitlines()
 
 

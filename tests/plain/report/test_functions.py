@@ -35,7 +35,7 @@ STACKS = (((3,), 30), ((3, 0), 100), ((3, 0, 1), 400), ((3, 0, 2), 50))
 def test_a_profile_fits_80_columns_and_sums(whole: bool) -> None:
     names = {f"a_function_with_a_very_long_name_that_goes_on_and_on_and_on_{at}": 10 + at for at in range(40)}
     out = io.StringIO()
-    show(Console(file=out, width=80), functions.blocks(breakdown(names=names), whole=whole))
+    show(Console(file=out, width=80), functions.blocks(breakdown(names=names), everything=whole))
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     counts = [int(line.split()[0].replace(",", "").replace("−", "-")) for line in lines[1:]]
@@ -140,7 +140,7 @@ def test_functions_for_want_of_a_feature_are_marked() -> None:
     names = A | {"memcpy_orig": 70, "clear_page_rep": 30, "memset_orig (probe)": 5}
     of = breakdown(names=names)
     out = io.StringIO()
-    show(Console(file=out, width=80), functions.blocks(of, whole=True))
+    show(Console(file=out, width=80), functions.blocks(of, everything=True))
     assert "kernel  memcpy_orig (no FSRM)\n" in out.getvalue()
     assert "memset_orig (probe)\n" in out.getvalue()
     found = difference(breakdown(), of)

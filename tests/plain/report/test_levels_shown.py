@@ -54,7 +54,7 @@ def printed(show: object) -> str:
 
 def test_the_table_says_levels_where_it_said_exact() -> None:
     """Broken: 1,700 instructions, exact, of a row whose other half takes 8 times as many."""
-    text = printed(lambda console: print_result(console, A, figures(A), whole=True))
+    text = printed(lambda console: print_result(console, A, figures(A), everything=True))
     lines = [" ".join(line.split()) for line in text.splitlines()]
     first = next(number for number, line in enumerate(lines) if line.startswith(READ))
     assert "1,700 instr 2 levels" in lines[first]
@@ -64,14 +64,14 @@ def test_the_table_says_levels_where_it_said_exact() -> None:
 
 
 def test_the_table_shows_the_kernels_part_of_a_figure_that_is_half_the_users() -> None:
-    text = printed(lambda console: print_result(console, B, figures(B), whole=True))
+    text = printed(lambda console: print_result(console, B, figures(B), everything=True))
     assert "335,139 kernel part" in " ".join(text.split())
     assert (figures(B)[CALL].kernel_part, figures(B)[CALL].much_user) == (280, False)
 
 
 def test_a_comparison_shows_both_levels_and_both_kernels_parts() -> None:
     comparison = compare([A], [B], history=None)
-    text = printed(lambda console: print_comparison(console, named_view(comparison, {}), whole=True))
+    text = printed(lambda console: print_comparison(console, named_view(comparison, {}), everything=True))
     assert "1,700 in 50 %" in text
     assert "28,512 in 50 %" in text
     assert "of means" in text

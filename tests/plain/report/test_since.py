@@ -174,13 +174,13 @@ def chart(text: str | None) -> dict[str, list[tuple[str, float]]]:
 def test_data_js_has_the_whole_history_and_other_suites_stay() -> None:
     """Expected: one entry a commit, oldest first; of the file as it was only our suite is replaced."""
     of, commits = made()
-    text = benchmark_action.whole(of, commits, "")
+    text = benchmark_action.data_js(of, commits, "")
     lines = chart(text)
     assert lines["fs/open (qemu:mine by path)"] == [
         (commit(n).id, 1200 + 9 * (n >= 7) - 4 * (n >= 15)) for n in range(20)
     ]
     before = {"lastUpdate": 1, "repoUrl": "https://example.org/a", "entries": {"Rust": [{"x": 1}], "Kernometer": [1]}}
-    text = benchmark_action.whole(of, commits, "window.BENCHMARK_DATA = " + json.dumps(before))
+    text = benchmark_action.data_js(of, commits, "window.BENCHMARK_DATA = " + json.dumps(before))
     assert text is not None
     data = json.loads(text.partition(" = ")[2])
     assert data["entries"]["Rust"] == [{"x": 1}] and data["repoUrl"] == "https://example.org/a"
@@ -191,12 +191,12 @@ def test_data_js_has_the_whole_history_and_other_suites_stay() -> None:
 
 def test_without_commits_labels_or_sessions_name_the_entries() -> None:
     pasts = [past(result) for result in results(3)]
-    lines = chart(benchmark_action.whole(courses(pasts), {}, ""))
+    lines = chart(benchmark_action.data_js(courses(pasts), {}, ""))
     assert [name for name, _ in lines["fs/open (qemu:mine by path)"]] == [f"qemu:mine-{n}" for n in range(3)]
-    lines = chart(benchmark_action.whole(labelled(3), {}, ""))
+    lines = chart(benchmark_action.data_js(labelled(3), {}, ""))
     assert [name for name, _ in lines["fs/open (qemu:mine by path)"]] == ["v0", "v1", "v2"]
 
 
 @pytest.mark.parametrize("before", ["", "window.BENCHMARK_DATA = {", "window.BENCHMARK_DATA = []", '{"entries": {}}'])
 def test_another_file_is_not_replaced(before: str) -> None:
-    assert (benchmark_action.whole(*made(2), before) is None) == bool(before)
+    assert (benchmark_action.data_js(*made(2), before) is None) == bool(before)

@@ -37,7 +37,7 @@ COMPARISON = Comparison(
 def shown(comparison: Comparison, width: int = 80, *, whole: bool = False) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, markup=False, highlight=False)
-    print_comparison(console, named_view(comparison, {}), whole=whole)
+    print_comparison(console, named_view(comparison, {}), everything=whole)
     return out.getvalue().splitlines()
 
 

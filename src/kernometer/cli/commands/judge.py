@@ -27,7 +27,7 @@ one, the spread between sessions comes from this host's earlier sessions."""
 @options.delta
 @click.option("--quantile", type=options.QUANTILES, help="Judge this quantile of single iterations, not the median.")
 @options.report
-@options.whole
+@options.everything
 @options.points
 @options.gated
 @options.different_machines

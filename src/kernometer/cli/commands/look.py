@@ -14,7 +14,7 @@ from kernometer.cli.env import done_by, json_option, raw_option
 @click.argument("name", metavar="RESULT", shell_complete=completion.results)
 @click.argument("rows", metavar="[ROW]...", nargs=-1)
 @click.option("--details", is_flag=True, help="Show, for every flag, the details of each row.")
-@options.whole
+@options.everything
 @options.points
 @raw_option
 @json_option

@@ -59,7 +59,7 @@ Others: see 'kernometer man'.
 @options.row_timeout
 @options.seed
 @options.report
-@options.whole
+@options.everything
 @options.points
 @click.option(
     "--beside-last",
@@ -115,7 +115,7 @@ Examples:
 @options.label
 @options.seed
 @options.report
-@options.whole
+@options.everything
 @options.points
 @options.counters
 @options.functions
@@ -236,7 +236,7 @@ named lines, and where the names of functions come from."""
 @click.option("--on", "spec", metavar="qemu:GUEST", shell_complete=completion.targets, help="The guest to measure.")
 @click.option("--of", "name", metavar="RESULT", shell_complete=completion.results, help="A stored session instead.")
 @click.option("--totals", is_flag=True, help="All iterations together, ticks included, instead of a median one.")
-@click.option("--all", "whole", is_flag=True, help="Show every function.")
+@click.option("--all", "everything", is_flag=True, help="Show every function.")
 @click.option(
     "--format",
     "form",

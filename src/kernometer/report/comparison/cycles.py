@@ -19,13 +19,13 @@ ROWS, PARTS, LEAST = 12, 2, 0.1
 NAME = 24
 
 
-def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> Iterator[Block]:
+def blocks(a: Sequence[Result], b: Sequence[Result], *, everything: bool = False) -> Iterator[Block]:
     """The rows that differ most, or all; nothing if cycles are not known."""
     processor, made = pairs(a, b)
     known = by_difference(made)
     if processor is None or not known:
         return
-    shown = known if whole else known[:ROWS]
+    shown = known if everything else known[:ROWS]
     yield BLANK
     yield Line(f"Cycles of one operation on a {printable(processor.name)}, modelled", "bold")
     heads = ("row", "A", "B", "B/A", "with\ntags", "B takes more (less)")
@@ -40,7 +40,7 @@ def blocks(a: Sequence[Result], b: Sequence[Result], *, whole: bool = False) -> 
         )
         for pair in shown
     )
-    yield Grid(heads, rows, left=(0, 5), style="dim", whole=(1, 2, 3, 4))
+    yield Grid(heads, rows, left=(0, 5), style="dim", unbroken=(1, 2, 3, 4))
     if len(shown) < len(known):
         yield Line(f"These {len(shown)} of {len(known)} rows differ most; --all shows all of them.", "dim")
     yield from _footprints([pair for pair in shown if pair.a.footprint != pair.b.footprint])
@@ -62,7 +62,7 @@ def _footprints(differ: Sequence[Pair]) -> Iterator[Block]:
             )
             for pair, both in sides
         )
-        yield Grid(heads, rows, left=(0, 1), style="dim", gap=1, whole=range(1, len(heads)))
+        yield Grid(heads, rows, left=(0, 1), style="dim", gap=1, unbroken=range(1, len(heads)))
 
 
 def _name(pair: Pair) -> str:

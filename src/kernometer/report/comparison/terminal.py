@@ -32,25 +32,25 @@ _STYLES = {
 }
 
 
-def print_comparison(console: Console, view: ComparisonView, *, whole: bool = False) -> None:
+def print_comparison(console: Console, view: ComparisonView, *, everything: bool = False) -> None:
     """Prints the sentence, every difference by name, the lines to look at first or all lines, and the remarks."""
     console.print(Text(f"{view.sentence}", "bold"))
     console.print(Text(f"A: {view.a.name}; B: {view.b.name}"))
     for condition in view.conditions:
         console.print(Text(condition))
-    for line in _differences(view, whole=whole):
+    for line in _differences(view, everything=everything):
         console.print(line)
-    lines = sorted(view.lines, key=lambda row: (row.ratio is None, -(row.ratio or 0))) if whole else view.first
+    lines = sorted(view.lines, key=lambda row: (row.ratio is None, -(row.ratio or 0))) if everything else view.first
     if lines:
         console.print(_table(view, lines, console.width))
     for text in _below(view, lines):
         console.print(Text(text[:NOTE], "dim"))
 
 
-def _differences(view: ComparisonView, *, whole: bool) -> Iterator[Text]:
-    """A few of the differences that were not asked for; `whole`: all differences."""
-    contrasts = view.differs if whole else view.unasked
-    shown = contrasts if whole else contrasts[:DIFFERENCES]
+def _differences(view: ComparisonView, *, everything: bool) -> Iterator[Text]:
+    """A few of the differences that were not asked for; `everything`: all differences."""
+    contrasts = view.differs if everything else view.unasked
+    shown = contrasts if everything else contrasts[:DIFFERENCES]
     if view.unasked:
         yield Text("warning: the two sides differ in more than what is compared:", "yellow")
     for contrast in shown:

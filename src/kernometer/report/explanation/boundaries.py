@@ -103,7 +103,7 @@ def view(priced: Boundaries, failures: Iterable[tuple[str, str]] = ()) -> Bounda
             (MONO, "cuts", "pairs", "sum", MICRO, "rest", "share"),
             lambda row: [
                 _figure(row, MONO),
-                *(_cell(sum(each.values()) if row.whole else None) for each in (row.cuts, row.pairs)),
+                *(_cell(sum(each.values()) if row.is_complete else None) for each in (row.cuts, row.pairs)),
                 *_result(row, row.predicted, row.rest),
             ],
         ),
@@ -211,8 +211,8 @@ def _named(row: Priced) -> list[str]:
         more = f", {len(moved) - NAMED} more {count_text(others)}" if len(moved) > NAMED else ""
         if text:
             lines.append(f"{what}: {text}{more}")
-    whole = [f"{each} {count_text(row.figures[each])}" for each in (HYBRID, ONE_SERVER) if each in row.figures]
-    return [*lines, ", ".join(whole)] if whole else lines
+    ends = [f"{each} {count_text(row.figures[each])}" for each in (HYBRID, ONE_SERVER) if each in row.figures]
+    return [*lines, ", ".join(ends)] if ends else lines
 
 
 def _notes(priced: Boundaries) -> Iterable[str]:

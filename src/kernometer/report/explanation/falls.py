@@ -50,12 +50,12 @@ def fall(
         steps.append((what, how, cost, min(at, at + cost), "more" if cost >= 0 else "less"))
         at += cost
     steps.append((last[0], "", last[1], 0.0, "end"))
-    whole = max(left + abs(value) for _, _, value, left, _ in steps) or 1.0
+    longest = max(left + abs(value) for _, _, value, left, _ in steps) or 1.0
     made = []
     for what, how, value, left, kind in steps:
         share = "" if kind == "end" or not difference else format_percent(value / difference)
         shown = text(value, kind == "end")
-        made.append(Step(what, how, shown, share, 100 * left / whole, 100 * abs(value) / whole, kind))
+        made.append(Step(what, how, shown, share, 100 * left / longest, 100 * abs(value) / longest, kind))
     return Waterfall(row, ratio, tuple(made))
 
 

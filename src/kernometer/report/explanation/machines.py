@@ -34,8 +34,8 @@ class StudyView:
 
 def view(crossed: Study) -> StudyView:
     rows = [(family(f"{key}/")[1], part) for key, part in crossed.families.items()]
-    if crossed.whole is not None:
-        rows.append((ALL, crossed.whole))
+    if crossed.total is not None:
+        rows.append((ALL, crossed.total))
     return StudyView(
         f"Kernels by machines: {len(crossed.kernels)} kernels on {counted(len(crossed.machines), 'machine')}",
         HEADS,
@@ -62,7 +62,7 @@ def _notes(crossed: Study) -> list[str]:
         f"Kernels: {', '.join(map(name, crossed.kernels))}.",
         f"Machines: {', '.join(map(name, crossed.machines))}.",
     ]
-    if crossed.whole is None:
+    if crossed.total is None:
         notes.append("There is no split: no operation has a figure of every kernel on every machine.")
     else:
         notes.append(
@@ -71,7 +71,7 @@ def _notes(crossed: Study) -> list[str]:
         )
         if len(crossed.machines) == 1:
             notes.append("On one machine neither its own part nor the interaction can be told.")
-        elif "rest" not in crossed.whole.shares and not crossed.by_path:
+        elif "rest" not in crossed.total.shares and not crossed.by_path:
             notes.append("With one session a cell the differences of sessions are part of the interaction.")
     if crossed.by_path:
         notes.append("A count knows no cache and no clock: it says nothing about whether hardware decides more.")
@@ -100,7 +100,7 @@ def document(crossed: Study) -> dict[str, Any]:
     return {
         **pick(crossed, "kernels", "machines"),
         "families": {key: _split(split) for key, split in crossed.families.items()},
-        "all": _split(crossed.whole) if crossed.whole is not None else None,
+        "all": _split(crossed.total) if crossed.total is not None else None,
         **pick(crossed, "missing", "left_out"),
     }
 

@@ -95,13 +95,13 @@ def blocks(shown: StructuresView) -> Iterator[Block]:
         yield BLANK
         yield Line(shown.caption, "bold")
         heads = [head.replace(" / ", "\n/") for head in shown.heads]
-        yield Grid(heads, ((row, *cells) for row, cells in shown.rows), style="dim", whole=range(1, len(heads)))
+        yield Grid(heads, ((row, *cells) for row, cells in shown.rows), style="dim", unbroken=range(1, len(heads)))
         yield BLANK
     if shown.cycles:
         yield Line(shown.cycles_caption, "bold")
         heads = [head.replace(" / ", "\n/").replace(", ", ",\n") for head in shown.cycles_heads]
         rows = (("\n".join(broken(row, _NAME)), *cells) for row, cells in shown.cycles)
-        yield Grid(heads, rows, style="dim", whole=range(1, len(heads)))
+        yield Grid(heads, rows, style="dim", unbroken=range(1, len(heads)))
         yield BLANK
     if shown.rows:
         yield Line(shown.title, "bold")

@@ -39,7 +39,7 @@ class YAxis(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     unit: str  #: of FACTORS
     title: str
     times_x: bool = False  #: multiplied by the parameter: all pages, not one
-    whole: float = 0.0  #: a bandwidth is drawn as the time for so many bytes; 0: as it is
+    of_bytes: float = 0.0  #: a bandwidth is drawn as the time for so many bytes; 0: as it is
     log: bool = False
 
 

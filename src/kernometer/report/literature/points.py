@@ -254,9 +254,9 @@ def _point(axis: YAxis, x: float, value: Value) -> Point:
         if number is None:
             return None
         if value.unit == "instructions":
-            return number * (x if axis.times_x else axis.whole / value.moved if axis.whole and value.moved else 1)
-        if axis.whole:
-            number = axis.whole / number * 1e9
+            return number * (x if axis.times_x else axis.of_bytes / value.moved if axis.of_bytes and value.moved else 1)
+        if axis.of_bytes:
+            number = axis.of_bytes / number * 1e9
         return number * (x if axis.times_x else 1) / FACTORS[axis.unit]
 
     return _ordered(x, scaled(value.value), scaled(value.low), scaled(value.high))

@@ -50,7 +50,7 @@ def papers_blocks(publications: Iterable[Publication]) -> Iterator[Block]:
         )
         for publication in publications
     ]
-    yield Grid(("name", "figures", "stated", "systems", "paper"), rows, left=(0, 3, 4), whole=(0,))
+    yield Grid(("name", "figures", "stated", "systems", "paper"), rows, left=(0, 3, 4), unbroken=(0,))
 
 
 def _systems(publication: Publication, figures: Iterable[Published]) -> list[str]:

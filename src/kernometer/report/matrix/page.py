@@ -34,7 +34,7 @@ def render(matrix: Series, counted: Counted = INSTRUCTIONS) -> str:
         "matrix": shown,
         "tallies": counters({column.name: column.results for column in matrix.columns if column.results}),
         "boundaries": of_series(matrix, counted),
-        "study": study_view(study) if study and study.whole else None,  # of kernels by machines
+        "study": study_view(study) if study and study.total else None,  # of kernels by machines
         "points": [family for family in points if family[1]],  # of curves, by family
         "measures": [
             (next(iter(measured.comparisons.values())).conditions[0], families(measured))

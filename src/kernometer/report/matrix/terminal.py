@@ -61,12 +61,12 @@ def _table(view: MatrixView) -> Wide:
 
 def _failures(view: MatrixView) -> Iterator[str]:
     """Rows that failed or are not there on a system that did not fail itself, grouped by reason."""
-    whole = dict(view.failures)
+    failures = dict(view.failures)
     rows: dict[str, list[str]] = {}
     for row in view.rows:
         for cell, system in zip(row.cells, view.names, strict=True):
             why = "; ".join(cell.why)
-            if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and why != whole.get(system):
+            if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and why != failures.get(system):
                 rows.setdefault(why, []).append(row.row)
     for note, names in rows.items():
         more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""

@@ -149,10 +149,10 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
         tuple(_changed([change for change in matrix.changes if change.longer is way], workloads, heads, profiles))
         for way in (True, False)
     )
-    whole = [column for column in matrix.columns if column.results]
-    steps = versions(whole) or whole
+    measured = [column for column in matrix.columns if column.results]
+    steps = versions(measured) or measured
     return MatrixView(
-        by=whole[0].results[0].session.by,
+        by=measured[0].results[0].session.by,
         made=f"Kernometer {__version__}",
         delta=f"{comparisons[0].delta * 100:.3g} %",
         baseline=heads[matrix.baseline],
@@ -165,11 +165,11 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
         longer=longer,
         shorter=tuple(reversed(shorter)),
         sentences=tuple(sentence(comparison.sentence) for comparison in comparisons),
-        systems=tuple(subject.system for subject in gather([(column.name, column.results) for column in whole])),
+        systems=tuple(subject.system for subject in gather([(column.name, column.results) for column in measured])),
         failures=tuple((name(column.name), sentence(column.failure)) for column in matrix.columns if column.failure),
         conditions=tuple(dict.fromkeys(sentence(text) for comparison in comparisons for text in comparison.conditions)),
         warnings=_warnings(comparisons, heads),
-        remarks=(*_one_probe(whole), *_remarks(comparisons, shared)),
+        remarks=(*_one_probe(measured), *_remarks(comparisons, shared)),
     )
 
 

@@ -99,10 +99,10 @@ def wanting(functions: Iterable[Function]) -> Iterator[str]:
         yield f"no {feature}: runs for want of {feature}, {features()[feature]['why']}."
 
 
-def blocks(profile: Breakdown, *, whole: bool) -> Iterator[Block]:
+def blocks(profile: Breakdown, *, everything: bool) -> Iterator[Block]:
     """For the terminal: a row's functions and named lines, which sum to its figure."""
     yield Line(f"{name(profile.row)}: {_summary(profile)}", "bold")
-    for line in _lines(profile, None if whole else SHOWN):
+    for line in _lines(profile, None if everything else SHOWN):
         count, share = line.cells
         yield Line(f"{count:>13}  {f'{share:>7}  {line.where:<6}  ' if share else ''}{line.name}")
     yield from (Line(text, "dim") for text in _parts(profile))

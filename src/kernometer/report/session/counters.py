@@ -103,8 +103,8 @@ def _text(count: float, most: float = 100_000) -> str:
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(count) >= max(most, factor):
             return f"{count / factor:.3g}{prefix}"
-    whole = abs(count) >= 100 or abs(count - round(count)) < 0.005
-    return f"{count:,.0f}" if whole else f"{count:,.{1 if abs(count) >= 1 else 2}f}"
+    is_integer = abs(count) >= 100 or abs(count - round(count)) < 0.005
+    return f"{count:,.0f}" if is_integer else f"{count:,.{1 if abs(count) >= 1 else 2}f}"
 
 
 def blocks(systems: Mapping[str, Sequence[Result]]) -> Iterator[Block]:

@@ -48,14 +48,14 @@ def _kernels_shares(subjects: Sequence[Subject]) -> list[str]:
             system, user = (pooled_figure(subject.figures_of(name_of_time)) for name_of_time in names)
             if system is None or user is None or (system.value is None and user.value is None):
                 continue
-            whole = (system.value or 0.0) + (user.value or 0.0)
-            ends = [end / whole for end in (system.value_low, system.value_high) if end is not None]
+            total = (system.value or 0.0) + (user.value or 0.0)
+            ends = [end / total for end in (system.value_low, system.value_high) if end is not None]
             told = f" ({format_percent(ends[0])} to {format_percent(min(1.0, ends[1]))})" if len(ends) > 1 else ""
             if system.value is None or user.value is None:
                 told = f" ({'user' if user.value is None else 'system'} time is below resolution)"
             who = f"{subject.letter}: the" if len(subjects) > 1 else "The"
             command = name(Row(row).command)
-            share = format_percent((system.value or 0.0) / whole)
+            share = format_percent((system.value or 0.0) / total)
             what = f"{who} kernel's share of {command}'s processor time"
             sentences.append(f"{what} is {share}{told}, by sums over executions.")
     return sentences

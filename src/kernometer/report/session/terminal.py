@@ -51,20 +51,20 @@ def print_result(
     result: Result,
     figures: Mapping[str, RowFigure],
     *,
-    whole: bool = False,
+    everything: bool = False,
     details: bool = False,
     points: bool = False,
     named: Collection[str] = (),
 ) -> None:
     """Prints a result with these figures: the rows that people ask for first, or all rows if there are few.
 
-    `whole`: all rows. `details`: all rows, with the details of every flag. `points`: every point of a curve as a row.
-    `named`: rows given by name, all of which are shown as rows.
+    `everything`: all rows. `details`: all rows, with the details of every flag. `points`: every point of a curve as a
+    row. `named`: rows given by name, all of which are shown as rows.
     """
     subjects = [subject("A", result.session.label, [result], [figures], every_flag=details)]
     view = absolute.view(subjects)
     lines = [line for workload in view.workloads for line in _lines(workload, points=points, named=named)]
-    few = not (whole or details or points or named) and len(lines) > FEW and bool(view.first)
+    few = not (everything or details or points or named) and len(lines) > FEW and bool(view.first)
     _print_facts(console, view, few=few)
     if few:
         of_row = {row.row: workload for workload in view.workloads for line in workload.lines for row in line.rows}

@@ -31,7 +31,7 @@ def newest(courses: Sequence[Course]) -> str:
     return json.dumps([_bench(course, point) for course, point in ends if _key(point) == _key(last)], indent=1) + "\n"
 
 
-def whole(courses: Sequence[Course], commits: Mapping[str, Commit], before: str) -> str | None:
+def data_js(courses: Sequence[Course], commits: Mapping[str, Commit], before: str) -> str | None:
     """All figures as data.js; of `before`, the file as it was or "", other suites stay. None if that is no data.js.
     `commits`: of sessions; one without is named by its label or its id."""
     data: Any = {"lastUpdate": 0, "repoUrl": "", "entries": {}}
@@ -44,8 +44,8 @@ def whole(courses: Sequence[Course], commits: Mapping[str, Commit], before: str)
             return None
     every = sorted(((point, course) for course in courses for point in course.points), key=lambda pair: _at(pair[0]))
     entries: list[dict[str, Any]] = []
-    for key, of in grouped((_key(point), (point, course)) for point, course in every).items():
-        point, commit = of[0][0], commits.get(of[0][0].sessions[0])
+    for key, pairs in grouped((_key(point), (point, course)) for point, course in every).items():
+        point, commit = pairs[0][0], commits.get(pairs[0][0].sessions[0])
         who = {"name": commit.author if commit else "", "username": commit.author if commit else ""}
         facts = {
             "id": commit.id if commit else printable(key),
@@ -53,7 +53,7 @@ def whole(courses: Sequence[Course], commits: Mapping[str, Commit], before: str)
             "timestamp": datetime.fromtimestamp(commit.when if commit else point.started, UTC).isoformat(),
             "url": f"{data['repoUrl']}/commit/{commit.id}" if commit and data.get("repoUrl") else "",
         }
-        benches = [_bench(course, point) for point, course in of]
+        benches = [_bench(course, point) for point, course in pairs]
         date = round(1000 * point.started)
         entries.append(
             {"commit": {"author": who, "committer": who, **facts}, "date": date, "tool": TOOL, "benches": benches}

@@ -33,7 +33,7 @@ def blocks(layout: Layout, most: int) -> Iterator[Block]:
                 )
                 for row, spread in moved[:most]
             ),
-            whole=(1, 2, 3),
+            unbroken=(1, 2, 3),
         )
     if len(moved) > most:
         yield Line(f"and {len(moved) - most} more rows, below {format_percent(moved[most - 1][1].floor)}")

@@ -80,17 +80,17 @@ class Moment:
 
     @property
     def what(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(fact for one in self.changes for fact in one.what))
+        return tuple(dict.fromkeys(fact for change in self.changes for fact in change.what))
 
     @property
     def counts(self) -> str:
-        more = sum(one.kind == Verdict.SLOWER.value for one in self.changes)
+        more = sum(change.kind == Verdict.SLOWER.value for change in self.changes)
         return f"{more} cost more, {len(self.changes) - more} less"
 
     @property
     def functions(self) -> str:
         """That make most of it; "" if not known."""
-        return sentence(common([one.difference for one in self.changes if one.difference]))
+        return sentence(common([change.difference for change in self.changes if change.difference]))
 
 
 def shown(course: Course) -> tuple[Change, ...]:
@@ -121,11 +121,11 @@ def view(courses: Sequence[Course], commits: Commits, functions: Functions) -> d
     sessions = {session for point in points for session in point.sessions}
     targets = [*dict.fromkeys(map(_target, courses))]
     page = _Page({key: letter(index) for index, key in enumerate(targets)}, commits, functions)
-    rows = [page.row(of) for of in grouped(((course.row, course.by), course) for course in courses).values()]
+    rows = [page.row(lines) for lines in grouped(((course.row, course.by), course) for course in courses).values()]
     changed = sorted(
-        (row for row in rows if row.changes), key=lambda row: -max(_size(one.change) for one in row.changes)
+        (row for row in rows if row.changes), key=lambda row: -max(_size(each.change) for each in row.changes)
     )
-    moments = _moments(one for row in changed for one in row.changes)
+    moments = _moments(each for row in changed for each in row.changes)
     first, last = (_date(edge(point.started for point in points)) for edge in (min, max))
     short = [len(course.points) for course in courses if course.short]
     few = f"{len(short)} lines have {max(short)} occasions or fewer; by time a change takes {FEWEST}." if short else ""
@@ -163,8 +163,8 @@ def _date(started: float) -> str:
 
 def _moments(changes: Iterable[ChangeView]) -> list[Moment]:
     """The largest first."""
-    ordered = sorted(changes, key=lambda one: -_size(one.change))
-    return [Moment(when, tuple(of)) for when, of in grouped((one.when, one) for one in ordered).items()]
+    ordered = sorted(changes, key=lambda each: -_size(each.change))
+    return [Moment(when, tuple(views)) for when, views in grouped((each.when, each) for each in ordered).items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +194,14 @@ class _Page:
         lines = []
         for course in courses:
             own = [self._change(course, change, at) for at, change in enumerate(shown(course), len(changes) + 1)]
-            marks = {one.change.at: (one.number, _verdict(one.change)) for one in own}
+            marks = {each.change.at: (each.number, _verdict(each.change)) for each in own}
             points = tuple((self._x(point), point.figure) for point in course.points)
             lines.append(chart.Line([*self.letters].index(_target(course)) % len(MARKS), points, marks))
             changes += own
         row, over = name(courses[0].row), "commits" if self.commits else "dates"
-        text = "; ".join(f"{one.number}: {one.when}, {one.before} to {one.after}" for one in changes) or "no change"
+        text = (
+            "; ".join(f"{each.number}: {each.when}, {each.before} to {each.after}" for each in changes) or "no change"
+        )
         now = [f"{self.letters[_target(course)]} {single(course.points[-1].figure).text}" for course in courses]
         ticks = self._ticks(point for course in courses for point in course.points)
         return RowView(

@@ -84,8 +84,8 @@ def counted(count: int, what: str) -> str:
 
 def count_text(value: float) -> str:
     """Whole instructions from 10 up and where the value is whole, else with one decimal; `−` below 0."""
-    whole = abs(value) >= 10 or abs(value - round(value)) < 0.05
-    text = f"{abs(value):,.{0 if whole else 1}f}"
+    is_integer = abs(value) >= 10 or abs(value - round(value)) < 0.05
+    text = f"{abs(value):,.{0 if is_integer else 1}f}"
     return f"−{text}" if value < 0 and text.strip("0.,") else text
 
 

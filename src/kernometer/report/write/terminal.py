@@ -41,7 +41,7 @@ class Grid(NamedTuple):
     left: Sequence[int] = (0,)
     gap: int = 2
     style: str = "bold"  #: of the heads
-    whole: Sequence[int] = ()  #: columns that do not break
+    unbroken: Sequence[int] = ()  #: columns that do not break
     indent: int = 0
     cut: bool = False  #: a word that is too long for its column ends in …, instead of going on in the next line
 
@@ -87,7 +87,7 @@ def grid(block: Grid) -> Table:
             Text(block.heads[number]) if block.heads else "",
             justify="left" if number in block.left else "right",
             overflow="ellipsis" if block.cut else "fold",
-            no_wrap=number in block.whole,
+            no_wrap=number in block.unbroken,
         )
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))

@@ -84,8 +84,8 @@ def _direction(output: Output, row: str, said: _Direction, failure: str) -> None
         output.left_out.append(f"{row}: latencies, which fio 2 prints in microseconds")
         return
     note = f"{said.lat_ns.min:.4g} to {said.lat_ns.max:.4g}, standard deviation {said.lat_ns.stddev:.4g}"
-    whole = Figure(f"{row}: latency, mean", f"{said.lat_ns.mean:.9g}", "ns", ", ".join(filter(None, (note, failure))))
-    output.figures.append(whole)
+    latency = Figure(f"{row}: latency, mean", f"{said.lat_ns.mean:.9g}", "ns", ", ".join(filter(None, (note, failure))))
+    output.figures.append(latency)
     for kind, percentiles in (("completion latency", said.clat_ns), ("latency", said.lat_ns)):
         known: Mapping[str, float] = percentiles.percentile if percentiles else {}
         for key, words in PERCENTILES.items():
