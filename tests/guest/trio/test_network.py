@@ -25,6 +25,11 @@ WITNESSED = {"ipc/tcp-lat": "tcp", "ipc/udp-lat": "udp", "ipc/tcp-connect": "con
 PROBES_OWN = 200
 #: Ticks, and lwIP's timer, in a mean over a hundred operations, in instructions.
 TICKS = 30
+#: The witness runs so often in one boot. An operation takes blocks of the heap and gives them back: what came before
+#: decides whether one of them is alone in its page, and then the page comes and goes with it (slab_more, frame_take).
+IN_A_ROW = 60
+#: How far its runs may lie apart by that, in instructions (a connection of mono: 15,638 to 15,796).
+PAGES = 200
 #: Each end is a process; nc's server ends with its connection.
 TALK = """
 nc -l -p 5555 >/tmp/heard & sleep 1
@@ -67,30 +72,36 @@ def test_the_rows_that_need_a_network_are_measured(kernel: Kernel) -> None:
         assert len(set(runs[row]["samples"][1:])) == 1, runs[row]
 
 
-def instructions(kernel: Kernel, program: Program) -> dict[str, tuple[float, int]]:
-    """Of one operation of each witnessed row: by the probe, by the witness."""
+def instructions(kernel: Kernel, program: Program) -> dict[str, tuple[float, int, int]]:
+    """Of one operation of each witnessed row: by the probe; by the witness, least and most."""
     runs = runs_of(kernel, WITNESSED)
-    found = {}
+    counts = {}
     for row, word in WITNESSED.items():
-        told = boot(
-            kernel, initramfs(("net_witness", word), {"bin/net_witness": program("net_witness")}), Machine(path=True)
-        )
-        found[row] = (median(runs[row]["samples"]) - median(runs[row]["loop_cost"]), int(told.bulk))
-    return found
+        again = f"for i in $(seq {IN_A_ROW}); do net_witness {word}; done"
+        inside = initramfs(("sh", "-c", again), {"bin/net_witness": program("net_witness")})
+        told = [int(each) for each in boot(kernel, inside, Machine(path=True), seconds=180.0).bulk.split()]
+        assert len(told) == IN_A_ROW
+        counts[row] = (median(runs[row]["samples"]) - median(runs[row]["loop_cost"]), min(told), max(told))
+    return counts
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.14)
+@pytest.mark.slow(minutes=0.5)
 @pytest.mark.usefixtures("network", "sources")
 def test_a_second_witness_counts_as_much(program: Program) -> None:
     """Expected: net_witness.c's figures are the probe's but for the two programs' own instructions, and the same price
     of structure. Broken: the probe counts something of its own, or leaves something of the kernel's out."""
     mono, micro = (instructions(Kernel.trio(trio.built(name)), program) for name in ("mono", "micro"))
     for row in WITNESSED:
-        for probe, witness in (mono[row], micro[row]):
-            assert 0 < probe - witness < PROBES_OWN, (row, mono[row], micro[row])
-        by_probe, by_witness = (more - less for more, less in zip(micro[row], mono[row], strict=True))
-        assert abs(by_probe - by_witness) < TICKS, (row, mono[row], micro[row])
+        for probe, least, most in (mono[row], micro[row]):
+            assert least < probe < most + PROBES_OWN, (row, mono[row], micro[row])
+            assert most - least < PAGES, (row, mono[row], micro[row])
+        by_probe = micro[row][0] - mono[row][0]
+        assert micro[row][1] - mono[row][2] - TICKS < by_probe < micro[row][2] - mono[row][1] + TICKS, (
+            row,
+            mono,
+            micro,
+        )
 
 
 @pytest.mark.slow(minutes=0.6)
