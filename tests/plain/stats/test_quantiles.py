@@ -72,13 +72,15 @@ def intervals(made: Runs, q: float) -> tuple[float | None, float | None]:
     "kind", in_turn(["alike", "moved", "bursts", "lasting", "grouped", "steps"], 0.4, always=["bursts"])
 )
 def test_interval_holds_the_quantile_however_runs_differ(kind: str, q: float) -> None:
-    """Sessions of 160 runs of 100 samples. Expected: of the known intervals 95 in 100 hold the truth."""
+    """Sessions of 160 runs of 100 samples. Expected: of the known intervals 95 in 100 hold the truth; where states
+    last, 89, and a third of the sessions need more runs before they have one (docs/statistics.md)."""
+    known, missing = (60, 0.11) if kind == "lasting" else (75, 0.05)
     rng = np.random.default_rng(1)
     truth = np.quantile(drawn(kind, rng, (10_000, 100)), q)
     ends = [intervals(drawn(kind, rng, (LEAST_RUNS, 100)), q) for _ in range(100)]
     missed = [not low <= truth <= high for low, high in ends if low is not None and high is not None]
-    assert len(missed) >= 75
-    assert np.mean(missed) <= upper_bound(0.05, len(missed))
+    assert len(missed) >= known
+    assert np.mean(missed) <= upper_bound(missing, len(missed))
 
 
 def test_samples_of_one_run_are_not_independent() -> None:
