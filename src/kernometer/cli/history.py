@@ -18,7 +18,7 @@ from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.explain.functions import Breakdown, Difference, breakdowns, difference
 from kernometer.report.store import benchmark_action, since
-from kernometer.report.store.changes import blocks, document
+from kernometer.report.store.changes import blocks, document, largest
 from kernometer.report.write.file import write
 from kernometer.results.commits import Commit, commit_names, commits
 from kernometer.results.model import Result
@@ -100,7 +100,7 @@ def _functions(
     wanted = [
         (course.points[change.at].started, since.sides(course, change), course.row)
         for course in shown
-        for change in since.shown(course)
+        for change in largest(course)
     ]
     made = {}
     for _started, (a, b), row in sorted(wanted):

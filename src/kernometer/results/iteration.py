@@ -36,15 +36,20 @@ def baseline_of(run: Run) -> int:
 def net_cost(run: Run, *, less_baseline: bool) -> float:
     """Instructions of an operation by one run: the lower median, a measured count, less the bracket and, if
     `less_baseline`, the baseline."""
-    return _net(run, [median_low(run.samples)], less_baseline)[0]
+    return net_of(run, median_low(run.samples), less_baseline=less_baseline)
+
+
+def net_of(run: Run, count: int, *, less_baseline: bool) -> float:
+    """The same of an iteration of this count."""
+    return _net(run, [count], less_baseline)[0]
 
 
 def net_costs(run: Run, *, less_baseline: bool) -> list[float]:
-    """The net cost of each iteration of a run."""
-    return _net(run, run.samples, less_baseline)
+    """The net cost of each iteration of a run, the cheapest first."""
+    return _net(run, sorted(run.samples), less_baseline)
 
 
-def _net(run: Run, samples: Sequence[float], less_baseline: bool) -> list[float]:
+def _net(run: Run, samples: Sequence[int], less_baseline: bool) -> list[float]:
     bracket = bracket_of(run)
     base = baseline_of(run) / run.baseline.batch if less_baseline and run.baseline is not None else 0.0
     batch, ops = run.batch, run.ops

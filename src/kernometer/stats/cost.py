@@ -13,7 +13,7 @@ from statistics import median_low
 from msgspec.structs import replace
 
 from kernometer.arrays import Floats, Truths, np
-from kernometer.results.iteration import baseline_of, net_cost
+from kernometer.results.iteration import baseline_of, net_of
 from kernometer.results.model import Baseline, By, Run
 from kernometer.results.rows import Row
 from kernometer.stats.core import enough, quiet_baseline, quiet_samples, readings
@@ -92,9 +92,8 @@ def _by_path(run: Run, less_baseline: bool) -> RunCost:
     """Counts are exact: the figure is the lower median, a measured count, less the empty bracket (`loop_cost`, batch
     1)."""
     base = None if run.baseline is None else baseline_of(run) / run.baseline.batch / run.ops
-    return _counted(
-        run, net_cost(run, less_baseline=less_baseline), median_low(run.samples) / run.batch / run.ops, base
-    )
+    count = median_low(run.samples)
+    return _counted(run, net_of(run, count, less_baseline=less_baseline), count / run.batch / run.ops, base)
 
 
 def _of_count(run: Run) -> RunCost:

@@ -78,6 +78,22 @@ def test_the_page_names_the_functions_that_make_a_change(
     assert "+300 in copy" in page and "fresh" in page
 
 
+def test_the_table_shows_a_rows_largest_changes_and_counts_the_others(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight changes, the first two the smallest. Expected: the six largest in their order, and where the others are.
+    Broken: 25,000 lines of a thousand commits, of which nobody sees the beginning."""
+    counts = [1000, 1001, 1002, 1012, 1022, 1032, 1042, 1052, 1062]
+    for number, count in enumerate(counts):
+        keep(store, path_result("s", {ROW: count}, started=1_795_000_000.0 + 86_400 * number))
+    told = call(store, capsys, "list", "--history")
+    assert [told.count(f" {count:,} instr") for count in counts] == [0, 0, 1, 1, 1, 1, 1, 1, 1]
+    assert "and 2 smaller changes" in told and "list --history ROW shows every session" in told
+    told = call(store, capsys, "list", "--history", ROW)
+    assert [told.count(f" {count:,} instr") for count in counts] == [1] * 9
+    assert "smaller" not in told and "shows every" not in told
+
+
 def test_the_second_time_no_session_is_read(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from kernometer.report.chart import courses as drawn
 from kernometer.report.store import benchmark_action, since
+from kernometer.report.store.changes import SHOWN
 from kernometer.results.commits import Commit
 from kernometer.stats.changes import Course, courses, past
 from kernometer.stats.model import Verdict
@@ -51,8 +52,8 @@ def test_each_row_is_a_chart_with_every_target_and_its_changes() -> None:
 def test_only_the_largest_changes_are_marked_and_the_others_are_counted() -> None:
     view = since.view(*made(), {})
     (ring,) = (row for row in view["changed"] if row.row == LONG)
-    assert len(ring.changes) == 2 * since.SHOWN
-    assert ring.smaller == 2 * (19 - since.SHOWN)
+    assert len(ring.changes) == 2 * SHOWN
+    assert ring.smaller == 2 * (19 - SHOWN)
 
 
 def test_what_changed_together_is_one_moment_with_the_newest_first() -> None:

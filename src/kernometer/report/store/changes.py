@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kernometer.report.session.systems import single
-from kernometer.report.words.units import ratio_text
+from kernometer.report.words.units import counted, ratio_text
 from kernometer.report.write.document import pick, plain
 from kernometer.report.write.terminal import Block, Grid, Line
 from kernometer.stats.changes import FEWEST, Change, Course
 from kernometer.text import printable
 
-#: Characters of a fact.
-FACT = 100
+#: Characters of a fact; the changes of a row's line that table and page show, the largest.
+FACT, SHOWN = 100, 6
 
 
 def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
     """For the terminal, one table per target and build of the probe, which is named if a target has several. `every`:
-    every point; without it only rows with a change, and the points around it."""
+    every point; without it only rows with a change, and the points around the largest ones."""
     kinds = dict.fromkeys((history.target, history.by, history.probe) for history in histories)
     for target, by, probe in kinds:
         mine = [history for history in histories if (history.target, history.by, history.probe) == (target, by, probe)]
@@ -29,13 +29,15 @@ def blocks(histories: Sequence[Course], *, every: bool) -> Iterator[Block]:
         if shown := mine if every else changed:
             heads = ("row", "measured", "figure", "ratio", "what changed")
             yield Grid(heads, (line for history in shown for line in _lines(history, every=every)), left=(0, 1, 4))
+            if not every and any(len(history.changes) > SHOWN for history in shown):
+                yield Line("kernometer list --history ROW shows every session of a row.", "dim")
         if short := [len(history.points) for history in mine if history.short]:
             lacking = f"{len(short)} rows were measured on {max(short)} occasions or fewer; a change takes {FEWEST}."
             yield Line(lacking, "dim")
 
 
 def _lines(history: Course, *, every: bool) -> Iterator[Sequence[str]]:
-    at = {change.at: change for change in history.changes}
+    at = {change.at: change for change in (history.changes if every else largest(history))}
     places = range(len(history.points)) if every else sorted({place for each in at for place in (each - 1, each)})
     for number, place in enumerate(places):
         name = printable(history.row) if number == 0 else ""
@@ -43,6 +45,19 @@ def _lines(history: Course, *, every: bool) -> Iterator[Sequence[str]]:
         when = f"{datetime.fromtimestamp(point.started, UTC):%Y-%m-%d %H:%M}"
         what = (ratio_text(change.ratio), "; ".join(told(change)) or "nothing known") if change else ("", "")
         yield name, when, single(point.figure).text, *what
+    if smaller := len(history.changes) - len(at):
+        yield "", "", "", "", f"and {counted(smaller, 'smaller change')}"
+
+
+def largest(history: Course) -> tuple[Change, ...]:
+    """The changes that are shown, in their order."""
+    known = sorted(history.changes, key=size, reverse=True)[:SHOWN]
+    return tuple(change for change in history.changes if change in known)
+
+
+def size(change: Change) -> float:
+    """How large, up or down: never below 1."""
+    return max(change.ratio, 1 / change.ratio)
 
 
 #: Facts that a commit tells better.

@@ -15,7 +15,7 @@ from kernometer.report.chart.curves import MARKS
 from kernometer.report.profile.functions import ChangedView, changed_view, common
 from kernometer.report.session.absolute import anchor, family
 from kernometer.report.session.systems import letter, single
-from kernometer.report.store.changes import told
+from kernometer.report.store.changes import largest, size, told
 from kernometer.report.words.names import name, sentence
 from kernometer.report.words.units import counted, ratio_text
 from kernometer.report.write.html import fill
@@ -25,8 +25,8 @@ from kernometer.stats.changes import FEWEST, Change, Course, Point
 from kernometer.stats.model import Verdict
 from kernometer.tables import grouped
 
-#: The changes of a line, and the moments, that are shown: the largest; and the rows of a moment.
-SHOWN, MOMENTS, ROWS = 6, 25, 6
+#: The moments that are shown: those with the largest changes; and the rows of one.
+MOMENTS, ROWS = 25, 6
 #: The sessions right before and after a change; the functions that make a row's change there; commits by session.
 Sides = tuple[str, str]
 Functions = Mapping[tuple[str, Sides], Difference]
@@ -93,18 +93,8 @@ class Moment:
         return sentence(common([change.difference for change in self.changes if change.difference]))
 
 
-def shown(course: Course) -> tuple[Change, ...]:
-    """The changes that the page shows, in their order."""
-    largest = sorted(course.changes, key=_size, reverse=True)[:SHOWN]
-    return tuple(change for change in course.changes if change in largest)
-
-
 def sides(course: Course, change: Change) -> Sides:
     return course.points[change.at - 1].sessions[-1], course.points[change.at].sessions[0]
-
-
-def _size(change: Change) -> float:
-    return max(change.ratio, 1 / change.ratio)
 
 
 def _verdict(change: Change) -> Verdict:
@@ -123,7 +113,7 @@ def view(courses: Sequence[Course], commits: Commits, functions: Functions) -> d
     page = _Page({key: letter(index) for index, key in enumerate(targets)}, commits, functions)
     rows = [page.row(lines) for lines in grouped(((course.row, course.by), course) for course in courses).values()]
     changed = sorted(
-        (row for row in rows if row.changes), key=lambda row: -max(_size(each.change) for each in row.changes)
+        (row for row in rows if row.changes), key=lambda row: -max(size(each.change) for each in row.changes)
     )
     moments = _moments(each for row in changed for each in row.changes)
     first, last = (_date(edge(point.started for point in points)) for edge in (min, max))
@@ -163,7 +153,7 @@ def _date(started: float) -> str:
 
 def _moments(changes: Iterable[ChangeView]) -> list[Moment]:
     """The largest first."""
-    ordered = sorted(changes, key=lambda each: -_size(each.change))
+    ordered = sorted(changes, key=lambda each: -size(each.change))
     return [Moment(when, tuple(views)) for when, views in grouped((each.when, each) for each in ordered).items()]
 
 
@@ -193,7 +183,7 @@ class _Page:
         changes: list[ChangeView] = []
         lines = []
         for course in courses:
-            own = [self._change(course, change, at) for at, change in enumerate(shown(course), len(changes) + 1)]
+            own = [self._change(course, change, at) for at, change in enumerate(largest(course), len(changes) + 1)]
             marks = {each.change.at: (each.number, _verdict(each.change)) for each in own}
             points = tuple((self._x(point), point.figure) for point in course.points)
             lines.append(chart.Line([*self.letters].index(_target(course)) % len(MARKS), points, marks))
