@@ -141,14 +141,13 @@ class _Arm:
             of_rows = sorted((self.ids[row], *self.batches[row]) for row in named)
             words += ("--batch", ",".join(f"{number}={n}/{m}" for number, n, m in of_rows))
         until = Deadline.after(plan.patience + CALL_PATIENCE)
-        for record, line in records(self.target, plan.job(*words, only=only, runs=runs), until):
+        for record, line in records(self.target, plan.job(*words, only=only, runs=runs), until, listen):
             if isinstance(record, Calibration):
                 self.batches[record.row] = (record.batch, record.baseline_batch)
             elif isinstance(record, Failure):
                 failed.add(record.row)
             if self._is_new(record):
                 self.writer.add(record, line)
-                listen(record)
         return failed
 
     def _is_new(self, record: AnyRecord) -> bool:

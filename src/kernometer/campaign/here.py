@@ -130,9 +130,8 @@ def measured_here(
         with store.create(session) as writer:
             path = writer.path
             try:
-                for record, line in records(target, plan.job(), until):
+                for record, line in records(target, plan.job(), until, listen):
                     writer.add(record, line)
-                    listen(record)
             except TargetError:
                 if stop.is_set():
                     raise KeyboardInterrupt from None

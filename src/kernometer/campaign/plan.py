@@ -120,7 +120,12 @@ class Plan:
     @property
     def units(self) -> int:
         """The number of runs that are made in any case, for progress. A command's three times are one run."""
-        return self.effort.runs * (3 if self.command else len(self.rows)) if self.by == "time" else len(self.rows)
+        return self.each * (3 if self.command else len(self.rows))
+
+    @property
+    def each(self) -> int:
+        """The number of runs of a row that are made in any case."""
+        return self.effort.runs if self.by == "time" else 1
 
     @property
     def silence(self) -> float:

@@ -6,7 +6,8 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import msgspec
 
 from kernometer import __version__
 from kernometer.campaign.plan import Plan
-from kernometer.errors import FailedError, StoppedError, TargetError
+from kernometer.errors import FailedError, ResultError, StoppedError, TargetError
 from kernometer.host.check import check, examine
 from kernometer.host.tree import Told
 from kernometer.results.model import (
@@ -74,15 +75,26 @@ def new_session(plan: Plan, target: Target, label: str, experiment: str = "", ar
     )
 
 
-def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyRecord, bytes]]:
-    """The target's records, each with its line.
+def records(
+    target: Target, job: Job, until: Deadline, listen: Callable[[AnyRecord], None] = lambda _: None
+) -> Iterator[tuple[AnyRecord, bytes]]:
+    """The target's records, each with its line. `listen` gets each once, when it comes: rows by path are measured side
+    by side and have their turns, so that a slow one holds back those that are done.
 
     Raises TargetError for a line that is not a record (a probe prints nothing else), unless it is a run's: then that
     row has failed, since the system's C library prints a number wrongly. Raises TargetError for records of another job:
     a system may run its own probe and ignore the arguments. Raises FailedError if a user's command failed.
     """
     come: set[str] = set()
-    for line in target.run(job, until):
+    heard = False
+
+    def hear(line: bytes) -> None:
+        nonlocal heard
+        heard = True
+        with suppress(DamagedError, ResultError):  # they are told in their turn
+            listen(parse_record(line))
+
+    for line in target.run(replace(job, hear=hear), until):
         try:
             record = parse_record(line)
             line.decode()  # the parser does not decode unknown fields
@@ -92,6 +104,7 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
             if (run := _RUN.match(line)) and (row := run[1].decode()) in job.rows:
                 record = Failure(row=row, text=printable(f"its record cannot be read: {error}", 300))
                 come.add(row)
+                listen(record)
                 yield record, msgspec.json.encode(record)
                 continue
             shown = line[:2000].decode("utf-8", "replace")
@@ -102,6 +115,8 @@ def records(target: Target, job: Job, until: Deadline) -> Iterator[tuple[AnyReco
             raise FailedError(f"{printable(command, 80)} {printable(record.text, 300)}.", ALONE)
         if isinstance(record, Run | Failure | Unsupported):
             come.add(record.row)
+        if not heard:
+            listen(record)
         yield record, line
     if lacking := sorted(job.rows - come):
         some = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
@@ -147,16 +162,14 @@ def measure(
         store.create(new_session(plan, target, label)) as writer,
     ):
         writers.append(writer)
-        for record, line in records(target, plan.job(), until):
+        for record, line in records(target, plan.job(), until, listen):
             writer.add(record, line)
-            listen(record)
         while runs := further(writer.result()):
             made = 1 + max(run.run for run in writer.result().runs)
             job = plan.part(runs).job("--continue", "--first-run", str(made), only="time")
-            for record, line in records(target, job, until):
+            for record, line in records(target, job, until, listen):
                 if isinstance(record, Run | Failure):
                     writer.add(record, line)
-                    listen(record)
     return Measured(writer.path, writer.result())
 
 
@@ -178,8 +191,3 @@ def telling_what_is_kept(writers: Sequence[ResultWriter]) -> Iterator[None]:
         if isinstance(stop, FailedError):
             raise FailedError(f"{stop.text} {what}: kernometer show {first}.", stop.next_step) from stop
         raise StoppedError(f"Interrupted. {what}.", f"kernometer show {first}") from stop
-
-
-def is_step(record: AnyRecord) -> bool:
-    """Whether progress counts this record: a row's run or failure."""
-    return isinstance(record, Run | Failure)

@@ -118,8 +118,8 @@ def command(
             check_targets(sides, by, may_boot=not dry_run)
         effort = {"seconds": seconds or (None if quantile else SECONDS), "batch": batch, "clock": clock}
         effort |= {"quantile": quantile, "row_timeout": row_timeout}
-        program = program_for(*targets, unit_costs=unit_costs)
-        plan = with_profiles(plan_for(targets[0], by, profile, words, seed, program, **effort), profiled, *targets)
+        program, asked = program_for(*targets, unit_costs=unit_costs), None if dry_run else targets[0]
+        plan = with_profiles(plan_for(asked, by, profile, words, seed, program, **effort), profiled, *targets)
         plan = with_processor(plan, processor, env.store())
         each = runs_in_a_block(quantile, blocks, plan.effort.samples) if quantile else 1
         plan = replace(plan, effort=replace(plan.effort, runs=each, budget=0.0))
@@ -130,7 +130,7 @@ def command(
             gate.check_allowed((*plan.rows, *plan.unsupported))
         tell_notes(env, by, *targets)
         rounds = blocks if by == "time" else 1  # counts do not vary: one block is enough
-        with progress(env, 2 * rounds * plan.units, silence=plan.silence) as listen:
+        with progress(env, plan, 2 * rounds, paired=by == "time") as listen:
             first, second = measure_pair(plan, targets, env.store(), label, rounds, listen)
         results = (env.store().as_read(first.result), env.store().as_read(second.result))
         names = (a, b) if a != b else (f"{a} (A)", f"{b} (B)")

@@ -74,7 +74,7 @@ def measured(
     env: Env, plan: Plan, targets: Sequence[QemuTarget], label: str = LABEL, jobs: int | None = None
 ) -> list[Outcome]:
     """Measures a session of each target, and prints what failed."""
-    with progress(env, len(targets) * plan.units, silence=plan.silence) as listen:
+    with progress(env, plan, len(targets)) as listen:
         here = Here(targets, env.store(), label, listen, jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, [target.name for target in targets], here, label)
     tell_errors(env, outcomes)

@@ -102,7 +102,8 @@ def _machine(guest: Guest) -> str:
 
 
 def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
-    console = Console(QemuTarget.from_spec(spec.removeprefix("qemu:")), by, debugger=gdb)
+    target = QemuTarget.from_spec(spec.removeprefix("qemu:"))
+    console = Console(target.untried(by) if dry_run else target, by, debugger=gdb)
     argv = console.argv
     if dry_run:
         click.echo(shlex.join(argv), file=env.out)

@@ -125,8 +125,8 @@ def measure(
     with ExitStack() as stack:
         targets = _targets(stack, specs, by)
         if not rounds.different_machines:
-            check_targets({target.name: target for target in targets}, by)
-        plan = plan_of(targets[0], program=program_for(*targets, unit_costs=unit_costs))
+            check_targets({target.name: target for target in targets}, by, may_boot=not rounds.dry_run)
+        plan = plan_of(None if rounds.dry_run else targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
         plan = with_processor(plan, rounds.processor, env.store())
         if rounds.dry_run:
@@ -156,7 +156,7 @@ def _by_scheduler(env: Env, specs: Sequence[str], beside: Sequence[str], plan: P
         raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
     finished = _finished(env.store(), plan, rounds)
     with (
-        progress(env, *_left(specs, plan, rounds, finished), silence=plan.patience) as listen,
+        progress(env, plan, _left(specs, plan, rounds, finished), silence=plan.patience) as listen,
         workers_of(rounds.scheduler, plan.by, env.store(), rounds.label, listen) as workers,
     ):
         outcomes = measure_cells(plan, specs, workers, rounds.label, rounds.boots, finished)
@@ -167,12 +167,11 @@ def _finished(store: Store, plan: Plan, rounds: Rounds) -> Finished:
     return finished(store, rounds.label, plan) if rounds.resume else {}
 
 
-def _left(targets: Sequence[str], plan: Plan, how: Rounds, finished: Finished) -> tuple[int, float]:
-    """How many runs are left at least, and the seconds of the sessions that have a budget."""
+def _left(targets: Sequence[str], plan: Plan, how: Rounds, finished: Finished) -> int:
+    """How many sessions are left."""
     rounds = how.boots if plan.by == "time" else 1
     there = sum(min(rounds, len(paths)) for (target, _host), paths in finished.items() if target in targets)
-    sessions = max(0, rounds * len(targets) - there)
-    return sessions * plan.units, sessions * plan.effort.budget
+    return max(0, rounds * len(targets) - there)
 
 
 def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
@@ -188,7 +187,7 @@ def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[
     store = env.store()
     names = [target.name for target in targets]
     finished = _finished(store, plan, rounds)
-    with progress(env, *_left(names, plan, rounds, finished), silence=plan.silence) as listen:
+    with progress(env, plan, _left(names, plan, rounds, finished)) as listen:
         here = Here(targets, store, rounds.label, listen, rounds.jobs or len(os.sched_getaffinity(0)))
         outcomes = measure_cells(plan, names, here, rounds.label, rounds.boots, finished)
     return _told(env, outcomes, beside, rounds.label)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernometer.campaign.cells import Outcome
 from kernometer.campaign.plan import Plan
-from kernometer.campaign.session import Further, Measured, is_step, measure
+from kernometer.campaign.session import Further, Measured, measure
 from kernometer.cli.env import Env
 from kernometer.cli.planning import tell_notes
 from kernometer.errors import TargetError
@@ -38,7 +38,7 @@ TELLING_SHARE = 0.1
 def measured(env: Env, plan: Plan, target: Target, label: str) -> Measured:
     """Measures a session with progress, after the target's notes."""
     tell_notes(env, plan.by, target)
-    with progress(env, plan.units, plan.effort.budget, silence=plan.silence) as listen:
+    with progress(env, plan) as listen:
         return measure(plan, target, env.store(), label, listen, _further(plan))
 
 
@@ -75,20 +75,46 @@ def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
 
 
 @contextmanager
-def progress(env: Env, steps: int, budget: float = 0.0, *, silence: float) -> Iterator[Callable[[AnyRecord], None]]:
-    """Returns a listener for records. `steps` runs are expected; with a budget as many as fit into so many seconds.
+def progress(
+    env: Env, plan: Plan, sessions: int = 1, *, paired: bool = False, silence: float | None = None
+) -> Iterator[Callable[[AnyRecord], None]]:
+    """Returns a listener for the records of so many sessions of the plan, each with its runs, or with as many as fit
+    into its budget. `paired`: what one session lacks is not measured in another either.
 
     Failed rows are printed at once, above the bar, and so is a row that takes long, which is given up after `silence`
-    seconds without output.
+    seconds without output, by default the plan's.
     """
+    steps, budget = _Steps(plan, sessions, paired=paired), sessions * plan.effort.budget
+    silence = plan.silence if silence is None else silence
     if env.err.isatty():
         with _bar(env, timed=budget > 0) as bar:
-            task = bar.add_task("starting", total=budget or steps, runs=0)
-            with _telling_silence(_on_terminal(bar, task, timed=budget > 0), silence, bar.console.print) as listen:
+            task = bar.add_task("starting", total=budget or steps.all, runs=0)
+            listener = _on_terminal(bar, task, steps, timed=budget > 0)
+            with _telling_silence(listener, silence, bar.console.print) as listen:
                 yield listen
     else:
         with _telling_silence(_on_stream(env, steps, budget), silence, env.say) as listen:
             yield listen
+
+
+class _Steps:
+    """Counts runs: those that were made, and of all those that are still expected. A failure takes a run's place."""
+
+    def __init__(self, plan: Plan, sessions: int, *, paired: bool) -> None:
+        self._rows = set(plan.rows)
+        self._each = plan.each * (sessions if paired else 1)
+        self._paired = paired
+        self.done, self.all = 0, sessions * plan.units
+
+    def see(self, record: AnyRecord) -> bool:
+        """Whether the record is of a run. A row that a target lacks is not expected any more."""
+        if isinstance(record, Unsupported) and record.row in self._rows:
+            self.all -= self._each
+            if self._paired:
+                self._rows.remove(record.row)
+        is_run = isinstance(record, Run | Failure)
+        self.done += is_run
+        return is_run
 
 
 @contextmanager
@@ -154,43 +180,41 @@ def _bar(env: Env, *, timed: bool) -> Progress:
     )
 
 
-def _on_terminal(bar: Progress, task: TaskID, *, timed: bool) -> Callable[[AnyRecord], None]:
+def _on_terminal(bar: Progress, task: TaskID, steps: _Steps, *, timed: bool) -> Callable[[AnyRecord], None]:
     told: set[str] = set()
     start = time.monotonic()
-    runs = 0
 
     def listen(record: AnyRecord) -> None:
-        nonlocal runs
         if isinstance(record, Calibration | Counting | Run):
             doing = {Calibration: "calibrating ", Counting: "counting "}.get(type(record), "")
             bar.update(task, description=printable(doing + record.row, 40))
-        if is_step(record):
-            runs += 1
-            bar.update(task, completed=time.monotonic() - start if timed else runs, runs=runs)
+        if steps.see(record):
+            bar.update(task, completed=time.monotonic() - start if timed else steps.done, runs=steps.done)
+        if not timed:
+            bar.update(task, total=steps.all)
         for line in _news(record, told):
             bar.console.print(line)
 
     return listen
 
 
-def _on_stream(env: Env, steps: int, budget: float) -> Callable[[AnyRecord], None]:
+def _on_stream(env: Env, steps: _Steps, budget: float) -> Callable[[AnyRecord], None]:
     told: set[str] = set()
     start = last = time.monotonic()
-    done = 0
 
     def listen(record: AnyRecord) -> None:
-        nonlocal done, last
-        done += is_step(record)
-        now = time.monotonic()
+        nonlocal last
+        steps.see(record)
+        now, done = time.monotonic(), steps.done
         if now - last >= LINE_SECONDS and done:
             last = now
             if budget > 0:
                 left = start + budget - now
                 env.say(f"measured {done} runs" + (f", about {left:.0f} s left" if left > 0 else ""))
             else:
-                left = (now - start) / done * max(0, steps - done)
-                told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps else ""
-                env.say(f"measured {done} of {steps} runs{told_left}")
+                left = (now - start) / done * max(0, steps.all - done)
+                told_left = f", about {left:.0f} s left" if done >= TELLING_SHARE * steps.all else ""
+                env.say(f"measured {done} of {steps.all} runs{told_left}")
         for line in _news(record, told):
             env.say(line)
 

@@ -44,7 +44,7 @@ class Again:
         plan = replace(self._plan_of(rows), seed=self.plan.seed + 1)  # another order
         rounds = blocks(self.blocks, len(self.plan.rows), len(rows))
         self.env.say(f"The gate fails on {_rows(rows)}: measured again, in {rounds} new blocks.")
-        with progress(self.env, 2 * rounds * plan.units, silence=plan.silence) as listen:
+        with progress(self.env, plan, 2 * rounds, paired=True) as listen:
             pair = measure_pair(plan, self.targets, store, self.label, rounds, listen)
         compared = first.comparison
         a, b = (store.as_read(side.result) for side in pair)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -69,6 +69,7 @@ class Job:
     allowed: frozenset[str] = frozenset()  #: other rows whose records are allowed
     geometry: str = ""  #: by path: of the processor whose memory system is counted, as Geometry.word; "": none is
     profiled: Profiled = ""  #: by path, on a guest of ours: each row is measured once more, for this profile
+    hear: Callable[[bytes], None] | None = None  #: gets each line when it comes, where `run` yields it in its turn
 
 
 @dataclass(frozen=True, slots=True)

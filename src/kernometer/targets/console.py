@@ -88,8 +88,9 @@ class ConsoleTarget(Target):
         )
 
     def describe(self, job: Job) -> tuple[str, ...]:  # noqa: ARG002  # its arguments are typed
-        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started."""
-        return argv(self.boot())
+        """QEMU's argument vector; its relative names are files in a temporary directory, where it is started. Nothing
+        boots: what no trial has found yet is taken to work."""
+        return argv(replace(self, accelerator=self._accelerator(trial=False)[0]).boot())
 
     def boot(self) -> Boot:
         """The boot that `describe` prints."""
@@ -115,7 +116,7 @@ class ConsoleTarget(Target):
 
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         """The probe's lines as they come. See Target.run."""
-        with self._booted(self.describe(job), until) as booted:
+        with self._booted(argv(self.boot()), until) as booted:
             yield from self._talk(booted, job)
             self._leave(booted)
 
@@ -153,12 +154,12 @@ class ConsoleTarget(Target):
         if status != 0:
             raise TargetError(f"{self.name}: power-off: QEMU ended with an error.")
 
-    def _accelerator(self) -> tuple[Accelerator, str]:
+    def _accelerator(self, *, trial: bool = True) -> tuple[Accelerator, str]:
         """The accelerator and a note. It is KVM if that runs this system, which a trial boot may test."""
         if self.accelerator is not None:
             return self.accelerator, ""
         key = (self.qemu.text, self._image(), self._machine().text(self.qemu, "kvm"))
-        return kvm.find(self.name, key, self._try_kvm).accelerator
+        return kvm.find(self.name, key, self._try_kvm if trial else None).accelerator
 
     def _try_kvm(self) -> None:
         """Boots the system under KVM, logs in and powers off. Raises TargetError if that fails."""

@@ -145,8 +145,12 @@ class QemuTarget(Target):
         if job.by == "path" and self.without_plugin is not None:
             raise self.without_plugin
         phase: Phase = "restored" if job.by == "path" and not self._why_not_saved(trial=False) else ""
-        told = replace(self, accelerator=self._accelerator(job.by, trial=False)[0])
-        return argv(told.boot(job.by, job.calls[0].arguments if job.calls else job.arguments, phase, job.geometry))
+        arguments = job.calls[0].arguments if job.calls else job.arguments
+        return argv(self.untried(job.by).boot(job.by, arguments, phase, job.geometry))
+
+    def untried(self, by: By) -> QemuTarget:
+        """The same, with the accelerator that is known or taken to work, so that no trial boots."""
+        return replace(self, accelerator=self._accelerator(by, trial=False)[0])
 
     def boot(self, by: By, arguments: tuple[str, ...] = (), phase: Phase = "", geometry: str = "") -> Boot:
         """The boot that `describe` prints; `geometry`: see Job."""
@@ -197,7 +201,7 @@ class QemuTarget(Target):
         with ExitStack() as held:
             guests = self._guests(job, until, held if by_path and not self._why_not_saved() else None)
             allowed = slots() if by_path else BoundedSemaphore(1)
-            yield from side_by_side(guests.all(), allowed, until, self.name)
+            yield from side_by_side(guests.all(), allowed, until, self.name, job.hear)
 
     def save(self) -> None:
         """Saves the guest, unless it is saved. Raises TargetError."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -36,8 +36,8 @@ def room() -> int:
 
 
 class _Task:
-    def __init__(self, lines: Lines) -> None:
-        self._lines = lines
+    def __init__(self, lines: Lines, hear: Callable[[bytes], None] | None) -> None:
+        self._lines, self._hear = lines, hear
         self.said: deque[bytes] = deque()
         self.done = False
 
@@ -47,6 +47,8 @@ class _Task:
             if line is None:
                 return bool(self.said)
             self.said.append(line)
+            if self._hear is not None:
+                self._hear(line)
         self.done = True
         return True
 
@@ -55,14 +57,21 @@ class _Task:
         self._lines.close()
 
 
-def side_by_side(guests: Iterable[Lines], allowed: BoundedSemaphore, until: Deadline, name: str) -> Iterator[bytes]:
-    """The lines of all guests: those of the first as they come, then those of the second, and so on. The guests begin
-    in this order. An error of one ends all. Raises TargetError if `until` passes before one can begin."""
+def side_by_side(
+    guests: Iterable[Lines],
+    allowed: BoundedSemaphore,
+    until: Deadline,
+    name: str,
+    hear: Callable[[bytes], None] | None = None,
+) -> Iterator[bytes]:
+    """The lines of all guests: those of the first as they come, then those of the second, and so on; `hear` gets each
+    when it comes. The guests begin in this order. An error of one ends all. Raises TargetError if `until` passes before
+    one can begin."""
     waiting, begun = deque(guests), deque[_Task]()
     try:
         while waiting or begun:
             while waiting and allowed.acquire(blocking=False):
-                begun.append(_Task(waiting.popleft()))
+                begun.append(_Task(waiting.popleft(), hear))
             moved = False
             for task in begun:
                 if not task.done:

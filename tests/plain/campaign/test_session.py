@@ -56,6 +56,26 @@ def said(*lines: bytes, job: Job | None = None) -> list[object]:
     return [record for record, _line in records(Says(*lines), job or PLAN.job(), Deadline.after(1))]
 
 
+class Holds(Says):
+    """One whose lines come in the opposite order of their turns, as of guests side by side."""
+
+    def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
+        for line in reversed(self.lines):
+            assert job.hear is not None
+            job.hear(line)
+        yield from super().run(job, until)
+
+
+@pytest.mark.parametrize(("kind", "order"), [(Says, [0, 1]), (Holds, [1, 0])])
+def test_who_listens_hears_each_record_once_when_it_comes(kind: type[Says], order: list[int]) -> None:
+    """Expected: before its turn where a slow row holds it back. Broken: progress says 3 of 573 when 45 are done, or
+    counts a row twice."""
+    heard: list[AnyRecord] = []
+    lines = make.lines([make.run(number) for number in range(2)])
+    turns = [record for record, _ in records(kind(*lines), PLAN.job(), Deadline.after(1), heard.append)]
+    assert [turns.index(record) for record in heard] == order
+
+
 def test_a_targets_own_records_pass() -> None:
     found = said(b'{"type":"unsupported","row":"syscall/getppid","reason":"no"}')
     assert found == [Unsupported(row="syscall/getppid", reason="no")]
