@@ -13,7 +13,7 @@ from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.architecture import of_name
-from kernometer.guests.kernels import linux, mach, own, trio, xen
+from kernometer.guests.kernels import linux, mach, own, tree, trio, xen
 from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
 from kernometer.targets.consoles import description
@@ -27,6 +27,7 @@ class Wanted:
 
     system: str
     versions: tuple[str, ...]
+    tree: Path | None
     name: str  #: of a guest from a file; "" by default
     arch: str | None
     drivers: Path | None
@@ -45,6 +46,11 @@ class Wanted:
     dom0: str | None
 
     @property
+    def from_file(self) -> bool:
+        """Whether it is a kernel that the user built."""
+        return self.system == "kernel" or self.tree is not None
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The options of a variant, as in its name."""
         given = (("machine", self.machine), ("cpu", self.cpu), ("memory", self.memory))
@@ -53,7 +59,6 @@ class Wanted:
 
     def check(self) -> None:
         """Raises UsageError for an option that does not apply here."""
-        own = self.system == "kernel"
         for given, name in (
             (self.arch, "arch"),
             (self.drivers, "modules"),
@@ -65,11 +70,12 @@ class Wanted:
             (self.label, "as"),
             (self.output, "output"),
         ):
-            if given and not own:
+            if given and not self.from_file:
                 raise UsageError(f"--{name} is for a kernel from a file.", "kernometer guest add kernel FILE")
         xen = self.system == "xen"
         for given, name, applies, reason in (
-            (self.name, "name", own or self.system not in SYSTEMS, "for a kernel or a disk from a file"),
+            (self.tree, "tree", self.system == "linux", "for linux"),
+            (self.name, "name", self.from_file or self.system not in SYSTEMS, "for a kernel or a disk from a file"),
             (self.dom0, "dom0", xen, "for xen"),
             (self.words, "append", not xen, "not for xen, whose recipe is fixed"),
         ):
@@ -95,10 +101,21 @@ def add(env: Env, /, **given: Any) -> None:
             "linux, xen and gnumach come from packages, trio from its sources, kernel from any kernel's file; "
             f"{', '.join(description.shipped())}, or a description's .toml file, from a disk's image.",
         )
-    if wanted.system != "kernel":  # its words need not be a variant's
+    if not wanted.from_file:  # its words need not be a variant's
         wanted.variant("guest")
     wanted.check()
     SYSTEMS[wanted.system](env, wanted)
+
+
+def _linux(env: Env, wanted: Wanted) -> None:
+    if wanted.tree is None:
+        _from_packages(env, wanted)
+        return
+    if wanted.versions:
+        raise UsageError("A tree has the version that it was built from.", f"Leave {wanted.versions[0]} out.")
+    built = tree.read(wanted.tree)
+    given = replace(wanted, symbols=wanted.symbols or built.symbols, drivers=wanted.drivers or built.modules)
+    _add_own(env, given, built.kernel, built.layout, checked=wanted.symbols is None)
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
@@ -116,6 +133,11 @@ def _from_packages(env: Env, wanted: Wanted) -> None:
 def _kernel(env: Env, wanted: Wanted) -> None:
     if len(wanted.versions) != 1:
         raise UsageError("A kernel is added from one file.", "For example guest add kernel arch/x86/boot/bzImage")
+    _add_own(env, wanted, Path(wanted.versions[0]))
+
+
+def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checked: bool = False) -> None:
+    """`checked`: its symbols are known to be this kernel's."""
     given = own.Given(
         machine=replace(wanted, append="").variant("guest"),
         append=wanted.append,
@@ -128,9 +150,10 @@ def _kernel(env: Env, wanted: Wanted) -> None:
         root=wanted.root,
         output=wanted.output,
         system=wanted.label,
+        layout=layout,
     )
-    check = (lambda guest: _map_checked(env, guest)) if wanted.symbols else None
-    guest = own.add(wanted.name or MINE, Path(wanted.versions[0]), given, env.say, check)
+    check = (lambda guest: _map_checked(env, guest)) if wanted.symbols and not checked else None
+    guest = own.add(wanted.name or MINE, kernel, given, env.say, check)
     _say_added(env, guest)
     for remark in guest.manifest.remarks:
         env.say(f"{guest.name}: {remark}")
@@ -196,4 +219,4 @@ def _say_added(env: Env, guest: Guest) -> None:
     click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
 
 
-SYSTEMS = {"linux": _from_packages, "kernel": _kernel, "xen": _xen, "trio": _trio, "gnumach": _gnumach}
+SYSTEMS = {"linux": _linux, "kernel": _kernel, "xen": _xen, "trio": _trio, "gnumach": _gnumach}

@@ -18,7 +18,7 @@ from kernometer.guests.kernels.own import Given
 from kernometer.guests.variant import parse
 from kernometer.targets import booting
 from tests.support.guests.fixtures import Compile
-from tests.support.guests.images import HYPERVISOR, KERNEL, bzimage, elf, image
+from tests.support.guests.images import HYPERVISOR, KERNEL, bzimage, elf, image, with_release
 
 #: Of a build with just enough functions.
 SYSTEM_MAP = "".join(f"{0xFFFFFFFF81000000 + 16 * n:x} t cpu.{n}\n" for n in range(own.LEAST_FUNCTIONS))
@@ -35,12 +35,6 @@ BANNER = b"%s version %s\0Linux version 6.9.1-mine+ (me@here) (gcc) #1 SMP\n\0"
 
 def with_banner(kernel: bytes) -> bytes:
     return kernel + BANNER
-
-
-def with_release(packed: bytes) -> bytes:
-    """The setup header's pointer to the version string, and the string behind the header."""
-    text, at = b"6.9.1-mine+ (me@here) #1 SMP\0", 0x300
-    return packed[:0x20E] + struct.pack("<H", at - 0x200) + packed[0x210:at] + text + packed[at + len(text) :]
 
 
 @pytest.mark.parametrize("form", ["bzImage", "vmlinux"])

@@ -38,6 +38,12 @@ def bzimage(kernel: bytes = KERNEL) -> bytes:
     return image(packed + struct.pack("<I", len(kernel)))
 
 
+def with_release(packed: bytes, release: str = "6.9.1-mine+") -> bytes:
+    """A bzImage whose setup header points to a version string behind it."""
+    text, at = f"{release} (me@here) #1 SMP\0".encode(), 0x300
+    return packed[:0x20E] + struct.pack("<H", at - 0x200) + packed[0x210:at] + text + packed[at + len(text) :]
+
+
 #: An ELF file of 32 bits with a multiboot header.
 HYPERVISOR = (
     b"\x7fELF\x01\x01\x01"

@@ -83,6 +83,12 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
 @guest.command()
 @click.argument("system", metavar="SYSTEM")
 @click.argument("versions", metavar="[VERSION|STRUCTURE|FILE...]", nargs=-1)
+@click.option(
+    "--tree",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For linux: a tree in which it is built, for its kernel, System.map and modules, in place of packages.",
+)
 @click.option("--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}].")
 @click.option("--as", "label", metavar="'NAME VERSION'", default="", help="What that kernel is, in results and lists.")
 @click.option(
@@ -144,6 +150,9 @@ def add() -> None:
     QEMU and zstd must be installed. An existing guest is replaced by the newest of its version; with --append,
     --machine, --memory, --cpu or --device it stays, and its variant is added to the list.
 
+    With --tree it is the Linux that is built in DIR (or was, with O=DIR), as the guest NAME, with the options of SYSTEM
+    kernel.
+
     SYSTEM trio is Kernometer's own kernel, built from its sources by this host's C compiler. It takes structures: mono
     makes trio-mono, and so do hybrid, micro and one-server; micro+together=vfs,fs puts two services of micro into one
     process, mono+apart=fs takes one out of the kernel. Without one those four are built.
@@ -162,6 +171,7 @@ def add() -> None:
       kernometer guest add linux
       kernometer guest add linux 6.1 6.12 6.1-cloud
       kernometer guest add linux 6.1 --append mitigations=off
+      kernometer guest add linux --tree ~/linux --name mine
       kernometer guest add kernel arch/x86/boot/bzImage --modules /tmp/root
       kernometer guest add kernel kernel.elf --as 'Asterinas 0.18' --append 'init=/init'
       kernometer guest add xen --dom0 linux-6.1

@@ -88,8 +88,8 @@ def symbols(elf: bytes) -> Iterator[tuple[str, Section, int, int]]:
                 yield _text(elf, known[table.link].offset + name), known[index], value, size
 
 
-def layout(kernel: bytes) -> str:
-    """A digest of where a kernel's data lie; "" without symbols. Programs within it (Trio's servers) are included.
+def layout(kernel: bytes, *, programs: bool = True) -> str:
+    """A digest of where a kernel's data lie; "" without symbols. `programs`: with those within it (Trio's servers).
 
     It covers the address and size of all data, but only the pages of code: counts do not depend on where in its pages
     an instruction lies.
@@ -102,7 +102,7 @@ def layout(kernel: bytes) -> str:
             if not part:
                 return ""
             lines += part
-            start = kernel.find(MAGIC + kernel[4:7], start + 4)
+            start = kernel.find(MAGIC + kernel[4:7], start + 4) if programs else -1
     except LookupError:
         return ""
     return sha256("\n".join(lines).encode())

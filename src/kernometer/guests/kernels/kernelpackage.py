@@ -27,6 +27,8 @@ MAX_MEMBER = 256 << 20
 #: The most bytes of one kernel's modules in memory.
 MAX_KEPT = 1 << 30
 UNPACK_SECONDS = 300
+#: A tree has it, and no installed directory.
+_OF_A_BUILD = "include/config/kernel.release"
 _INSTALL = "make modules_install INSTALL_MOD_PATH=DIR, then --modules DIR."
 
 #: Directories of drivers.KEPT's dependencies, for the first pass, after which a second one is seldom needed.
@@ -72,13 +74,15 @@ def read(packages: Sequence[Path]) -> Contents:
 
 def read_installed(folder: Path, release: str) -> tuple[dict[str, bytes], frozenset[str]]:
     """The modules of drivers.KEPT and their dependencies, and the names of built-in ones, from `folder`, which is
-    lib/modules/RELEASE or contains it (INSTALL_MOD_PATH).
+    lib/modules/RELEASE, contains it (INSTALL_MOD_PATH), or is the tree that built them.
 
     Raises UsageError without modules of the kernel `release` ("": not known), TargetError if they are damaged.
     """
     seen = _Seen()
     try:
-        return _needed(seen, [partial(_files_below, _installed(folder, release))]), seen.built_in
+        built = (folder / _OF_A_BUILD).is_file()
+        source = partial(_built, folder, release) if built else partial(_files_below, _installed(folder, release))
+        return _needed(seen, [source]), seen.built_in
     except OSError as error:
         raise UsageError(f"{error.filename}: {error.strerror}.", _INSTALL) from error
 
@@ -150,6 +154,16 @@ def _files_below(place: Path) -> Files:
     for file in sorted(place.rglob("*")):
         if file.is_file():
             yield PurePosixPath("lib/modules", place.name, file.relative_to(place)), partial(_file, file)
+
+
+def _built(tree: Path, release: str) -> Files:
+    """As files_of, of what `make` built: modules.order lists the modules, also those that are not built (yet)."""
+    place, order = PurePosixPath("lib/modules", release), tree / "modules.order"
+    yield place / "modules.builtin", partial(_file, tree / "modules.builtin")
+    for line in order.read_text(errors="replace").splitlines() if order.is_file() else ():
+        name = PurePosixPath(line.removeprefix("kernel/")).with_suffix(".ko")
+        if (tree / name).is_file():
+            yield place / "kernel" / name, partial(_file, tree / name)
 
 
 def _file(file: Path) -> bytes:

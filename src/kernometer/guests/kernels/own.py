@@ -40,13 +40,14 @@ class Given:
     append: str = ""  #: further words for the kernel, any that are printable
     architecture: Architecture | None = None  #: None: the file's
     modules: Sequence[str] = ()  #: multiboot's, each `FILE WORDS…`; none: the archive, if `root` is that
-    drivers: Path | None = None  #: the directory of Linux's `make modules_install`
+    drivers: Path | None = None  #: the directory of Linux's `make modules_install`, or of its build
     symbols: Path | None = None  #: the build's list of them, or the ELF file that has them
     init: Path | None = None  #: the first process; None: ours
     probe: Path | None = None  #: None: the one that is compiled here
     root: Root = "initramfs"
     output: Output | None = None  #: None: the debug port, where there is one
     system: str = ""  #: the kernel's name and version in words; "": what the file says
+    layout: str = ""  #: where its data lie, if its build says so; "": what the file says
 
 
 def add(
@@ -84,7 +85,7 @@ def add(
         release=read.release,
         package_sha256=sha256(content),
         drivers_sha256="" if given.drivers is None else drivers.digest(held),
-        layout=elf.layout(read.boots) if identified or read.way == "multiboot" else "",
+        layout=given.layout or (elf.layout(read.boots) if identified or read.way == "multiboot" else ""),
         machine=given.machine.machine(machine),
         command_line=" ".join(filter(None, (words, *given.append.split()))),
         modules=modules,
