@@ -108,15 +108,17 @@ void *pages_take(size_t count)
 
 void pages_give(void *pages, size_t count)
 {
-	struct given *page = pages;
+	char *page = pages;
 
-	if ((char *)pages < heap_begin || (char *)pages >= heap) {
+	if (page < heap_begin || page >= heap) {
 		trap_kernel(TRAP_PAGES_GIVE, (uint64_t)pages, count, 0);
 		return;
 	}
-	for (; count > 0; count--, page += PAGE / sizeof *page) {
-		page->next = given;
-		given = page;
+	for (; count > 0; count--, page += PAGE) {
+		struct given *freed = (struct given *)(void *)page;
+
+		freed->next = given;
+		given = freed;
 	}
 }
 

@@ -15,9 +15,10 @@ void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, insn_
 {
 	(void)insn;
 	(void)flags;
-	(void)userdata;
 	if (cb == at_begin || cb == at_end)
 		marked = cb;
+	if (cb == on_fetch || cb == on_ending)
+		free(userdata);
 }
 
 /* Counters other than USER, which every instruction here has, joined by '+'. */
