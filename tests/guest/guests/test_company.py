@@ -16,8 +16,8 @@ from kernometer.guests.kernels import trio
 from kernometer.results.model import Events, Run
 from kernometer.results.reader import parse_record
 from kernometer.results.rows import Row
+from kernometer.targets import guest_runs
 from kernometer.targets.base import Deadline
-from kernometer.targets.guest_runs import Guests
 from kernometer.targets.qemu import QemuTarget
 from kernometer.targets.saved import states
 from tests.support.checkout import alone
@@ -135,13 +135,13 @@ def test_a_guest_is_saved_when_it_has_come_to_rest(linux_6_1: store.Guest, monke
     ciphers for a second) has its turns in every sample."""
     row = "proc/fork-exec"
     busy = "(i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done) </dev/null >/dev/null 2>&1 &"
-    found = []
+    means = []
     for before in ((), ("/bin/busybox", "sh", "-c", busy)):
-        monkeypatch.setattr(Guests, "_before", lambda *_, words=before: words)
+        monkeypatch.setattr(guest_runs, "_before", lambda *_, words=before: words)
         [run] = (
-            one
-            for one in counts(QemuTarget.from_spec(linux_6_1.name), (Row(row).argument,))[row]
-            if isinstance(one, Run)
+            each
+            for each in counts(QemuTarget.from_spec(linux_6_1.name), (Row(row).argument,))[row]
+            if isinstance(each, Run)
         )
-        found.append(statistics.fmean(run.samples))
-    assert found[1] == pytest.approx(found[0], rel=0.05)
+        means.append(statistics.fmean(run.samples))
+    assert means[1] == pytest.approx(means[0], rel=0.05)
