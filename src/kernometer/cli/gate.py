@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ class Wanted:
     strict: bool
     markdown: Path | None
     junit: Path | None
+    mail: Path | None
 
     def check_allowed(self, rows: Iterable[str]) -> None:
         """Raises UsageError if an allowance names none of the rows: it would allow nothing, unnoticed."""
@@ -50,13 +52,13 @@ class Wanted:
 
 
 def wanted(
-    *, gate: bool, strict: bool, allow: tuple[str, ...], markdown: Path | None, junit: Path | None
+    *, gate: bool, strict: bool, allow: tuple[str, ...], markdown: Path | None, junit: Path | None, mail: Path | None
 ) -> Wanted | None:
     """What these options (options.GATE) ask for; None without --gate."""
     if gate:
-        return Wanted(tuple(map(_allowance, allow)), strict, markdown, junit)
-    if strict or allow or markdown or junit:
-        raise UsageError("--strict, --allow, --markdown and --junit belong to a gate.", "Add --gate.")
+        return Wanted(tuple(map(_allowance, allow)), strict, markdown, junit, mail)
+    if strict or allow or markdown or junit or mail:
+        raise UsageError("--strict, --allow, --markdown, --junit and --mail belong to a gate.", "Add --gate.")
     return None
 
 
@@ -96,15 +98,23 @@ def judged(
     return gates
 
 
-def tell(env: Env, wanted: Wanted, gates: Sequence[Gate]) -> Status:
-    """Prints each gate (beside --json on the error stream), and writes the summaries. Raises ResultError if a summary
+def tell(
+    env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], gates: Sequence[Gate], command: Sequence[str]
+) -> Status:
+    """Prints each gate (beside --json on the error stream), and writes the summaries. `systems` as for judged.
+    `command`: what a mail tells its readers to run, before the two systems' names. Raises ResultError if a summary
     cannot be written."""
     for line in (line for each in gates for line in report.lines(each)):
         if env.json:
             env.say(line)
         else:
             env.console().print(Text(line))
-    for path, form in ((wanted.markdown, report.markdown), (wanted.junit, report.junit)):
+    images = {name: "; ".join(dict.fromkeys(each.session.image for each in of)) for name, of in systems.items()}
+    for path, form in (
+        (wanted.markdown, report.markdown),
+        (wanted.junit, report.junit),
+        (wanted.mail, partial(report.mail, images=images, command=command)),
+    ):
         if path is not None:
             with complete_file(path, "summary") as file:
                 file.write(form(gates))

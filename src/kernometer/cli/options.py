@@ -196,6 +196,7 @@ GATE = (
     ),
     _file("--markdown", "write a summary in Markdown"),
     _file("--junit", "write a summary in JUnit's XML"),
+    _file("--mail", "write a summary as a mail, with the command that reproduces it"),
 )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from email import message_from_bytes
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -98,6 +100,40 @@ def test_a_machines_words_stay_words_in_both_files() -> None:
     assert root[0][0][0].text is not None
     assert root[0][0][0].text.endswith("line 2")
     assert any("line 2" in line for line in report.lines(found))
+
+
+def test_a_mail_has_a_subject_the_rows_and_what_reproduces_it(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Expected: the row in the subject, both counts and kernels, and a command for a shell; a gate that passed says so.
+    Broken: a developer who gets it cannot tell what to do."""
+    kept(store, "before", 1000, 0)
+    kept(store, "after", 1100, 1, **OTHER)
+    for sides, status in ((("before", "after"), Status.GATE), (("after", "before"), Status.DONE)):
+        call(store, capsys, "compare", "--gate", "--mail", str(tmp_path / "e.eml"), *sides, status=status)
+        mail = message_from_bytes((tmp_path / "e.eml").read_bytes())
+        text = mail.get_payload(decode=True)
+        assert isinstance(text, bytes)
+        assert f"kernometer compare --gate {' '.join(sides)}" in text.decode()
+        assert OTHER["image"] in text.decode()
+        if status is Status.GATE:
+            assert mail["Subject"] == "[kernometer] after: syscall/getppid worse 1.100"
+            assert re.search(r"1,000 instr +1,100 instr +1\.100  syscall/getppid \(worse\)", text.decode())
+            assert text.decode().rstrip().endswith("before after syscall/getppid@")
+        else:
+            assert mail["Subject"].startswith("[kernometer] Gate passed: before against after")
+
+
+def test_a_machines_words_stay_in_a_mails_lines() -> None:
+    """Expected: no further header, no escape, and quoted for a shell. Broken: a row's name adds a receiver."""
+    text = HOSTILE + "\nBcc: all@example.org"
+    a, b = (path_result(f"{text} {count}", {ROW: count, text: count}) for count in (100, 200))
+    found = gate(compare([a], [b], history=None, name_a=text, name_b=text), [a], [b], explanations={ROW: (text,)})
+    content = report.mail([found], {text: text}, ("compare",))
+    mail = message_from_bytes(content)
+    assert set(mail.keys()) == {"Subject", "Content-Type", "Content-Transfer-Encoding", "MIME-Version"}
+    assert b"\x1b" not in content
+    assert "\nBcc" not in content.decode()
 
 
 def test_the_history_names_the_kernel_that_changed_a_count(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

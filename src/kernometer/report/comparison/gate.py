@@ -1,8 +1,13 @@
-"""A gate's result as lines for the terminal, as Markdown, and as JUnit's XML. All texts may come from a machine."""
+"""A gate's result as lines for the terminal, as Markdown, as JUnit's XML, and as a mail. All texts may come from a
+machine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from email import policy
+from email.message import EmailMessage
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -17,6 +22,8 @@ from kernometer.text import printable
 MOST, TEXT = 100, 300
 #: Undecided rows that the terminal lists.
 MOST_UNDECIDED = 5
+#: The widest line of a mail's text: four quotations of it still fit a terminal (RFC 3676, section 4.2).
+WIDTH = 72
 _SHOWN = (Outcome.WORSE, Outcome.LOST, Outcome.ALLOWED, Outcome.UNDECIDED, Outcome.BETTER)
 
 
@@ -120,6 +127,51 @@ def junit(gates: Sequence[Gate]) -> bytes:
     ET.indent(root)
     made: bytes = ET.tostring(root, "utf-8", xml_declaration=True)
     return made + b"\n"
+
+
+def mail(gates: Sequence[Gate], images: Mapping[str, str], command: Sequence[str]) -> bytes:
+    """For a list of kernel developers: a message with its subject, without sender and receivers. `images`: by a side's
+    name, what it booted. `command`: the words that compare two sides again, before their names and the rows."""
+    message = EmailMessage(policy.SMTP.clone(linesep="\n", utf8=True, max_line_length=None))
+    message["Subject"] = f"[kernometer] {'; '.join(map(_subject, gates))}"
+    message.set_content("\n".join(line for gate in gates for line in _paragraphs(gate, images, command)), cte="8bit")
+    return message.as_bytes()
+
+
+def _subject(gate: Gate) -> str:
+    worst = max(gate.again or gate.rows_with(*gate.failing), key=lambda row: row.judged.ratio or 0.0, default=None)
+    if worst is None:
+        return sentence(gate)
+    more = len(gate.rows_with(*gate.failing)) - 1
+    others = f", and {more} more row{'s' if more > 1 else ''}" if more else ""
+    ratio = "" if worst.judged.ratio is None else f" {ratio_text(worst.judged.ratio)}"
+    return f"{_shown(gate.comparison.b)}: {_shown(worst.judged.row)} {worst.outcome.value}{ratio}{others}"
+
+
+def _paragraphs(gate: Gate, images: Mapping[str, str], command: Sequence[str]) -> Iterator[str]:
+    compared = gate.comparison
+    yield from textwrap.wrap(sentence(gate), WIDTH)
+    for side, name in (("A", compared.a), ("B", compared.b)):
+        if image := images.get(name):
+            yield from textwrap.wrap(_shown(f"  {side}: {image}"), WIDTH, subsequent_indent="     ")
+    yield ""
+    rows = [row for each in _SHOWN for row in gate.rows_with(each)[:MOST]]
+    if rows:
+        yield f"{'A':>16} {'B':>16}   B/A   row"
+    for row in rows:
+        ratio = "" if row.judged.ratio is None else ratio_text(row.judged.ratio)
+        a, b = (single(side).text for side in (row.judged.a, row.judged.b))
+        yield f"{a:>16} {b:>16} {ratio:>7}  {_shown(row.judged.row)} ({row.outcome.value})"
+        for line in row.explanation:
+            yield from textwrap.wrap(_shown(line), WIDTH, initial_indent="    ", subsequent_indent="      ")
+    yield ""
+    for what in compared.differs:
+        yield from textwrap.wrap(_shown(f"{what.what}: {what.a} | {what.b}"), WIDTH, subsequent_indent="  ")
+    for remark in (*compared.conditions, *compared.remarks):
+        yield from textwrap.wrap(_shown(remark), WIDTH)
+    failing = [Row(row.judged.row).argument for row in gate.rows_with(*gate.failing)[:MOST]]
+    words = ("kernometer", *command, "--gate", compared.a, compared.b, *failing)
+    yield from ("", "To reproduce:", "", f"  {_shown(shlex.join(words))}", "")
 
 
 def _text(row: GateRow) -> str:
