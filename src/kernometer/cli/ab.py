@@ -142,9 +142,7 @@ def command(
         env, systems, (comparison,), report_file, everything=everything, points=points, counters=counters, gates=judged
     )
     if gate is not None:
-        raise click.exceptions.Exit(
-            gates.tell(env, gate, systems, judged, ("ab", *(("--by", "path", "--functions") if by == "path" else ())))
-        )
+        raise click.exceptions.Exit(gates.tell(env, gate, systems, judged))
     raise click.exceptions.Exit(Status.ROWS_FAILED if any(result.failures for result in results) else Status.DONE)
 
 

@@ -62,7 +62,7 @@ def command(
     if gate is not None:
         if any(gated.again for gated in judgements):
             env.say("Not measured again, since these sessions are stored: kernometer ab --gate does that.")
-        raise click.exceptions.Exit(gates.tell(env, gate, systems, judgements, ("compare",)))
+        raise click.exceptions.Exit(gates.tell(env, gate, systems, judgements))
 
 
 def _imported(sides: Mapping[str, Sequence[Publication]], delta: float) -> list[Comparison]:

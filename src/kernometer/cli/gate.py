@@ -98,22 +98,18 @@ def judged(
     return gates
 
 
-def tell(
-    env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], gates: Sequence[Gate], command: Sequence[str]
-) -> Status:
-    """Prints each gate (beside --json on the error stream), and writes the summaries. `systems` as for judged.
-    `command`: what a mail tells its readers to run, before the two systems' names. Raises ResultError if a summary
-    cannot be written."""
+def tell(env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], gates: Sequence[Gate]) -> Status:
+    """Prints each gate (beside --json on the error stream), and writes the summaries. `systems` as for judged. Raises
+    ResultError if a summary cannot be written."""
     for line in (line for each in gates for line in report.lines(each)):
         if env.json:
             env.say(line)
         else:
             env.console().print(Text(line))
-    images = {name: "; ".join(dict.fromkeys(each.session.image for each in of)) for name, of in systems.items()}
     for path, form in (
         (wanted.markdown, report.markdown),
         (wanted.junit, report.junit),
-        (wanted.mail, partial(report.mail, images=images, command=command)),
+        (wanted.mail, partial(report.mail, systems=systems)),
     ):
         if path is not None:
             with complete_file(path, "summary") as file:

@@ -114,12 +114,12 @@ def test_a_mail_has_a_subject_the_rows_and_what_reproduces_it(
         mail = message_from_bytes((tmp_path / "e.eml").read_bytes())
         text = mail.get_payload(decode=True)
         assert isinstance(text, bytes)
-        assert f"kernometer compare --gate {' '.join(sides)}" in text.decode()
         assert OTHER["image"] in text.decode()
+        assert "  kernometer ab --by path --functions --gate qemu:linux qemu:linux" in text.decode()
         if status is Status.GATE:
             assert mail["Subject"] == "[kernometer] after: syscall/getppid worse 1.100"
             assert re.search(r"1,000 instr +1,100 instr +1\.100  syscall/getppid \(worse\)", text.decode())
-            assert text.decode().rstrip().endswith("before after syscall/getppid@")
+            assert text.decode().rstrip().endswith(" syscall/getppid@")
         else:
             assert mail["Subject"].startswith("[kernometer] Gate passed: before against after")
 
@@ -129,7 +129,7 @@ def test_a_machines_words_stay_in_a_mails_lines() -> None:
     text = HOSTILE + "\nBcc: all@example.org"
     a, b = (path_result(f"{text} {count}", {ROW: count, text: count}) for count in (100, 200))
     found = gate(compare([a], [b], history=None, name_a=text, name_b=text), [a], [b], explanations={ROW: (text,)})
-    content = report.mail([found], {text: text}, ("compare",))
+    content = report.mail([found], {text: [a, b]})
     mail = message_from_bytes(content)
     assert set(mail.keys()) == {"Subject", "Content-Type", "Content-Transfer-Encoding", "MIME-Version"}
     assert b"\x1b" not in content

@@ -13,6 +13,7 @@ from xml.etree import ElementTree as ET
 
 from kernometer.report.session.systems import single
 from kernometer.report.words.units import format_factor, format_percent, ratio_interval, ratio_text
+from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.gate import FAILING, Gate, GateRow, Outcome
 from kernometer.stats.model import RowComparison
@@ -129,12 +130,12 @@ def junit(gates: Sequence[Gate]) -> bytes:
     return made + b"\n"
 
 
-def mail(gates: Sequence[Gate], images: Mapping[str, str], command: Sequence[str]) -> bytes:
-    """For a list of kernel developers: a message with its subject, without sender and receivers. `images`: by a side's
-    name, what it booted. `command`: the words that compare two sides again, before their names and the rows."""
+def mail(gates: Sequence[Gate], systems: Mapping[str, Sequence[Result]]) -> bytes:
+    """For a list of kernel developers: a message with its subject, without sender and receivers. `systems`: results by
+    a side's name, whose newest says what was booted, and where it is measured again."""
     message = EmailMessage(policy.SMTP.clone(linesep="\n", utf8=True, max_line_length=None))
     message["Subject"] = f"[kernometer] {'; '.join(map(_subject, gates))}"
-    message.set_content("\n".join(line for gate in gates for line in _paragraphs(gate, images, command)), cte="8bit")
+    message.set_content("\n".join(line for gate in gates for line in _paragraphs(gate, systems)), cte="8bit")
     return message.as_bytes()
 
 
@@ -148,12 +149,12 @@ def _subject(gate: Gate) -> str:
     return f"{_shown(gate.comparison.b)}: {_shown(worst.judged.row)} {worst.outcome.value}{ratio}{others}"
 
 
-def _paragraphs(gate: Gate, images: Mapping[str, str], command: Sequence[str]) -> Iterator[str]:
+def _paragraphs(gate: Gate, systems: Mapping[str, Sequence[Result]]) -> Iterator[str]:
     compared = gate.comparison
-    yield from textwrap.wrap(sentence(gate), WIDTH)
-    for side, name in (("A", compared.a), ("B", compared.b)):
-        if image := images.get(name):
-            yield from textwrap.wrap(_shown(f"  {side}: {image}"), WIDTH, subsequent_indent="     ")
+    sessions = [max(systems[name], key=lambda each: each.session.started).session for name in (compared.a, compared.b)]
+    yield from _wrapped(sentence(gate))
+    for side, session in zip("AB", sessions, strict=True):
+        yield from _wrapped(f"{side}: {session.image or session.target}", "  ")
     yield ""
     rows = [row for each in _SHOWN for row in gate.rows_with(each)[:MOST]]
     if rows:
@@ -163,15 +164,22 @@ def _paragraphs(gate: Gate, images: Mapping[str, str], command: Sequence[str]) -
         a, b = (single(side).text for side in (row.judged.a, row.judged.b))
         yield f"{a:>16} {b:>16} {ratio:>7}  {_shown(row.judged.row)} ({row.outcome.value})"
         for line in row.explanation:
-            yield from textwrap.wrap(_shown(line), WIDTH, initial_indent="    ", subsequent_indent="      ")
+            yield from _wrapped(line, "    ")
     yield ""
     for what in compared.differs:
-        yield from textwrap.wrap(_shown(f"{what.what}: {what.a} | {what.b}"), WIDTH, subsequent_indent="  ")
+        yield from _wrapped(f"{what.what}: {what.a} | {what.b}")
     for remark in (*compared.conditions, *compared.remarks):
-        yield from textwrap.wrap(_shown(remark), WIDTH)
+        yield from _wrapped(remark)
     failing = [Row(row.judged.row).argument for row in gate.rows_with(*gate.failing)[:MOST]]
-    words = ("kernometer", *command, "--gate", compared.a, compared.b, *failing)
-    yield from ("", "To reproduce:", "", f"  {_shown(shlex.join(words))}", "")
+    how = ("--by", "path", "--functions") if sessions[0].by == "path" else ()
+    words = ("kernometer", "ab", *how, "--gate", *(session.target for session in sessions), *failing)
+    yield from ("", "To reproduce:", "", f"  {printable(shlex.join(words))}", "")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """A path and a digest stay whole."""
+    wrapper = textwrap.TextWrapper(WIDTH, indent, f"{indent}  ", break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(_shown(text))
 
 
 def _text(row: GateRow) -> str:
