@@ -68,25 +68,74 @@ void json_string(struct json *j, const char *key, const char *value)
 	quoted(j, value);
 }
 
+KM_NOINLINE const char *decimal_text(char to[DECIMAL], uint64_t value)
+{
+	char *at = to + DECIMAL - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + value % 10);
+	while ((value /= 10) > 0);
+	return at;
+}
+
+static int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Whether this is that number, to eight digits, as JSON writes it. */
+static int is_number(const char *text, double value)
+{
+	size_t n = strlen(text), sign = *text == '-';
+	double off = strtod(text, NULL) - value;
+
+	return is_digit(text[sign]) && is_digit(text[n - 1]) && !(text[sign] == '0' && is_digit(text[sign + 1])) &&
+	       strspn(text, "0123456789-.e+") == n && off * off <= value * value * 1e-16;
+}
+
+const char *number_text(char to[NUMBER], int digits, double value)
+{
+	double size = value < 0 ? -value : value;
+	char text[DECIMAL];
+	int power = 0;
+
+	snprintf(to, NUMBER, "%.*g", digits, value);
+	if (is_number(to, value))
+		return to;
+	for (; size >= 1e9; power++)
+		size /= 10;
+	for (; size > 0 && size < 1e8; power--)
+		size *= 10;
+	snprintf(to, NUMBER, "%s%se%d", value < 0 ? "-" : "", decimal_text(text, (uint64_t)(size + 0.5)), power);
+	return to;
+}
+
 void json_integer(struct json *j, const char *key, int64_t value)
 {
+	char text[DECIMAL];
+
 	json_key(j, key);
-	fprintf(j->to, "%" PRId64, value);
+	if (value < 0)
+		fputc('-', j->to);
+	fputs(decimal_text(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value), j->to);
 }
 
 void json_unsigned(struct json *j, const char *key, uint64_t value)
 {
+	char text[DECIMAL];
+
 	json_key(j, key);
-	fprintf(j->to, "%" PRIu64, value);
+	fputs(decimal_text(text, value), j->to);
 }
 
 void json_number(struct json *j, const char *key, double value)
 {
+	char text[NUMBER];
+
 	json_key(j, key);
-	if (value - value == 0) /* neither infinite nor not a number */
-		fprintf(j->to, "%.9g", value);
-	else
-		fputs("null", j->to);
+	/* null: infinite, or not a number */
+	fputs(value - value == 0 ? number_text(text, 9, value) : "null", j->to);
 }
 
 void json_integers(struct json *j, const char *key, const uint64_t *value, size_t n)

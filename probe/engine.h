@@ -5,7 +5,7 @@
 #include "km.h"
 
 #define KM_FORMAT 1 /* of the output; results/model.py has its history */
-#define KM_VERSION "0.1.4"
+#define KM_VERSION "0.1.5"
 #define MAX_SAMPLES 4096
 #define MAX_CPUS 1024
 
@@ -82,6 +82,9 @@ int platform_current_cpu(void);             /* -1: unknown */
 void platform_die_with_parent(void);        /* where the platform can do that */
 void platform_cpu_model(char *to, size_t n);
 const char *platform_name(void);
+/* Whoever started this program may have left it too little: raises the soft limits to what rows need, up to the hard
+ * ones. And a call that the kernel lacks fails, without the signal that some kernels send. */
+void platform_prepare(void);
 /* platform_system.c: what the system tells about itself and this program. */
 void platform_libc(char *to, size_t n);              /* "musl 1.2.3", "glibc 2.36"; "unknown" */
 const char *platform_linkage(void);                  /* "static", "dynamic", "unknown" */
@@ -116,6 +119,11 @@ int mark_ready(char *room); /* -1 on a processor without markers */
 
 /* wait.c ----------------------------------------------------------------------------------------------------- */
 int wait_for_command(void); /* executes it, or returns an exit status */
+
+/* watch.c ---------------------------------------------------------------------------------------------------- */
+/* As waitpid without WNOHANG, with a warning if it works: there are kernels where WNOHANG does not tell that a process
+ * has exited. Another second at most, then EINTR. */
+pid_t watch_wait(struct km *, pid_t, int *status);
 
 /* meter.c ---------------------------------------------------------------------------------------------------- */
 /* What happened in timed samples, in the measuring process; -1: unknown. */
@@ -158,6 +166,11 @@ void tally_emit(const struct engine *);       /* nothing, where there is nothing
 extern unsigned long emitted_lines; /* by this process; the end marker tells how many, so that a reader misses none */
 #define KM_OUTPUT_LOST 3            /* exit status of a run whose records were not all written */
 void emit_or_die(void);             /* from now on this process exits with that status where its stdout failed */
+/* Numbers as text, right whatever the libc: not each prints 64 bits, or a double. */
+#define DECIMAL 21
+#define NUMBER 48
+const char *decimal_text(char to[DECIMAL], uint64_t);
+const char *number_text(char to[NUMBER], int digits, double); /* which is finite */
 struct json {
 	FILE *to;
 	int first;

@@ -20,17 +20,17 @@ static const char usage[] =
 	"  --samples N       samples in one run, at most (200)\n"
 	"  --batch N[/M]     iterations in one sample, M of what is subtracted from it; 0: calibrate (0)\n"
 	"  --batch ID=N[/M],...  the same for single rows, by their ids (--list --json)\n"
-	"  --only WHAT       calibrate, count or time: only that of the three steps by time;\n"
+	"  --only WHAT       calibrate, count or time: only that step by time;\n"
 	"                    define: only header and definitions\n"
-	"  --clock NAME      time with this clock (monotonic, or gettimeofday where there is no such clock)\n"
+	"  --clock NAME      time with this clock (monotonic, or gettimeofday)\n"
 	"  --cpu N           pin to this CPU; -1: the last one allowed (-1)\n"
 	"  --seed N          seed of the order of rows and of the numbers that workloads draw (1)\n"
 	"  --dir DIR         directory for temporary files (TMPDIR, or /tmp)\n"
-	"  --disk KIND=DIR   a directory on a disk with ext4 or minix (version 3), for rows that need one (by path)\n"
+	"  --disk KIND=DIR   a directory on ext4 or minix (version 3), for rows that need one (by path)\n"
 	"  --no-disk KIND=REASON   why there is none\n"
-	"  --no-program NAME=REASON   why a program that rows run is missing\n"
+	"  --no-program NAME=REASON   why a program is missing\n"
 	"  --first-run N, --block N   numbers of the first run and of the block in the output (0)\n"
-	"  --continue        continue an earlier call's output: no header, no definitions\n"
+	"  --continue        an earlier call's output: no header, no definitions\n"
 	"  --version, --help\n"
 	"\n"
 	"Exit status: 0 done, 1 a row failed, 2 wrong command line, 128 + N stopped by signal N.\n";
@@ -284,6 +284,8 @@ int main(int argc, char **argv)
 	parse(&o, argc, argv);
 	if (o.by == BY_TIME) /* a guest's first process leaves nothing, and each call would move counts */
 		inherit_nothing();
+	if (o.by == BY_TIME || !KM_LINUX)
+		platform_prepare();
 	check_rows(&o);
 	if (o.list && !o.json) {
 		print_list(stdout, &o);

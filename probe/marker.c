@@ -42,7 +42,7 @@
 /* Global: for a local symbol the assembler names the section instead, whose one entry in aarch64's global offset table
  * both would share. Counts by path of fork and exec depend on how the image lies in pages: with this alignment each of
  * its segments begins at the page where it began in 0.1.1. */
-__asm__(".text\n.balign 2048\n.globl km_begin_stubs, km_end_stubs\n"
+__asm__(".text\n.balign 4096\n.globl km_begin_stubs, km_end_stubs\n"
 	"km_begin_stubs:\n" STUBS(BEGIN) "km_end_stubs:\n" STUBS(END) FIRST
 	".globl km_ready_stub\nkm_ready_stub:\n" READY_STUB);
 

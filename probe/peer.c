@@ -193,7 +193,7 @@ static void place_peer(struct engine *e, int number)
 	while (e->cpus[at] != e->cpu)
 		at++;
 	if (platform_pin(e->cpus[(at + number) % e->ncpus]) != 0)
-		km_fail_call(&e->km, "sched_setaffinity");
+		km_fail_call(&e->km, KM_PIN_CALL);
 }
 
 void km_place_thread(struct km *km)
@@ -226,7 +226,7 @@ void km_all_cpus(struct km *km)
 	struct engine *e = km->engine;
 
 	if (e->ncpus > 0 && platform_allow(e->cpus, e->ncpus) != 0)
-		km_fail_call(km, "sched_setaffinity");
+		km_fail_call(km, KM_PIN_CALL);
 }
 
 void km_peer_end(struct km *km, long pid)
@@ -238,13 +238,17 @@ void km_peer_end(struct km *km, long pid)
 
 	while ((got = waitpid((pid_t)pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
 		if (clock_wall() > limit)
-			km_fail(km, "a peer process did not exit within %d s", PEER_SECONDS);
+			break;
 		nap.tv_sec = 0;
 		nap.tv_usec = 200;
 		select(0, NULL, NULL, NULL, &nap);
 	}
-	if (got < 0)
+	if (got != (pid_t)pid)
+		got = watch_wait(km, (pid_t)pid, &status);
+	if (got < 0 && errno != EINTR)
 		km_fail_call(km, "waitpid");
+	if (got < 0 || clock_wall() > limit + UINT64_C(500000000))
+		km_fail(km, "a peer process did not exit within %d s", PEER_SECONDS);
 	if (WIFSIGNALED(status))
 		km_fail(km, "a peer process was killed by signal %d", WTERMSIG(status));
 	if (WEXITSTATUS(status) != 0)

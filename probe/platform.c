@@ -142,14 +142,22 @@ int platform_online_cpus(void)
 #endif
 }
 
+#if HAVE_CPUSET
+typedef cpuset_t cpu_bits;
+#define affinity(get_or_set, to) cpuset_##get_or_set##affinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *(to), to)
+#elif HAVE_AFFINITY
+typedef cpu_set_t cpu_bits;
+#define affinity(get_or_set, to) sched_##get_or_set##affinity(0, sizeof *(to), to)
+#endif
+
 #if HAVE_AFFINITY
 int platform_allowed_cpus(int cpus[MAX_CPUS])
 {
-	cpu_set_t set;
+	cpu_bits set;
 	int n = 0;
 
 	CPU_ZERO(&set);
-	if (sched_getaffinity(0, sizeof set, &set) != 0)
+	if (affinity(get, &set) != 0)
 		return 0;
 	for (int cpu = 0; cpu < CPU_SETSIZE && n < MAX_CPUS; cpu++)
 		if (CPU_ISSET(cpu, &set))
@@ -159,12 +167,12 @@ int platform_allowed_cpus(int cpus[MAX_CPUS])
 
 int platform_allow(const int *cpus, int n)
 {
-	cpu_set_t set;
+	cpu_bits set;
 
 	CPU_ZERO(&set);
 	for (int i = 0; i < n; i++)
 		CPU_SET(cpus[i], &set);
-	return sched_setaffinity(0, sizeof set, &set);
+	return affinity(set, &set);
 }
 
 int platform_pin(int cpu)
@@ -172,10 +180,6 @@ int platform_pin(int cpu)
 	return platform_allow(&cpu, 1);
 }
 
-int platform_current_cpu(void)
-{
-	return sched_getcpu();
-}
 #else
 int platform_allowed_cpus(int cpus[MAX_CPUS])
 {
@@ -185,12 +189,16 @@ int platform_allowed_cpus(int cpus[MAX_CPUS])
 
 KM_LACKS(int, platform_pin, (int cpu KM_UNUSED), -1)
 KM_LACKS(int, platform_allow, (const int *cpus KM_UNUSED, int n KM_UNUSED), -1)
+#endif
 
 int platform_current_cpu(void)
 {
+#if HAVE_AFFINITY && !HAVE_CPUSET
+	return sched_getcpu();
+#else
 	return -1;
-}
 #endif
+}
 
 void platform_lead_group(pid_t process)
 {

@@ -100,7 +100,14 @@ struct km_no_timer {
 #ifndef KM_SYS
 #define KM_SYS "/sys"
 #endif
-#if HAVE_AFFINITY
+#if HAVE_CPUSET
+#include <sys/param.h>
+#include <sys/cpuset.h>
+#define KM_PIN_CALL "cpuset_setaffinity"
+#else
+#define KM_PIN_CALL "sched_setaffinity"
+#endif
+#if HAVE_AFFINITY && !HAVE_CPUSET
 #include <sched.h>
 #endif
 #if defined(O_DIRECT) /* reads and writes a file past the kernel's cache; 0: no such flag here */

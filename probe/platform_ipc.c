@@ -217,6 +217,38 @@ KM_LACKS(int, km_queue_remove, (int id KM_UNUSED), -1)
 static mqd_t ipc_queues[8];
 static int ipc_nqueues;
 
+#if HAVE_MQ_FORK
+static int ipc_mq_unname(const char *name)
+{
+	return mq_unlink(name);
+}
+
+int km_mq_join(void)
+{
+	return 0;
+}
+#else
+static char ipc_names[sizeof ipc_queues / sizeof ipc_queues[0]][64];
+
+/* The name stays until the child has opened the queue by it. */
+static int ipc_mq_unname(const char *name)
+{
+	strcpy(ipc_names[ipc_nqueues], name);
+	return 0;
+}
+
+int km_mq_join(void)
+{
+	int failed = 0;
+
+	for (int i = 0; i < ipc_nqueues; i++) {
+		ipc_queues[i] = mq_open(ipc_names[i], O_RDWR);
+		failed |= ipc_queues[i] == (mqd_t)-1 || mq_unlink(ipc_names[i]) != 0;
+	}
+	return failed ? -1 : 0;
+}
+#endif
+
 int km_mq_new(const char *name)
 {
 	struct mq_attr attributes;
@@ -233,7 +265,7 @@ int km_mq_new(const char *name)
 	if (queue == (mqd_t)-1)
 		return -1;
 	ipc_queues[ipc_nqueues] = queue;
-	if (mq_unlink(name) != 0)
+	if (ipc_mq_unname(name) != 0)
 		return -1;
 	return ipc_nqueues++;
 }
@@ -253,6 +285,11 @@ int km_mq_get(int handle, void *word)
 }
 
 #else
+
+int km_mq_join(void)
+{
+	return 0;
+}
 
 KM_LACKS(int, km_mq_new, (const char *name KM_UNUSED), -1)
 KM_LACKS(int, km_mq_put, (int handle KM_UNUSED, const void *word KM_UNUSED), -1)

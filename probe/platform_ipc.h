@@ -19,8 +19,10 @@ int km_queue_put(int id, long type, const void *word);
 int km_queue_get(int id, long type, void *word); /* waits */
 int km_queue_remove(int id);
 
-/* POSIX message queues of one message of 8 bytes. km_mq_new removes the name before it returns. */
+/* POSIX message queues of one message of 8 bytes. Where a child does not have its parent's, km_mq_join opens them
+ * there, by their names, which it removes; elsewhere km_mq_new removes the name before it returns. */
 int km_mq_new(const char *name); /* a handle, valid in children too, or -1 */
+int km_mq_join(void);            /* in the one child: 0, or -1 with errno */
 int km_mq_put(int handle, const void *word);
 int km_mq_get(int handle, void *word); /* waits */
 

@@ -9,6 +9,7 @@
 
 #define KM_PLATFORM "linux"
 #define KM_LINUX 1
+#define KM_POSIX 1
 #include <features.h>
 #if !defined(HAVE_POSIX_MQ) && !(__GLIBC__ == 2 && __GLIBC_MINOR__ < 34)
 #define HAVE_POSIX_MQ 1 /* not in librt, which a bare `cc probe.c` does not link */

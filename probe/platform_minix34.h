@@ -19,10 +19,13 @@
 #define KM_SHARED_ANONYMOUS MAP_PRIVATE /* what such a mapping really is */
 #endif
 
+#define KM_LINUX 0
+
 #define HAVE_AFFINITY 0
 #define HAVE_AUXV 0
 #define HAVE_CLOCK_GETTIME 1
 #define HAVE_CLOCK_RAW 0 /* it has only CLOCK_REALTIME and CLOCK_MONOTONIC */
+#define HAVE_CPUSET 0
 #define HAVE_EVENTFD 0
 #define HAVE_FADVISE 0
 #define HAVE_FRAME_BUFFER 0
@@ -33,6 +36,7 @@
 #define HAVE_MINCORE 0
 #define HAVE_MMAP 1
 #define HAVE_MPROTECT 0 /* declared, but does not link */
+#define HAVE_MQ_FORK 0
 #define HAVE_NOHUGEPAGE 0
 #define HAVE_PDEATHSIG 0
 #define HAVE_PERF_EVENT 0

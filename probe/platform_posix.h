@@ -17,17 +17,25 @@
 #endif
 
 #define KM_LINUX 0
+#define KM_POSIX 1
 #if !defined(HAVE_SYSCALL) && (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__DragonFly__))
 #define HAVE_SYSCALL 1
 #endif
 #if !defined(HAVE_FADVISE) && (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__GNU__))
 #define HAVE_FADVISE 1
 #endif
-#if !defined(HAVE_SYSV_MSG) && (defined(__OpenBSD__) || defined(__GNU__))
+#if !defined(HAVE_SYSV_MSG) && defined(__GNU__)
 #define HAVE_SYSV_MSG 0
 #endif
 #if !defined(HAVE_POSIX_MQ) && (defined(__FreeBSD__) || defined(__NetBSD__))
 #define HAVE_POSIX_MQ 1
+#endif
+#if !defined(HAVE_MQ_FORK) && defined(__FreeBSD__)
+#define HAVE_MQ_FORK 0
+#endif
+#if !defined(HAVE_AFFINITY) && defined(__FreeBSD__)
+#define HAVE_AFFINITY 1
+#define HAVE_CPUSET 1
 #endif
 #if !defined(HAVE_MINCORE) && (defined(__FreeBSD__) || defined(__NetBSD__) || defined(__APPLE__))
 #define HAVE_MINCORE 1

@@ -16,11 +16,43 @@ typedef Elf32_Phdr program_header;
 #if HAVE_AUXV && defined(__GLIBC__)
 #include <gnu/libc-version.h>
 #endif
+#if defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+#include <sys/param.h>
+#endif
+
+void platform_prepare(void)
+{
+#if HAVE_GETRUSAGE
+	static const struct {
+		int what;
+		unsigned least;
+	} needs[] = {
+		{ RLIMIT_NOFILE, 1024 },
+		{ RLIMIT_STACK, 8u << 20 },
+		{ RLIMIT_DATA, 1u << 30 },
+#if defined(RLIMIT_NPROC)
+		{ RLIMIT_NPROC, 512 },
+#endif
+	};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+		if (getrlimit(needs[i].what, &limit) == 0 && limit.rlim_cur < needs[i].least) {
+			limit.rlim_cur = limit.rlim_max < needs[i].least ? limit.rlim_max : needs[i].least;
+			(void)setrlimit(needs[i].what, &limit);
+		}
+#endif
+#if defined(SIGSYS) && !KM_LINUX
+	signal(SIGSYS, SIG_IGN);
+#endif
+}
 
 /* musl's headers do not tell its version; the builder may (KM_LIBC). Their include guards identify musl. */
 void platform_libc(char *to, size_t n)
 {
-#if defined(__UCLIBC__) /* which defines __GLIBC__ too */
+#if defined(__dietlibc__)
+	snprintf(to, n, "dietlibc");
+#elif defined(__UCLIBC__) /* which defines __GLIBC__ too */
 	snprintf(to, n, "uclibc %d.%d.%d", __UCLIBC_MAJOR__, __UCLIBC_MINOR__, __UCLIBC_SUBLEVEL__);
 #elif defined(__GLIBC__) && HAVE_AUXV
 	snprintf(to, n, "glibc %s", gnu_get_libc_version());
@@ -30,10 +62,43 @@ void platform_libc(char *to, size_t n)
 	snprintf(to, n, "%s", KM_LIBC);
 #elif defined(__DEFINED_time_t)
 	snprintf(to, n, "musl");
+#elif defined(__FreeBSD__)
+	snprintf(to, n, "FreeBSD libc %d", __FreeBSD_version);
+#elif defined(__NetBSD__)
+	snprintf(to, n, "NetBSD libc %d", __NetBSD_Version__);
+#elif defined(__OpenBSD__)
+	snprintf(to, n, "OpenBSD libc %d", OpenBSD);
 #else
 	snprintf(to, n, "unknown");
 #endif
 }
+
+#if !HAVE_AUXV && defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
+/* The linker's name for the file's first bytes, if they are in memory. */
+extern const unsigned char __ehdr_start[] __attribute__((weak));
+
+/* Program headers as e_phoff, e_phentsize and e_phnum tell; each begins with its type. */
+static const char *linkage_of_file(void)
+{
+	const unsigned char *file = __ehdr_start;
+	const size_t sizes = sizeof(void *) == 8 ? 54 : 42;
+	uintptr_t at;
+	uint16_t size, n;
+	uint32_t type;
+
+	if (!file || memcmp(file, "\177ELF", 4) != 0)
+		return "unknown";
+	memcpy(&at, file + (sizeof at == 8 ? 32 : 28), sizeof at);
+	memcpy(&size, file + sizes, sizeof size);
+	memcpy(&n, file + sizes + 2, sizeof n);
+	for (; n > 0; n--, at += size) {
+		memcpy(&type, file + at, sizeof type);
+		if (type == 3) /* PT_INTERP */
+			return "dynamic";
+	}
+	return "static";
+}
+#endif
 
 /* Dynamic if the kernel loaded an interpreter; a static position-independent program has a dynamic section too. */
 const char *platform_linkage(void)
@@ -48,6 +113,8 @@ const char *platform_linkage(void)
 		if (header->p_type == PT_INTERP)
 			return "dynamic";
 	return "static";
+#elif defined(__ELF__) && (defined(__GNUC__) || defined(__clang__))
+	return linkage_of_file();
 #else
 	return "unknown";
 #endif

@@ -7,9 +7,9 @@ static void stay_unplaced(struct engine *e)
 	enum place place = e->row->point->place;
 
 	if (e->o->cpu >= 0)
-		km_fail_call(&e->km, "sched_setaffinity");
+		km_fail_call(&e->km, KM_PIN_CALL);
 	if (place == SAME_CPU || place == OTHER_CPU)
-		km_unsupported(&e->km, "sched_setaffinity: %s (%s): its processes cannot be placed on CPUs",
+		km_unsupported(&e->km, KM_PIN_CALL ": %s (%s): its processes cannot be placed on CPUs",
 			       errno_name(errno), strerror(errno));
 	e->cpu = -1;
 	e->ncpus = 0;
@@ -399,6 +399,7 @@ static void verify_and_end(struct engine *e, void *state)
 static void cold_call(struct engine *e)
 {
 	void *state = set_up(e);
+	char text[DECIMAL];
 	uint64_t t;
 
 	if (e->o->by == BY_TIME && e->clock->ns_per_tick == 0)
@@ -407,7 +408,7 @@ static void cold_call(struct engine *e)
 		(void)e->clock->read();
 	t = measure_once(e, NULL, state, 1, 0);
 	verify_and_end(e, state);
-	printf("%" PRIu64 "\n", t);
+	puts(decimal_text(text, t));
 }
 
 /* A row that marks its regions itself does so in a region that is not read: the next, which is a baseline's. */

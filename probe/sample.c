@@ -44,6 +44,14 @@ static KM_NOINLINE uint64_t counted(unsigned region, void (*f)(void *, uint64_t)
 	return t1 - t0;
 }
 
+/* The ticks of a clock that went forwards, or km_fail. */
+static uint64_t forwards(struct engine *e, uint64_t ticks)
+{
+	if (ticks > INT64_MAX)
+		km_fail(&e->km, "the clock %s stepped back", e->clock->name);
+	return ticks;
+}
+
 static uint64_t elapsed(struct engine *e, void *state, uint64_t n, int baseline)
 {
 	const struct workload *w = e->row->workload;
@@ -55,7 +63,10 @@ static uint64_t elapsed(struct engine *e, void *state, uint64_t n, int baseline)
 		ticks = counted(e->row->id + (baseline ? 1u : 0u), baseline ? w->baseline : w->run, state, n);
 	else
 		ticks = timed(e, baseline ? w->baseline : w->run, state, n);
-	if (e->o->by == BY_PATH || w->unit == UNIT_COUNT || e->clock->ns_per_tick == 1)
+	if (e->o->by == BY_PATH || w->unit == UNIT_COUNT)
+		return ticks;
+	ticks = forwards(e, ticks);
+	if (e->clock->ns_per_tick == 1)
 		return ticks;
 	return (uint64_t)((double)ticks * e->clock->ns_per_tick + 0.5);
 }
@@ -111,13 +122,14 @@ void measure_clock_cost(struct engine *e, struct measured *r)
 	for (size_t i = 0; i < r->nclock_cost; i++) {
 		uint64_t t0 = e->clock->read();
 
-		r->clock_cost[i] = (uint64_t)((double)(e->clock->read() - t0) * scale + 0.5);
+		r->clock_cost[i] = (uint64_t)((double)forwards(e, e->clock->read() - t0) * scale + 0.5);
 	}
 }
 
 static uint64_t loop_once(struct engine *e, struct measured *r)
 {
-	uint64_t ns = (uint64_t)((double)timed(e, empty_loop, NULL, r->loop.batch) * e->clock->ns_per_tick + 0.5);
+	uint64_t ticks = forwards(e, timed(e, empty_loop, NULL, r->loop.batch));
+	uint64_t ns = (uint64_t)((double)ticks * e->clock->ns_per_tick + 0.5);
 
 	series_add(e, &r->loop, ns);
 	return ns;

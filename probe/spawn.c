@@ -20,7 +20,7 @@ static void child_words(const char *words[32], char text[7][64], const struct op
 			      "--samples",
 			      text[1],
 			      "--seed",
-			      text[2],
+			      decimal_text(text[2], o->seed),
 			      "--cpu",
 			      text[3],
 			      "--batch",
@@ -36,9 +36,8 @@ static void child_words(const char *words[32], char text[7][64], const struct op
 			      row->name,
 			      NULL };
 
-	snprintf(text[0], sizeof text[0], "%.17g", o->seconds);
+	number_text(text[0], 17, o->seconds);
 	snprintf(text[1], sizeof text[1], "%ld", o->samples);
-	snprintf(text[2], sizeof text[2], "%" PRIu64, o->seed);
 	snprintf(text[3], sizeof text[3], "%ld", o->cpu);
 	snprintf(text[4], sizeof text[4], "%ld/%ld", o->batch, o->baseline_batch);
 	snprintf(text[5], sizeof text[5], "%ld", o->block);

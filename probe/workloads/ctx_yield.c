@@ -1,12 +1,13 @@
 /* ctx/yield: two processes on one CPU pass a turn by sched_yield.
  *
  * A yield guarantees no switch: so the turn is in shared memory, and each process yields until it is its own. If the
- * scheduler switches at once, a round trip is one yield of each; a warning reports more. The peer yields during samples
- * and sleeps otherwise: it does not compete with the baseline. */
+ * scheduler switches at once, a round trip is one yield of each; a warning reports more. Where there are very many
+ * (Asterinas: 2,507), it says that no yield switches, but a timer does. The peer yields during samples and sleeps
+ * otherwise: it does not compete with the baseline. */
 #include "../km.h"
 
 enum ctx_yield_turn { CTX_YIELD_PARENT, CTX_YIELD_PEER, CTX_YIELD_SLEEP, CTX_YIELD_ASLEEP };
-enum { CTX_YIELD_BYTES = 4096 };
+enum { CTX_YIELD_BYTES = 4096, CTX_YIELD_STAYS = 20 };
 
 struct ctx_yield {
 	struct km *km;
@@ -119,8 +120,10 @@ static void ctx_yield_verify(void *state, uint64_t n)
 		km_fail(p->km, "%" PRIu64 " turns were handed over, %lu taken (modulo 2^32), %" PRIu64 " counted",
 			p->made, (unsigned long)p->turn[1], n);
 	if (n > 0 && p->yields > n + n / 10)
-		km_warn(p->km, "yields", "a round trip took %.2f yields of each process: not every yield switched",
-			(double)p->yields / (double)n);
+		km_warn(p->km, "yields", "a round trip took %.2f yields of each process: %s",
+			(double)p->yields / (double)n,
+			p->yields / n < CTX_YIELD_STAYS ? "not every yield switched"
+							: "no yield switches: the figure is a timer's");
 }
 
 static void ctx_yield_teardown(void *state)

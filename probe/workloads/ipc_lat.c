@@ -71,6 +71,8 @@ static void ipc_lat_peer(struct km *km, void *state)
 	union ipc_lat_word word;
 
 	km_watch_parent(km);
+	if (km_mq_join() != 0)
+		km_fail_call(km, "mq_open");
 	for (;;) {
 		ipc_lat_get(p, p->far[IPC_LAT_GET], &word);
 		if (ipc_lat_value(p->by, &word) % 2 == 0)
@@ -223,8 +225,13 @@ static int ipc_lat_mq_new(struct ipc_lat *p)
 
 	snprintf(name, sizeof name, "/kernometer-%ld-%d", (long)getpid(), p->lines++);
 	handle = km_mq_new(name);
-	if (handle < 0)
+	if (handle < 0) {
+		int error = errno;
+
+		(void)km_mq_join(); /* removes the names of those before */
+		errno = error;
 		km_lacking(p->km, "mq_open");
+	}
 	return handle;
 }
 
