@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from stat import S_IFREG
 from typing import Any
 
 import click
@@ -13,12 +14,22 @@ from kernometer.cli.env import Env
 from kernometer.errors import UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.architecture import of_name
+from kernometer.guests.images import initramfs, roots
+from kernometer.guests.images.initramfs import Entry
+from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, mach, own, tree, trio, xen
+from kernometer.guests.kernels.kernelfile import KernelFile
 from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
-from kernometer.targets.consoles import description
+from kernometer.targets import booting, build
+from kernometer.targets.consoles import description, images
 from kernometer.targets.consoles import saving as at_console
 from kernometer.targets.qemu import QemuTarget
+
+#: The word for our init in place of a file's path.
+OURS = Path("ours")
+#: The most bytes of a disk that is copied.
+MAX_DISK = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,7 @@ class Wanted:
     modules: tuple[str, ...]
     init: Path | None
     probe: Path | None
-    root: own.Root
+    root: str
     label: str
     append: str
     machine: str | None
@@ -145,9 +156,9 @@ def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checke
         modules=wanted.modules,
         drivers=wanted.drivers,
         symbols=wanted.symbols,
-        init=wanted.init,
+        init=None if wanted.init == OURS else wanted.init,
         probe=wanted.probe,
-        root=wanted.root,
+        root=_root(wanted),
         output=wanted.output,
         system=wanted.label,
         layout=layout,
@@ -157,6 +168,30 @@ def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checke
     _say_added(env, guest)
     for remark in guest.manifest.remarks:
         env.say(f"{guest.name}: {remark}")
+
+
+def _root(wanted: Wanted) -> own.Root:
+    """A disk is not written to: with --init it is a copy that holds what that names, and the probe."""
+    root = own.Root.of(wanted.root)
+    if root.disk is None:
+        return root
+    image = images.image(root.disk)
+
+    def holds(kernel: KernelFile) -> bytes:
+        content = linux.read_given(image.path, "the disk", MAX_DISK)
+        init = programs.init(kernel.architecture, stranger=not kernel.release) if wanted.init == OURS else wanted.init
+        probe = wanted.probe or build.static_probe(kernel.architecture)
+        files = {
+            name: linux.read_given(path, name) for name, path in (("init", init), (initramfs.PROBE, probe)) if path
+        }
+        command = Entry(programs.COMMAND, S_IFREG | 0o644, programs.encoded(booting.WAIT))
+        files[roots.INIT] = files["init"]
+        put = [*(Entry(name, S_IFREG | 0o755, data) for name, data in files.items()), command]
+        return roots.holding(content, put, str(root.disk))
+
+    if wanted.probe and not wanted.init:
+        raise UsageError("What a disk holds is not changed without --init.", "Put the probe into it, or add --init.")
+    return replace(root, disk=image.path, digest=image.digest, holds=holds if wanted.init else None)
 
 
 def _map_checked(env: Env, guest: Guest) -> tuple[str, ...]:

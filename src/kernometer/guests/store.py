@@ -29,6 +29,7 @@ BUSYBOX = "busybox"  #: of a guest of another architecture than the host's
 DESCRIPTION = "console.toml"  #: how to drive a system on a disk at its console, see targets/consoles
 SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols: a list of its build's, or the ELF file with them
 INIT, OWN_PROBE = "own-init", "own-probe"  #: the user's first process and measuring program, in place of ours
+ROOT = "root"  #: the image of the user's disk, with init and probe put into it
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in place of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: likewise: the static probe, with the job's arguments after its own
@@ -89,14 +90,16 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     init_sha256: str = ""  #: of INIT; "": ours
     probe_sha256: str = ""  #: of OWN_PROBE; "": ours
     description_sha256: str = ""  #: of DESCRIPTION, for a system on a disk; "" without
-    disk: str = ""  #: the path of that disk's image, which is the user's and is not written to
+    disk: str = ""  #: the path of a disk's image, which is the user's and is not written to, or ROOT
     disk_sha256: str = ""
     layout: str = ""  #: where the kernel's data lie: elf.layout; "" if not known
     built_in: tuple[str, ...] = ()  #: the modules of drivers.KEPT in a kernel without loadable modules
     machine: Machine = Machine()
     command_line: str = COMMAND_LINE
     modules: tuple[Module, ...] = ()  #: in the order of loading; none: only the initramfs, as for Linux
-    root: Literal["initramfs", "none"] = "initramfs"  #: none: the kernel has its own, which starts a probe that waits
+    root: Literal["initramfs", "ext2", "disk", "none"] = "initramfs"  #: the job's archive, or as an image; see has_own
+    root_mib: int = 0  #: of an ext2 image
+    root_block: int = 0  #: bytes
     output: Literal["debug-port", "serial"] = "debug-port"  #: where the probe's lines are printed
     variants: tuple[str, ...] = ()  #: names of its listed variants: see variant.py
 
@@ -129,8 +132,8 @@ class Guest:
         """Identifies what boots: on the same machine, with the same probe, its counts are equal."""
         made = self.manifest
         parts = [made.kernel_sha256, *(f"{module.sha256} {module.arguments}" for module in made.modules)]
-        if self.at_console:
-            parts += [made.disk_sha256, made.description_sha256]
+        parts += [made.disk_sha256, made.description_sha256] if made.disk or self.at_console else []
+        parts += [f"ext2 {made.root_mib} {made.root_block}"] if made.root == "ext2" else []
         parts += [f"{digest} {what}" for what, digest in self._own if digest]
         digest = sha256("\0".join(parts).encode()) if parts[1:] else made.kernel_sha256
         drivers = f" drivers sha256:{made.drivers_sha256}" if made.drivers_sha256 else ""
@@ -164,7 +167,7 @@ class Guest:
         QEMU separates modules by commas, so a comma within arguments is doubled.
         """
         if not self.manifest.modules:
-            return initramfs if self.manifest.root == "initramfs" else ""
+            return "" if self.has_own else initramfs
         words = []
         for module in self.manifest.modules:
             file = {INITRAMFS: initramfs, PROBE: probe, MACH: probe}.get(module.file, f"{LINK}/{module.file}")
@@ -179,12 +182,17 @@ class Guest:
     @property
     def has_init(self) -> bool:
         """Whether it gets the archive, whose first process executes its command when everything else is ready."""
-        return self.has(INITRAMFS) or not (self.manifest.modules or self.at_console or self.manifest.root == "none")
+        return self.has(INITRAMFS) or not (self.manifest.modules or self.at_console or self.has_own)
 
     @property
     def waits(self) -> bool:
         """Whether a probe can be brought to wait in it, so that it can be saved."""
-        return self.has_init or self.at_console or self.manifest.root == "none"
+        return self.has_init or self.at_console or self.has_own
+
+    @property
+    def has_own(self) -> bool:
+        """Whether its kernel has a root of its own, or on the user's disk, which starts a probe that waits."""
+        return self.manifest.root in ("disk", "none")
 
     @property
     def at_console(self) -> bool:

@@ -12,7 +12,7 @@ from kernometer.errors import TargetError
 from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator.process import SAID, end_of
-from kernometer.guests.images import initramfs
+from kernometer.guests.images import initramfs, roots
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import mach, trio
 from kernometer.guests.plugins import events, trace
@@ -41,12 +41,14 @@ INITRD, PROBE, CONSOLE, BULK, EVENTS, TRACE = "initrd", "probe", "console", "bul
 #: The command of a guest that is saved: a probe that waits for another one.
 WAIT = (f"/{initramfs.PROBE}", "--wait")
 
-#: Panic messages of Linux, Xen, and (at a line's beginning) MINIX, the BSDs and GNU Mach.
+#: Panic messages of Linux, Xen, and (at a line's beginning) MINIX, the BSDs, GNU Mach and Fiwix.
 _PANIC_BEGINS = re.compile(
-    rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^\r?(?:kernel )?panic(?: \S{1,200})?: ", re.MULTILINE
+    rb"Kernel panic - not syncing: |\(XEN\) Panic on CPU \d|^\r?(?:kernel )?(?:panic|PANIC)(?: \S{1,200})?: ",
+    re.MULTILINE,
 )
 _PANIC = re.compile(
-    r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)|^(?:kernel )?panic(?: \S{1,200})?: (.*)",
+    r"Kernel panic - not syncing: (.*)|\(XEN\) Panic on CPU \d+:\n\(XEN\) (.*)"
+    r"|^(?:kernel )?(?:panic|PANIC)(?: \S{1,200})?: (.*)",
     re.MULTILINE,
 )
 #: The end of a console's last line if it waits for input.
@@ -55,6 +57,10 @@ _PROMPT = re.compile(r"([Ll]ogin|[Pp]assword): *\Z|[#$%>] *\Z")
 _NUMBER = re.compile(rb"[0-9][0-9a-f]*")
 #: The most different lines that are kept, Linux prints some hundred, and the most bytes of one without an end.
 MOST_LINES, MOST_LINE = 10_000, 4096
+#: A guest that has printed so many lines again, and no new one, will not begin to measure.
+MOST_AGAIN = 2000
+#: How a record begins; its numbers alone may be new.
+RECORD = b"{"
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
 
@@ -70,11 +76,14 @@ def initrd(
     before: Sequence[str] = (),
 ) -> bytes:
     """The archive of a guest, of any architecture, with this measuring program, these other files, init's command, and
-    one that runs `before` it, if there is one."""
+    one that runs `before` it, if there is one; an image, where its root is ext2."""
     told = {programs.COMMAND: command, programs.BEFORE: before}
     files = {**files, **{name: programs.encoded(words) for name, words in told.items() if words}}
     busybox = programs.busybox() if guest is None or guest.architecture is X86_64 else guest.busybox()
-    return initramfs.archive(initramfs.entries(*inside(guest, program), busybox, files))
+    content = initramfs.entries(*inside(guest, program), busybox, files)
+    if guest is not None and guest.manifest.root == "ext2":
+        return roots.ext2(content, guest.manifest.root_mib, guest.manifest.root_block)
+    return initramfs.archive(content)
 
 
 def inside(guest: store.Guest | None, program: Program = "probe") -> tuple[bytes, bytes]:
@@ -135,18 +144,18 @@ def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job
                 raise (TargetError if begun else MuteError)(f"{name} was not done {when}.", "", splitter.tail)
             if output != CONSOLE:
                 watch.size()
-                if watch.news():
-                    quiet = Deadline.after(job.silence)
-            if not piece:
-                watch.panic()
-                if not begun:
-                    watch.silence(process.pid)
-                yield None
-                continue
-            quiet = Deadline.after(job.silence)
+            if watch.news():
+                quiet = Deadline.after(job.silence)
             for line in splitter.feed(piece):
+                if output != CONSOLE or line.startswith(RECORD):
+                    quiet = Deadline.after(job.silence)
                 begun = begun or BEGIN.search(line) is not None
                 yield line
+            watch.panic()
+            if not begun:
+                watch.silence(process.pid)
+            if not piece:
+                yield None
     yield from splitter.rest()
 
 
@@ -160,6 +169,7 @@ class Watch:
         self._read = 0  #: bytes of the console that `news` has seen
         self._line, self._lines = b"", set[bytes]()  #: the last line, which is not complete, and all before it
         self._new = False  #: whether `news` has found any since `silence` asked
+        self._again = 0  #: how many known lines have come since
         self._printed = 0  #: bytes of the other output
         self._at_print = 0.0  #: the emulator's processor time when the guest last printed
         self._looks: tuple[Deadline, float, float] | None = None  #: when to look again; user and system time now
@@ -187,12 +197,13 @@ class Watch:
             file.seek(self._read)
             piece = file.read(PIECE)
         self._read += len(piece)
-        *lines, self._line = _NUMBER.sub(b"0", self._line[-MOST_LINE:] + piece).split(b"\n")
+        *lines, self._line = _NUMBER.sub(b"0", self._line[-MOST_LINE:] + piece).replace(b"\r", b"\n").split(b"\n")
         known = len(self._lines)
         self._lines.update(lines[: MOST_LINES - known])
-        grows = not any(line.startswith(self._line) for line in self._lines)
+        grows = len(self._line) <= MOST_LINE and not any(line.startswith(self._line) for line in self._lines)
         is_new = grows or len(self._lines) > known
         self._new |= is_new
+        self._again = 0 if is_new else self._again + len(lines)
         return is_new
 
     def silence(self, pid: int) -> None:
@@ -211,6 +222,8 @@ class Watch:
         halted = until.passed and user - user_then <= system - system_then
         if halted or user + system - self._at_print > MUTE_SECONDS:
             raise MuteError(f"{self._name} does not begin to measure, and prints nothing new.")
+        if self._again > MOST_AGAIN:
+            raise MuteError(f"{self._name} does not begin to measure, and prints the same again and again.")
         if until.passed:
             self._looks = Deadline.after(HALTED_SECONDS), user, system
 

@@ -279,17 +279,21 @@ class Guests:
             raise failure
         return states.folder() / kit.key
 
-    def _save_at_console(self, boot: Boot, folder: Path, into: Path) -> Iterator[None]:
-        """Of a system on a disk, whose changes and whose source of the probe stay with the saved machine."""
-        assert self.system is not None  # noqa: S101  # its only caller asks
-        described = self.system.description
-        carried = attached.carried(described)
-        attached.lay_out(described, carried, into)
-        if self.disk is not None and described.boot.media == "disk":
+    def _attach(self, folder: Path, into: Path) -> None:
+        """Makes the file with the disk's changes, which stay with the saved machine."""
+        if self.disk is not None and (self.system is None or self.system.description.boot.media == "disk"):
             attached.overlay(self.disk, folder)
             shutil.move(folder / DISK, into)
         for file in into.iterdir():
             (folder / file.name).symlink_to(file)
+
+    def _save_at_console(self, boot: Boot, folder: Path, into: Path) -> Iterator[None]:
+        """Of a system on a disk, whose source of the probe stays with the saved machine too."""
+        assert self.system is not None  # noqa: S101  # its only caller asks
+        described = self.system.description
+        carried = attached.carried(described)
+        attached.lay_out(described, carried, into)
+        self._attach(folder, into)
         until = Deadline.after(at_console.seconds(described))
         try:
             for _ in at_console.save(
@@ -307,6 +311,7 @@ class Guests:
             if self.system is not None:
                 yield from self._save_at_console(boot, folder, into)
                 return
+            self._attach(folder, into)
             (into / INITRD).write_bytes(kit.initrd)
             try:
                 watch = booting.Watch(folder, self.name)

@@ -20,7 +20,7 @@ from kernometer.errors import BuildError, MissingError, TargetError, UsageError
 from kernometer.guests import plugins, store, variant
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.emulator import kvm
-from kernometer.guests.emulator.qemu import Accelerator, Boot, Phase, QemuVersion, argv, detect
+from kernometer.guests.emulator.qemu import Accelerator, Boot, Machine, Phase, QemuVersion, argv, detect
 from kernometer.guests.emulator.remembered import known, until_reboot
 from kernometer.guests.images import disks, displays
 from kernometer.guests.inside import programs, tools
@@ -93,7 +93,7 @@ class QemuTarget(Target):
         """GNU Mach's boot task only counts, KVM runs no kernel of another architecture, a system on a disk is measured
         by time at its console, and a kernel without our archive has only what waits in it."""
         counted = self.guest.has(store.MACH) or self.guest.architecture is not X86_64 or self.guest.at_console
-        counted = counted or self.guest.manifest.root == "none"
+        counted = counted or self.guest.has_own
         return ("path",) if counted else ("time", "path")
 
     @property
@@ -165,10 +165,10 @@ class QemuTarget(Target):
         return Boot(
             machine=machine,
             accelerator="icount-sleep" if typed else accelerator,
-            kernel=displays.kernel(self.guest, machine) if not self.guest.manifest.disk else None,
-            initrd=self.guest.initrd(INITRD, PROBE, arguments) if not self.guest.manifest.disk else "",
+            kernel=displays.kernel(self.guest, machine) if self.guest.manifest.kernel_sha256 else None,
+            initrd=self.guest.initrd(INITRD, PROBE, arguments) if self.guest.manifest.kernel_sha256 else "",
             command_line=self._command_line(accelerator),
-            devices=attached.devices(described, machine, self._disk, phase) if described is not None else (),
+            devices=self._devices(machine, phase),
             typed=typed,
             debugger=Path(at_console.DEBUGGER) if typed else None,
             console=Path(CONSOLE),
@@ -179,11 +179,20 @@ class QemuTarget(Target):
             phase=phase,
         )
 
+    def _devices(self, machine: Machine, phase: Phase) -> tuple[str, ...]:
+        """Its disk, and what its system needs besides. A kernel that QEMU loads has its root there on the bus that the
+        machine has."""
+        if self.system is not None:
+            return attached.devices(self.system.description, machine, self._disk, phase)
+        bus = "ide" if machine.type in ("pc", "q35", "i386-pc") else "virtio"
+        disk = self._disk
+        return tuple(attached.disk(disk, "disk", bus, phase, boots=False)) if disk is not None else ()
+
     @property
     def _disk(self) -> images.Image | None:
         """Raises UsageError if it is not the disk that was added."""
         made = self.guest.manifest
-        image = images.image(Path(made.disk)) if made.disk else None
+        image = images.image(self.guest.folder / made.disk) if made.disk else None
         if image is not None and image.digest != made.disk_sha256:
             raise UsageError(f"{image.path} has changed since {self.name} was added.", "Add the guest again.")
         return image
@@ -271,7 +280,7 @@ class QemuTarget(Target):
     def _given(self, needs: frozenset[str]) -> disks.Provided:
         """Files and arguments for the machine's display, and for the disks and programs that rows need."""
         made = self.guest.manifest
-        if self.guest.at_console or made.root == "none":
+        if self.guest.at_console or self.guest.has_own:
             return disks.Provided({}, ())
         display = displays.provide(self.guest, self.variant.machine(made.machine))
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))

@@ -16,6 +16,8 @@ import pytest
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import Machine
+from kernometer.guests.images import roots
+from kernometer.guests.images.initramfs import Entry
 from kernometer.guests.kernels import kernelfile, own, symbols
 from kernometer.guests.kernels.own import Given
 from kernometer.results.store import Store
@@ -308,20 +310,31 @@ def test_an_elf64_kernel_boots_on_another_machine_with_further_words(
 
 
 @pytest.mark.guest
-@pytest.mark.slow(minutes=0.1)
-def test_a_kernel_with_a_root_of_its_own_is_saved_where_it_waits(added: str, said: Path, tmp_path: Path) -> None:
-    """Nothing is given to it but, in memory, each row's command. Expected: saved, restored for each row, counted.
-    Broken: it is refused because it takes no module, or boots for each row and never learns what is wanted."""
+@pytest.mark.slow(minutes=0.3)
+@pytest.mark.parametrize("root", ["none", "ext2", "disk:disk.img"])
+def test_a_kernel_is_saved_where_it_waits_whatever_its_root(
+    added: str, said: Path, tmp_path: Path, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks at nothing but, in memory, each row's command. Expected: saved with its disk, restored for each row,
+    counted. Broken: it is refused because it takes no module, or boots for each row and never learns what is wanted."""
+    monkeypatch.chdir(tmp_path)
+    disk = roots.ext2([Entry("etc", 0o040755)], 8, 1024)
+    (tmp_path / "disk.img").write_bytes(disk)
+    init = ("--init", "ours") if root.startswith("disk:") else ()
     text = json.dumps(said.read_text())  # a string of C too
     kernel = compiled(tmp_path, f"-DTEXT={text}")
-    done = kernometer(tmp_path, "guest", "add", "kernel", str(kernel), "--name", added, "--root", "none")
-    assert "no archive" in done.stderr
+    done = kernometer(tmp_path, "guest", "add", "kernel", str(kernel), "--name", added, "--root", root, *init)
+    words = {"none": "no archive", "ext2": "@initramfs"}
+    assert words.get(root, "a copy of the disk, with init and probe") in done.stderr
     run = ("run", "--by", "path", "--on", f"qemu:{added}", "--seed", "1", "syscall/getppid@")
     told = kernometer(tmp_path, *run)
     assert "cannot be saved" not in told.stderr
     result = Store(tmp_path).load("@last")
     assert result.session.state == "saved"
+    assert ("-drive" in result.session.launch) == root.startswith("disk:")
+    assert ("initrd" in result.session.launch) == (root == "ext2")
     assert result.runs[0].samples == (REGION,) * 3
     assert result.header is not None
     assert result.header.uname["version"].startswith("/bin/probe|--only|define|--by|path|")
     assert "syscall/getppid@" in result.header.uname["version"]
+    assert (tmp_path / "disk.img").read_bytes() == disk

@@ -14,9 +14,11 @@ from kernometer.guests import store
 from kernometer.guests.architecture import AARCH64, I386, RISCV64, X86_64, Architecture
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Boot, Machine, argv, standard
 from kernometer.guests.kernels import drivers, kernelfile, own
-from kernometer.guests.kernels.own import Given
+from kernometer.guests.kernels.own import Given, Root
 from kernometer.guests.variant import parse
 from kernometer.targets import booting
+from kernometer.targets.consoles import images
+from kernometer.targets.qemu import QemuTarget
 from tests.support.guests.fixtures import Compile
 from tests.support.guests.images import HYPERVISOR, KERNEL, bzimage, elf, image, with_release
 
@@ -266,9 +268,63 @@ def test_the_users_own_init_and_probe_are_in_the_archive(here: Path, monkeypatch
         guest.check()
 
 
+@pytest.mark.parametrize(
+    ("word", "root"),
+    [
+        ("initramfs", Root()),
+        ("none", Root("none")),
+        ("ext2", Root("ext2", mib=16, block=1024)),
+        ("ext2:block=4096,size=8", Root("ext2", mib=8, block=4096)),
+        ("disk:a:b,c", Root("disk", Path("a:b,c"))),
+        *(
+            (word, None)
+            for word in ("", "ext4", "disk:", "disk", "ext2:size=0", "ext2:block=512", "ext2:inodes=9", "none:x")
+        ),
+    ],
+)
+def test_a_root_is_named_by_one_word(word: str, root: Root | None) -> None:
+    if root is not None:
+        assert Root.of(word) == root
+        return
+    with pytest.raises(UsageError, match="no such root"):
+        Root.of(word)
+
+
+@pytest.mark.parametrize(("kernel", "device"), [(HYPERVISOR, "ide-hd"), (with_banner(KERNEL), "virtio-blk-pci")])
+def test_a_kernel_gets_its_root_on_the_users_disk(
+    here: Path, kernel: bytes, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: on the bus of its machine, not written to and not booted from; another image with another disk, or an
+    image of another size. Broken: counts of two disks compare as one kernel's."""
+    (here / "file").write_bytes(kernel)
+    (here / "disk.img").write_bytes(b"a disk")
+    made = {
+        own.add("mine", here / "file", Given(root=root)).image
+        for root in (
+            Root("ext2", mib=8, block=1024),
+            Root("ext2", mib=9, block=1024),
+            Root("disk", Path("x"), "0" * 64),
+        )
+    }
+    assert len(made) == 3
+    root = Root("disk", here / "disk.img", images.image(here / "disk.img").digest)
+    guest = own.add("mine", here / "file", Given(root=root))
+    assert guest.image not in made
+    assert (guest.has_init, guest.waits, guest.manifest.modules) == (False, True, ())
+    monkeypatch.setattr("kernometer.guests.plugins.build", lambda *_: here / "plugin.so")
+    target = QemuTarget.of_guest(guest, parse("mine"))
+    for phase, file in (("", f"{here}/disk.img,format=raw,snapshot=on"), ("saved", "disk,format=qcow2")):
+        words = target.boot("path", phase=phase)  # type: ignore[arg-type]  # a Phase
+        assert words.devices == ("-drive", f"if=none,id=image,file={file}", "-device", words.devices[3])
+        assert words.devices[3].startswith(device) and "bootindex" not in words.devices[3]
+    (here / "disk.img").write_bytes(b"another disk")
+    with pytest.raises(UsageError, match=r"disk\.img has changed"):
+        target.boot("path")
+
+
 def test_a_kernel_with_a_root_of_its_own_gets_no_module(here: Path) -> None:
     """Expected: neither an archive nor a module; it can be saved, and by path alone. Broken: 'needs a module'."""
     (here / "file").write_bytes(HYPERVISOR)
-    guest = own.add("mine", here / "file", Given(root="none", system="Asterinas 0.18"))
+    guest = own.add("mine", here / "file", Given(root=Root("none"), system="Asterinas 0.18"))
     assert (guest.manifest.modules, guest.initrd("initrd"), guest.has_init, guest.waits) == ((), "", False, True)
     assert " Asterinas 0.18 sha256:" in guest.image

@@ -98,6 +98,7 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
         ("bulk(GOOD); events(REGIONS.replace('403', '-1'))", "counts cannot be read"),
         ("bulk('#kernometer begin 1\\n#init failed /proc: No such device\\n')", "init failed: /proc: No such device"),
         ("console('[ 0.5] Kernel panic - not syncing: No init found.\\n')", "kernel panicked: No init found"),
+        ("console('\\nPANIC: in init_init()\\n')", "kernel panicked: in init_init"),
         ("console('Kernel panic - not syncing: No init\\n' + 'a trace\\n' * 900)", "kernel panicked: No init"),
         (
             "console('(XEN) Panic on CPU 0:\\r\\n(XEN) Could not construct d0\\r\\n')",
@@ -148,6 +149,7 @@ class Emulator:
 
     folder: Path
     says: list[str]
+    output: str = booting.BULK
     now: float = 0.0
     pid: int = 0
     returncode: int = 0
@@ -155,7 +157,8 @@ class Emulator:
     def poll(self) -> int | None:
         self.now += 0.6
         if not self.says:
-            (self.folder / booting.BULK).write_text(GOOD)
+            with (self.folder / self.output).open("a") as output:
+                output.write(GOOD.split("\n", 1)[1])
             return 0
         with (self.folder / booting.CONSOLE).open("a") as console:
             console.write(self.says.pop(0))
@@ -165,18 +168,20 @@ class Emulator:
         pass
 
 
+@pytest.mark.parametrize("output", [booting.BULK, booting.CONSOLE])
 @pytest.mark.parametrize(("text", "lives"), [("step %s\n", True), ("timeout %d\n", False), ("", False)])
 def test_a_console_that_has_something_new_to_say_is_no_silence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, lives: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str, text: str, lives: bool
 ) -> None:
     """Expected: a row's records though its kernel reports on its work for longer than the limit; an error where it
-    repeats itself. Broken: the silence of the records alone counts, or one message for ever is waited for."""
-    (tmp_path / booting.CONSOLE).touch()
-    (tmp_path / booting.BULK).write_text(GOOD[:70])
-    emulator = Emulator(tmp_path, [text % (n if "d" in text else "x" * n) if text else "" for n in range(9)])
+    repeats itself, also where the records come by the console. Broken: the silence of the records alone counts, or one
+    message for ever is waited for."""
+    for name in (booting.CONSOLE, booting.BULK):
+        (tmp_path / name).write_text(GOOD.split("\n")[0] + "\n" if name == output else "")
+    emulator = Emulator(tmp_path, [text % (n if "d" in text else "x" * n) if text else "" for n in range(9)], output)
     monkeypatch.setattr("kernometer.targets.base.time.monotonic", lambda: emulator.now)
     job = Job(JOB.arguments, "path", silence=1.0)
-    come = booting.records(cast("subprocess.Popen[bytes]", emulator), tmp_path, booting.BULK, job, Deadline(99.0), "g")
+    come = booting.records(cast("subprocess.Popen[bytes]", emulator), tmp_path, output, job, Deadline(99.0), "g")
     if lives:
         assert [line for line in come if line is not None] == [line.encode() for line in lines(WORKLOAD, RUN).split()]
     else:
@@ -199,7 +204,9 @@ def test_the_same_message_for_ever_is_no_news(tmp_path: Path) -> None:
         (".", True),
         ("\n[ 19.2] boots\nada0: timeout 0x3f\n", True),
         ("ada1: timeout 0x4", False),
-        ("2\n", False),
+        ("2\r[ 0.1] boots\r", False),
+        ("." * booting.MOST_LINE, True),
+        (".", False),
     ):
         with (tmp_path / booting.CONSOLE).open("a") as file:
             file.write(text)
@@ -234,6 +241,22 @@ def test_a_mute_guest_ends_with_its_last_words_and_what_to_try(
     assert step in error.next_step
 
 
+def test_a_guest_that_says_the_same_for_ever_is_given_up_with_its_words(tmp_path: Path) -> None:
+    """As Fiwix does of a first process that faults. Expected: by the number of lines, however busy the host is. Broken:
+    a minute of the emulator's time, which may be many of ours."""
+    (tmp_path / booting.CONSOLE).write_text(
+        "Page Fault at 0x0\nProcess '/sbin/init' with pid 1.\n" * booting.MOST_AGAIN
+    )
+    (tmp_path / booting.BULK).touch()
+    watch = booting.Watch(tmp_path, "qemu:g")
+    watch.silence(os.getpid())
+    with (tmp_path / booting.CONSOLE).open("a") as file:
+        file.write("Page Fault at 0x0\n" * (booting.MOST_AGAIN + 1))
+    with pytest.raises(booting.MuteError, match="prints the same again and again") as caught:
+        watch.silence(os.getpid())
+    assert "Page Fault" in booting.explained(caught.value, tmp_path, "qemu:g").last_output
+
+
 def test_a_guest_that_says_nothing_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the same on the whole way. Broken: five minutes."""
     monkeypatch.setattr(booting, "HALTED_SECONDS", 0.3)
@@ -263,10 +286,17 @@ def test_a_mute_guest_is_not_booted_again_without_being_saved(boots: Boots, monk
 
 
 def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expected: the panic's words after a moment of grace. Broken: five minutes of silence, as Xen spins on."""
+    """Expected: the panic's words after a moment of grace, said once or for ever, on a console that the records come by
+    too. Broken: five minutes of silence, as Xen spins on, or as much output as is allowed."""
     monkeypatch.setattr(booting, "PANIC_SECONDS", 0.5)
+    says = "console('Kernel panic - not syncing: No init\\n')"
     with pytest.raises(TargetError, match="kernel panicked: No init"):
-        run(boots("time.sleep(0.3); console('Kernel panic - not syncing: No init\\n'); time.sleep(600)"), seconds=600)
+        run(boots(f"time.sleep(0.3); {says}; time.sleep(600)"), seconds=600)
+    target = boots(f"while True: {says}; time.sleep(0.001)")
+    by_console = msgspec.structs.replace(target.guest.manifest, output="serial")
+    with pytest.raises(TargetError, match="kernel panicked: No init") as caught:
+        run(replace(target, guest=replace(target.guest, manifest=by_console)), seconds=600)
+    assert "did not end after a panic" in str(caught.value.__cause__)
 
 
 def test_a_guest_that_panics_before_it_is_saved_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:

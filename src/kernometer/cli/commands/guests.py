@@ -112,14 +112,15 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
     help="A multiboot module and its arguments; repeatable. FILE may be @initramfs (by default the only one), @probe "
     "or @probe-mach.",
 )
-@_file("--init", "The first process in the archive, in place of ours: it executes the command in opt/km/command.")
+@_file("--init", "The first process in place of ours, which executes the command in opt/km/command; or the word ours.")
 @_file("--probe", "The probe in the archive, compiled for that system, in place of ours.")
 @click.option(
     "--root",
-    type=click.Choice(["initramfs", "none"]),
+    metavar="ROOT",
     default="initramfs",
     show_default=True,
-    help="How that kernel gets init and probe; none: it has its own, which starts 'probe --wait'.",
+    help="How that kernel gets init and probe: initramfs, or the same as an image, ext2 (ext2:size=16,block=1024: MiB, "
+    "bytes); disk:FILE, none: it has its own, which start 'probe --wait'; disk:FILE with --init: put into a copy.",
 )
 @click.option("--append", metavar="WORDS", default="", help="Further options of the kernel's command line.")
 @click.option("--machine", metavar="TYPE", help="microvm (the default), pc or q35.")

@@ -122,13 +122,13 @@ def image(kind: str) -> bytes:
     """The image of a disk, without its holes, from the cache if possible. Raises MissingError without mkfs, TargetError
     if it fails, ResultError if the cache cannot be written."""
     command = _COMMANDS[kind]
-    program = _program(kind)
-    said = _run((program, "-V"), Path("/"), f"{command[0]} -V")
+    tool = program(command[0], kind)
+    said = run((tool, "-V"), Path("/"), f"{command[0]} -V")
     key = sha256(repr((command, said, SIZE, _EXT4_CONFIG, MADE)).encode())
 
     def make(folder: Path) -> Path:
         made = folder / "sparse"
-        made.write_bytes(sparse(_made(kind, program, folder)))
+        made.write_bytes(sparse(_made(kind, tool, folder)))
         return made
 
     return kept(cache_folder() / "disks" / f"{key[:16]}-{kind}", make, ResultError).read_bytes()
@@ -164,21 +164,21 @@ def _pieces(disk: bytes) -> Iterator[tuple[int, bytes]]:
             begin = None
 
 
-def _program(kind: str) -> str:
-    name = _COMMANDS[kind][0]
+def program(name: str, kind: str) -> str:
+    """The path of a tool for disks of that kind. Raises MissingError."""
     path = shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *ADMIN_FOLDERS)))
     if path is None:
         raise MissingError(f"There is no {name} on this host.", f"Debian, Ubuntu: apt-get install {_PACKAGES[kind]}.")
     return path
 
 
-def _made(kind: str, program: str, folder: Path) -> bytes:
+def _made(kind: str, tool: str, folder: Path) -> bytes:
     """A whole image, with its holes."""
     file, config = folder / "disk", folder / "mke2fs.conf"
     config.write_text(_EXT4_CONFIG)
     with file.open("wb") as made:
         made.truncate(SIZE)
-    _run((program, *_COMMANDS[kind][1:], file.name), folder, _COMMANDS[kind][0])
+    run((tool, *_COMMANDS[kind][1:], file.name), folder, _COMMANDS[kind][0])
     return file.read_bytes() if kind == "ext4" else _without_time(file.read_bytes())
 
 
@@ -194,11 +194,11 @@ def _without_time(image: bytes) -> bytes:
     return image[:root] + changed + image[root + len(changed) :]
 
 
-def _run(words: tuple[str, ...], folder: Path, what: str) -> str:
-    """The program's output. Raises TargetError with it if the program fails."""
+def run(words: tuple[str, ...], folder: Path, what: str, *, errors: bool = False) -> str:
+    """The program's output, or what it says of `errors` alone. Raises TargetError with it if the program fails."""
     settings = {"LC_ALL": "C", "MKE2FS_CONFIG": str(folder / "mke2fs.conf"), "E2FSPROGS_FAKE_TIME": str(MADE)}
     done = called(words, MKFS_SECONDS, f"Reinstall {what}.", folder=folder, more=settings)
     said = done.stdout + done.stderr
     if done.returncode != 0:
         raise TargetError(f"{what} ended with status {done.returncode}.", "Its output is below.", said[-2000:])
-    return said
+    return done.stderr if errors else said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,7 +20,6 @@ from kernometer.guests.kernels.kernelfile import KernelFile
 from kernometer.guests.packages.suites import Say
 from kernometer.guests.variant import Variant
 
-Root = Literal["initramfs", "none"]
 Output = Literal["debug-port", "serial"]
 
 #: The most bytes of a list of symbols, Linux's has some 5 MB, or of an ELF file with debugging information.
@@ -29,7 +28,43 @@ _SYMBOL = re.compile(rb"[0-9a-f]{8,16} [A-Za-z?] [!-~]{1,4096}(?:\s+\[[\w-]+\])?
 #: The fewest functions of a Linux; the smallest that starts a process has some 10,000.
 LEAST_FUNCTIONS = 1000
 _PLAIN = Variant("guest")
+#: The usual options of an ext2 image: MiB, and bytes of a block.
+EXT2 = {"size": "16", "block": "1024"}
+_MIB, _BLOCK = re.compile(r"[1-9]\d{0,2}"), re.compile("1024|2048|4096")
 _PLACES = {"debug-port": "debug port", "serial": "serial line"}
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What the first process and the probe are on."""
+
+    kind: Literal["initramfs", "ext2", "disk", "none"] = "initramfs"
+    disk: Path | None = None  #: the user's image
+    digest: str = ""  #: its
+    holds: Callable[[KernelFile], bytes] | None = None  #: makes a copy of it with init and probe in it
+    mib: int = 0  #: of an ext2 image
+    block: int = 0  #: bytes
+
+    @classmethod
+    def of(cls, word: str) -> Root:
+        """By `initramfs`, `none`, `disk:FILE` or `ext2:size=MIB,block=BYTES`. Raises UsageError."""
+        kind, _, rest = word.partition(":")
+        if kind == "disk" and rest:
+            return cls("disk", Path(rest))
+        if word in ("initramfs", "none"):
+            return cls("none" if word == "none" else "initramfs")
+        given = EXT2 | dict(part.partition("=")[::2] for part in rest.split(",") if part)
+        sizes = (_MIB.fullmatch(given["size"]), _BLOCK.fullmatch(given["block"]))
+        if kind != "ext2" or given.keys() != EXT2.keys() or not all(sizes):
+            raise UsageError(
+                f"--root {word!r}: no such root.", "initramfs, none, disk:FILE, ext2, or ext2:size=16,block=1024."
+            )
+        return cls("ext2", mib=int(given["size"]), block=int(given["block"]))
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it is made for each job."""
+        return self.kind in ("initramfs", "ext2")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +77,9 @@ class Given:
     modules: Sequence[str] = ()  #: multiboot's, each `FILE WORDS…`; none: the archive, if `root` is that
     drivers: Path | None = None  #: the directory of Linux's `make modules_install`, or of its build
     symbols: Path | None = None  #: the build's list of them, or the ELF file that has them
-    init: Path | None = None  #: the first process; None: ours
+    init: Path | None = None  #: the first process; None: ours, but on a disk its own
     probe: Path | None = None  #: None: the one that is compiled here
-    root: Root = "initramfs"
+    root: Root = Root()
     output: Output | None = None  #: None: the debug port, where there is one
     system: str = ""  #: the kernel's name and version in words; "": what the file says
     layout: str = ""  #: where its data lie, if its build says so; "": what the file says
@@ -63,8 +98,10 @@ def add(
     identified, named = trio.identified(read.boots), {"version": given.system} if given.system else {}
     files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
     for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
-        if path is not None:
+        if path is not None and given.root.is_made:
             files[what] = linux.read_given(path, f"the {what}")
+    if given.root.holds is not None:
+        files[store.ROOT] = given.root.holds(read)
     if given.symbols is not None:
         files[store.SYSTEM_MAP] = _symbols(given.symbols, LEAST_FUNCTIONS if read.release else 1)
     held: dict[str, bytes] = {}
@@ -74,7 +111,7 @@ def add(
     modules, further = _modules(read, given)
     machine, words = _standard(read, linux_like=bool(read.release or identified))
     remarks = [read.what[0].upper() + read.what[1:] + "."] if "CONFIG_PVH" in read.what else []
-    if not (given.root == "none" or not modules or any(module.made for module in modules)):
+    if given.root.is_made and modules and not any(module.made for module in modules):
         taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
         remarks.append(f"None of its modules is {taken}: no program learns which rows are wanted.")
     manifest = store.Manifest(
@@ -89,7 +126,11 @@ def add(
         machine=given.machine.machine(machine),
         command_line=" ".join(filter(None, (words, *given.append.split()))),
         modules=modules,
-        root=given.root,
+        root=given.root.kind,
+        root_mib=given.root.mib,
+        root_block=given.root.block,
+        disk=store.ROOT if store.ROOT in files else str(given.root.disk or ""),
+        disk_sha256=sha256(files[store.ROOT]) if store.ROOT in files else given.root.digest,
         output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
     )
     manifest = msgspec.structs.replace(manifest, **identified | named)
@@ -114,7 +155,7 @@ def _modules(read: KernelFile, given: Given) -> tuple[tuple[store.Module, ...], 
         if given.modules:
             raise UsageError(f"A kernel takes modules by multiboot, and this is {read.what}.", "Leave --module out.")
         return (), {}
-    return multiboot.loaded(given.modules or ((store.INITRAMFS,) if given.root == "initramfs" else ()))
+    return multiboot.loaded(given.modules or ((store.INITRAMFS,) if given.root.is_made else ()))
 
 
 def _symbols(file: Path, least: int) -> bytes:
@@ -141,11 +182,15 @@ def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, byt
     known = f", Linux {read.release}" if read.release else ""
     words = f"the words {made.command_line!r}" if made.command_line else "no words"
     say(f"{made.name}: {read.what}{known}; it boots on {made.machine.type} with {words}")
-    if made.root == "none":
-        how = "no archive: its own first process has to start 'probe --wait' (docs/guests.md)"
+    if store.ROOT in files:
+        how = "a copy of the disk, with init and probe in it"
+    elif made.root in ("none", "disk"):
+        on = f"the disk {made.disk}" if made.disk else "no archive"
+        how = f"{on}: its own first process has to start 'probe --wait' (docs/guests.md)"
     else:
         inside = "the user's init" if store.INIT in files else "our init"
-        how = f"{inside} and {'the given' if store.OWN_PROBE in files else 'our'} probe in an archive"
+        what = "an archive" if made.root == "initramfs" else f"an ext2 image of {made.root_mib} MiB"
+        how = f"{inside} and {'the given' if store.OWN_PROBE in files else 'our'} probe in {what}"
         if made.modules:
             names = ", ".join(" ".join(filter(None, (each.file, each.arguments))) for each in made.modules)
             how = f"the modules {names}"

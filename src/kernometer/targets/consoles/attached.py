@@ -30,7 +30,7 @@ def devices(described: Description, machine: Machine, image: Image | None, phase
     boot = described.boot
     words = ["-machine", "graphics=off"] if boot.firmware == "serial" else []
     if image is not None:
-        words += _disk(image, boot.media, boot.bus, phase)
+        words += disk(image, boot.media, boot.bus, phase, boots=True)
     if described.files.way == "cdrom":
         reader = "virtio-blk-pci,drive=job" if machine.type == "microvm" else "ide-cd,drive=job,bus=ide.1"
         words += ["-drive", f"if=none,id=job,file={JOB},format=raw,readonly=on", "-device", reader]
@@ -40,16 +40,16 @@ def devices(described: Description, machine: Machine, image: Image | None, phase
     return tuple(words)
 
 
-def _disk(image: Image, media: str, bus: str, phase: Phase) -> list[str]:
+def disk(image: Image, media: str, bus: str, phase: Phase, *, boots: bool) -> list[str]:
     """The image is never written to. QEMU writes changes to a temporary file, which it removes; those of a system that
-    is saved are the file DISK, which restored ones do not change either."""
+    is saved are the file DISK, which restored ones do not change either. `boots`: the firmware starts from it."""
     if media == "cdrom":
         drive = f"if=none,id=image,file={value(image.path)},format={image.format},readonly=on"
         return ["-drive", drive, "-device", "ide-cd,drive=image,bus=ide.0,bootindex=0"]
     file, kind = (DISK, "qcow2") if phase else (value(image.path), image.format)
     drive = f"if=none,id=image,file={file},format={kind}{',snapshot=on' if phase != 'saved' else ''}"
     device = "virtio-blk-pci,drive=image" if bus == "virtio" else "ide-hd,drive=image,bus=ide.0"
-    return ["-drive", drive, "-device", f"{device},bootindex=0"]
+    return ["-drive", drive, "-device", device + ",bootindex=0" * boots]
 
 
 def value(path: Path) -> str:
