@@ -158,7 +158,12 @@ class Guest:
     def kernel_word(self) -> Path:
         """The file for QEMU's -kernel. QEMU passes this name to a multiboot kernel, so it lies below LINK: the kernel's
         work then does not depend on the cache's path."""
-        return Path(LINK) / KERNEL if self.manifest.modules else self.kernel
+        return Path(LINK) / KERNEL if self.is_linked else self.kernel
+
+    @property
+    def is_linked(self) -> bool:
+        """Whether QEMU gets names below LINK."""
+        return bool(self.manifest.modules) or self.has_own
 
     def initrd(self, initramfs: str, probe: str = "probe", arguments: tuple[str, ...] = ()) -> str:
         """The value for QEMU's -initrd. `initramfs` is the job's archive, `probe` the measuring program, `arguments`

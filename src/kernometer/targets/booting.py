@@ -99,7 +99,7 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
     """Makes the files in QEMU's directory: empty outputs, and those that the guest needs for each boot."""
     for name in (CONSOLE, BULK):
         (folder / name).touch()
-    if guest.manifest.modules:
+    if guest.is_linked:
         guest.link(folder)
     if guest.has(store.PROBE) or guest.has(store.MACH):
         (folder / PROBE).write_bytes(mach.probe().read_bytes() if guest.has(store.MACH) else inside(guest)[1])

@@ -315,6 +315,7 @@ def test_a_kernel_gets_its_root_on_the_users_disk(
     target = QemuTarget.of_guest(guest, parse("mine"))
     for phase, file in (("", f"{here}/disk.img,format=raw,snapshot=on"), ("saved", "disk,format=qcow2")):
         words = target.boot("path", phase=phase)  # type: ignore[arg-type]  # a Phase
+        assert words.kernel == Path("guest/vmlinux")
         assert words.devices == ("-drive", f"if=none,id=image,file={file}", "-device", words.devices[3])
         assert words.devices[3].startswith(device) and "bootindex" not in words.devices[3]
     (here / "disk.img").write_bytes(b"another disk")
