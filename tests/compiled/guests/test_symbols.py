@@ -53,11 +53,14 @@ def test_names_of_other_languages_are_those_of_their_sources(monkeypatch: pytest
 
 
 def test_a_function_ends_where_its_size_says() -> None:
-    """Expected: no name after it, but for the function around it; one without a size reaches up to the next. Broken:
-    code of another is charged to the nearest symbol before it."""
+    """Expected: no name after it, but for the function around it; one without a size reaches up to the next, but not
+    for ever. Broken: code of another is charged to the nearest symbol before it."""
     table = symbols.Table((100, 120, 200, 300), ("outer", "inner", "sized", "unsized"), (50, 10, 8, 0))
     places = {100: "outer", 125: "inner", 140: "outer", 150: "", 199: "", 207: "sized", 208: "", 9999: "unsized"}
+    places[300 + symbols.LONGEST] = ""
     assert {at: table.name(at) for at in places} == places
+    listed = symbols.Table((100, 200), ("first", "last"))
+    assert [listed.name(at) for at in (99, 199, 200, 200 + symbols.LONGEST)] == ["", "first", "last", ""]
 
 
 def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

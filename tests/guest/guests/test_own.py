@@ -290,7 +290,11 @@ def test_a_root_is_named_by_one_word(word: str, root: Root | None) -> None:
         Root.of(word)
 
 
-@pytest.mark.parametrize(("kernel", "device"), [(HYPERVISOR, "ide-hd"), (with_banner(KERNEL), "virtio-blk-pci")])
+@pytest.mark.parametrize(
+    ("kernel", "device"),
+    [(HYPERVISOR, "ide-hd"), (with_banner(KERNEL), "virtio-blk-pci")],
+    ids=["multiboot", "linux"],
+)
 def test_a_kernel_gets_its_root_on_the_users_disk(
     here: Path, kernel: bytes, device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

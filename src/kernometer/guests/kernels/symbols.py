@@ -26,11 +26,14 @@ _MANGLED, _HASH, MAX_NAME = ("_Z", "_R"), re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-
 DEMANGLE_SECONDS = 60
 #: How many functions may lie within one that is not over.
 _NESTED = 8
+#: The most bytes of a function whose size is not known; Linux's largest has some 30,000.
+LONGEST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Functions by address. One whose size is known ends there; another reaches up to the next one's beginning."""
+    """Functions by address. One whose size is known ends there; another reaches up to the next one's beginning, at most
+    LONGEST."""
 
     addresses: tuple[int, ...]
     names: tuple[str, ...]
@@ -40,7 +43,8 @@ class Table:
         """The function at this address; "" where none is."""
         at = bisect_right(self.addresses, address) - 1
         for each in range(at, max(-1, at - _NESTED), -1):
-            if not self.sizes or address < self.addresses[each] + (self.sizes[each] or (each == at) << 64):
+            size = (self.sizes and self.sizes[each]) or (LONGEST if each == at else 0)
+            if address < self.addresses[each] + size:
                 return self.names[each]
         return ""
 
