@@ -29,7 +29,7 @@ static void wake(struct waiter *w, volatile uint32_t *at)
 /* Until the word's lowest bit is not this one. */
 static uint32_t await(struct waiter *w, volatile uint32_t *at, uint32_t bit)
 {
-	uint32_t seen;
+	uint32_t seen, status;
 
 	while (((seen = *at) & 1) == bit) {
 		begin(&w->m);
@@ -43,7 +43,8 @@ static uint32_t await(struct waiter *w, volatile uint32_t *at, uint32_t bit)
 		w->m.local = w->reply;
 		w->m.id = GSYNC_WAIT;
 		must(mach_msg(&w->m, SEND | RECEIVE, w->m.size, sizeof w->m, w->reply, 0, 0), "gsync_wait");
-		if (w->m.body[1] != 0 && w->m.body[1] != OTHER_VALUE)
+		status = (uint32_t)w->m.body[1]; /* the other half is whatever the kernel had there */
+		if (status != 0 && status != OTHER_VALUE)
 			fail("gsync_wait");
 	}
 	return seen;
