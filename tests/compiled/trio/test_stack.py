@@ -47,7 +47,7 @@ RINGS_OF_PROCESSES = {
     # what it had are no tables of windows.
     frozenset(
         {
-            *("task_discard", "space_free", "process_read"),
+            *("task_discard", "space_free"),
             *("entry_at", "entry_clear", "entry_make", "frame_drop", "frame_free_clean_promised"),
             *("frame_return", "frame_take_promised", "frame_take_promised_dirty", "idle_run"),
             *("kernel_stack_give", "pages_give"),
