@@ -120,11 +120,6 @@ int mark_ready(char *room); /* -1 on a processor without markers */
 /* wait.c ----------------------------------------------------------------------------------------------------- */
 int wait_for_command(void); /* executes it, or returns an exit status */
 
-/* watch.c ---------------------------------------------------------------------------------------------------- */
-/* As waitpid without WNOHANG, with a warning if it works: there are kernels where WNOHANG does not tell that a process
- * has exited. Another second at most, then EINTR. */
-pid_t watch_wait(struct km *, pid_t, int *status);
-
 /* meter.c ---------------------------------------------------------------------------------------------------- */
 /* What happened in timed samples, in the measuring process; -1: unknown. */
 struct happened {

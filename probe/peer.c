@@ -229,6 +229,31 @@ void km_all_cpus(struct km *km)
 		km_fail_call(km, KM_PIN_CALL);
 }
 
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* As waitpid without WNOHANG, with a warning if it works: there are kernels where WNOHANG does not tell that a process
+ * has exited. Another second at most, then EINTR. */
+static pid_t wait_again(struct km *km, pid_t pid, int *status)
+{
+	struct sigaction action;
+	pid_t got;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = on_alarm;
+	sigemptyset(&action.sa_mask);
+	if (sigaction(SIGALRM, &action, NULL) != 0)
+		km_fail_call(km, "sigaction");
+	alarm(1);
+	got = waitpid(pid, status, 0);
+	alarm(0);
+	if (got == pid)
+		km_warn(km, "wait", "WNOHANG did not tell that a process had exited");
+	return got;
+}
+
 void km_peer_end(struct km *km, long pid)
 {
 	uint64_t limit = clock_wall() + PEER_SECONDS * UINT64_C(1000000000);
@@ -244,7 +269,7 @@ void km_peer_end(struct km *km, long pid)
 		select(0, NULL, NULL, NULL, &nap);
 	}
 	if (got != (pid_t)pid)
-		got = watch_wait(km, (pid_t)pid, &status);
+		got = wait_again(km, (pid_t)pid, &status);
 	if (got < 0 && errno != EINTR)
 		km_fail_call(km, "waitpid");
 	if (got < 0 || clock_wall() > limit + UINT64_C(500000000))

@@ -54,19 +54,6 @@ void km_watch_end(struct km *km)
 	alarm(0);
 }
 
-pid_t watch_wait(struct km *km, pid_t pid, int *status)
-{
-	pid_t got;
-
-	km_handle(km, SIGALRM, watch_on, 0);
-	alarm(WATCH_SECONDS);
-	got = waitpid(pid, status, 0);
-	alarm(0);
-	if (got == pid)
-		km_warn(km, "wait", "WNOHANG did not tell that a process had exited");
-	return got;
-}
-
 void km_watch_look(struct km *km)
 {
 	if (watch_left)
