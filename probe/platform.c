@@ -36,6 +36,8 @@ static const struct {
 	{ CAP_SYSV_MSG, HAVE_SYSV_MSG, "sysv_msg", "this platform has no System V message queues" },
 	{ CAP_POSIX_MQ, HAVE_POSIX_MQ, "posix_mq", "this platform has no POSIX message queues" },
 	{ CAP_EVENTFD, HAVE_EVENTFD, "eventfd", "this platform has no eventfd" },
+	{ CAP_EPOLL, HAVE_EPOLL, "epoll", "this platform has no epoll" },
+	{ CAP_SENDFILE, HAVE_SENDFILE, "sendfile", "this platform has no sendfile as Linux has" },
 	{ CAP_FUTEX, HAVE_FUTEX, "futex", "this platform has no futex" },
 	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "shared_map", "this platform has no memory that stays shared after fork" },
 	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "frame_buffer",

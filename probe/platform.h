@@ -145,7 +145,9 @@ enum {
 	CAP_SHARED_MAP = 1 << 20, /* memory that stays shared after fork */
 	CAP_FRAME_BUFFER = 1 << 21,
 	CAP_CLOCK_GETTIME = 1 << 22,
-	CAP_CLOCK_RAW = 1 << 23
+	CAP_CLOCK_RAW = 1 << 23,
+	CAP_EPOLL = 1 << 24,
+	CAP_SENDFILE = 1 << 25
 };
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -219,7 +221,10 @@ long km_huge_bytes(const void *at); /* of the mapping that begins there, in huge
 void *km_map_plain(size_t bytes);
 /* A file, shared, for reading; replaces what is mapped at `where`, or anywhere if that is NULL. NULL with errno. */
 void *km_map_file(void *where, int fd, off_t offset, size_t bytes);
-int km_unmap(void *, size_t bytes);                   /* 0, or -1 with errno */
+int km_unmap(void *, size_t bytes);                 /* 0, or -1 with errno */
+int km_protect(void *, size_t bytes, int writable); /* for reading, and for writing too: 0, or -1 */
+/* Moves the end of the heap there by Linux's brk: where it is now, NULL with errno. NULL moves nothing. */
+void *km_break(void *to);
 int km_cache_drop(int fd);                            /* asks the kernel to drop the file's cached pages: 0, or -1 */
 long km_cache_resident(int fd, size_t bytes);         /* the file's pages in memory; -1: unknown */
 int km_free_space(const char *path, uint64_t *bytes); /* of the file system, for this user: 0, or -1 with errno */

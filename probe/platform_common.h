@@ -19,6 +19,9 @@
 #ifndef HAVE_CPUSET
 #define HAVE_CPUSET 0 /* affinity is by cpuset_setaffinity, as on FreeBSD */
 #endif
+#ifndef HAVE_EPOLL
+#define HAVE_EPOLL KM_LINUX
+#endif
 #ifndef HAVE_EVENTFD
 #define HAVE_EVENTFD KM_LINUX
 #endif
@@ -81,6 +84,9 @@
 #endif
 #ifndef HAVE_SCHED_YIELD
 #define HAVE_SCHED_YIELD KM_POSIX
+#endif
+#ifndef HAVE_SENDFILE
+#define HAVE_SENDFILE KM_LINUX /* others have it with other arguments */
 #endif
 #ifndef HAVE_SETITIMER
 #define HAVE_SETITIMER KM_POSIX

@@ -16,6 +16,12 @@
 #if HAVE_POSIX_MQ
 #include <mqueue.h>
 #endif
+#if HAVE_EPOLL
+#include <sys/epoll.h>
+#endif
+#if HAVE_SENDFILE
+#include <sys/sendfile.h>
+#endif
 #if HAVE_EVENTFD
 #include <sys/eventfd.h>
 #endif
@@ -295,6 +301,57 @@ KM_LACKS(int, km_mq_new, (const char *name KM_UNUSED), -1)
 KM_LACKS(int, km_mq_put, (int handle KM_UNUSED, const void *word KM_UNUSED), -1)
 KM_LACKS(int, km_mq_get, (int handle KM_UNUSED, void *word KM_UNUSED), -1)
 
+#endif
+
+#if HAVE_EPOLL
+
+int km_epoll_new(void)
+{
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+int km_epoll_add(int set, int fd)
+{
+	struct epoll_event event;
+
+	memset(&event, 0, sizeof event);
+	event.events = EPOLLIN;
+	event.data.fd = fd;
+	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
+}
+
+int km_epoll_remove(int set, int fd)
+{
+	struct epoll_event event; /* not used, but before Linux 2.6.9 it must be there */
+
+	return epoll_ctl(set, EPOLL_CTL_DEL, fd, &event);
+}
+
+int km_epoll_wait(int set)
+{
+	struct epoll_event event;
+
+	return epoll_wait(set, &event, 1, -1) == 1 ? event.data.fd : -1;
+}
+
+#else
+
+KM_LACKS(int, km_epoll_new, (void), -1)
+KM_LACKS(int, km_epoll_add, (int set KM_UNUSED, int fd KM_UNUSED), -1)
+KM_LACKS(int, km_epoll_remove, (int set KM_UNUSED, int fd KM_UNUSED), -1)
+KM_LACKS(int, km_epoll_wait, (int set KM_UNUSED), -1)
+
+#endif
+
+#if HAVE_SENDFILE
+ssize_t km_sendfile(int to, int file, size_t n)
+{
+	off_t from = 0;
+
+	return sendfile(to, file, &from, n);
+}
+#else
+KM_LACKS(ssize_t, km_sendfile, (int to KM_UNUSED, int file KM_UNUSED, size_t n KM_UNUSED), -1)
 #endif
 
 #if HAVE_EVENTFD

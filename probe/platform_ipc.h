@@ -26,6 +26,14 @@ int km_mq_join(void);            /* in the one child: 0, or -1 with errno */
 int km_mq_put(int handle, const void *word);
 int km_mq_get(int handle, void *word); /* waits */
 
+/* Linux's epoll; each: -1 with errno. */
+int km_epoll_new(void);               /* a set */
+int km_epoll_add(int set, int fd);    /* 0: tells from now on when it can be read */
+int km_epoll_remove(int set, int fd); /* 0 */
+int km_epoll_wait(int set);           /* waits: a descriptor that can be read */
+
+ssize_t km_sendfile(int to, int file, size_t n); /* from the file's beginning: bytes sent, or -1 */
+
 int km_event_new(void); /* an eventfd, read and written by words; or -1 */
 
 /* Memory that stays shared after fork, zeroed; NULL with errno (EOPNOTSUPP: not shared). Released by km_unmap. */

@@ -157,6 +157,31 @@ long km_huge_bytes(const void *at)
 	return found;
 }
 
+#if HAVE_MMAP && HAVE_MPROTECT
+int km_protect(void *at, size_t bytes, int writable)
+{
+	return mprotect(at, bytes, PROT_READ | (writable ? PROT_WRITE : 0));
+}
+#else
+KM_LACKS(int, km_protect, (void *at KM_UNUSED, size_t bytes KM_UNUSED, int writable KM_UNUSED), -1)
+#endif
+
+/* Not by sbrk, which moves nothing in musl. Linux answers a refusal with the old end. */
+#if HAVE_SYSCALL && defined(SYS_brk)
+void *km_break(void *to)
+{
+	long got = syscall(SYS_brk, to);
+
+	if (to && (uintptr_t)got != (uintptr_t)to) {
+		errno = got == -1 ? errno : ENOMEM;
+		return NULL;
+	}
+	return got == -1 ? NULL : (void *)got;
+}
+#else
+KM_LACKS(void *, km_break, (void *to KM_UNUSED), NULL)
+#endif
+
 #if HAVE_FADVISE
 int km_cache_drop(int fd)
 {

@@ -26,6 +26,7 @@
 #define HAVE_CLOCK_GETTIME 1
 #define HAVE_CLOCK_RAW 0 /* it has only CLOCK_REALTIME and CLOCK_MONOTONIC */
 #define HAVE_CPUSET 0
+#define HAVE_EPOLL 0
 #define HAVE_EVENTFD 0
 #define HAVE_FADVISE 0
 #define HAVE_FRAME_BUFFER 0
@@ -47,6 +48,7 @@
 #define HAVE_PTHREAD 0
 #define HAVE_SBRK 0
 #define HAVE_SCHED_YIELD 0
+#define HAVE_SENDFILE 0
 #define HAVE_SETITIMER 1
 #define HAVE_SETPGID 1
 #ifndef HAVE_SHARED_MAP   /* overridable, to test that a workload notices */

@@ -1,6 +1,6 @@
-/* syscall/stat, fstat, open-close, lseek: calls on one small file with a cached inode. The name is one component,
+/* syscall/stat, fstat, open-close, lseek, statvfs: calls on one small file with a cached inode. The name is one component,
  * relative to the file's directory: a lookup costs by the component, and machines differ in the temporary directory's
- * depth. All four go through libc, which adds only a check for thread cancellation in open and close. */
+ * depth. All five go through libc, which adds only a check for thread cancellation in open and close. */
 #include "../km.h"
 
 #define SYSCALL_FILE_NAME "file"
@@ -93,6 +93,30 @@ static void syscall_lseek_run(void *state, uint64_t n)
 	}
 }
 
+/* A file system in memory may answer that it has no blocks. */
+static void syscall_statvfs_run(void *state, uint64_t n)
+{
+	struct syscall_file *s = state;
+
+	while (n--) {
+		uint64_t room = UINT64_MAX;
+
+		if (km_free_space(SYSCALL_FILE_NAME, &room) != 0)
+			km_fail_call(s->km, "statvfs");
+		s->good += room != UINT64_MAX;
+	}
+}
+
+static void *syscall_statvfs_setup(struct km *km)
+{
+	void *state = syscall_file_setup(km);
+	uint64_t room;
+
+	if (km_free_space(SYSCALL_FILE_NAME, &room) != 0)
+		km_lacking(km, "statvfs");
+	return state;
+}
+
 #define SYSCALL_FILE_GOOD .counted = { offsetof(struct syscall_file, good), "answers were right" }
 #define SYSCALL_FILE_ROW                                                                                         \
 	.per = "call",                                                                                           \
@@ -136,4 +160,17 @@ const struct workload syscall_lseek = {
 	.what = "lseek to offsets 0 to 6 from the beginning of a file of 7 bytes",
 	.inside = "libc's lseek, one remainder, a comparison of the offset",
 	.run = syscall_lseek_run,
+};
+
+const struct workload syscall_statvfs = {
+	.name = "syscall/statvfs",
+	SYSCALL_FILE_GOOD,
+	.per = "call",
+	.source = "beyond the sources",
+	.what = "statvfs of a file in the current directory: its file system's free space",
+	.inside = "libc's statvfs, one product, a comparison",
+	.settings = SET_FOLDER,
+	.points = KM_POINTS({ .profile = FULL, .path_n = 100 }),
+	.setup = syscall_statvfs_setup,
+	.run = syscall_statvfs_run,
 };

@@ -176,7 +176,7 @@ def test_workloads_compile_where_a_capability_is_missing(compiler: str) -> None:
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed here")
     names = ("UNIX_SOCKETS", "INET_SOCKETS", "SYSV_MSG", "POSIX_MQ", "EVENTFD", "FUTEX", "SHARED_MAP", "SCHED_YIELD")
-    missing = [f"-DHAVE_{name}=0" for name in (*names, "PTHREAD", "GETRUSAGE", "MMAP", "SYSCALL")]
+    missing = [f"-DHAVE_{name}=0" for name in (*names, "EPOLL", "SENDFILE", "PTHREAD", "GETRUSAGE", "MMAP", "SYSCALL")]
     files = [
         str(path)
         for path in (PROBE / "platform_ipc.c", PROBE / "watch.c", *(PROBE / "workloads").glob("*.c"))

@@ -105,6 +105,7 @@ def test_every_row_measures_or_says_why_not(probe: Path, tmp_path: Path, profile
     "row",
     [
         "mem/touch@pages=64",
+        "mem/brk",
         "mem/fault-cow",
         "mem/fault-file@pages=1",
         "mem/fault-file@pages=64",
