@@ -181,7 +181,9 @@ def _key(name: str, args: str, result: str) -> Key:
         name = "fstat"
     elif name in ("open", "openat") and "CREAT" in args and "</dev/" not in result:
         name = "creat"
-    if result.startswith("-"):
+    elif name == "fcntl" and "SETLK" in args:
+        name = "lock"
+    if result.startswith("-") and "EINPROGRESS" not in result:
         return name, "failed", 0
     opened = _OPENED.match(args)
     kind = _kind(opened[1]) if opened else ""

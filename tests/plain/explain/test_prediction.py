@@ -112,6 +112,31 @@ def test_resident_pages_tell_the_faults_of_files(pages: int, share: float) -> No
     assert Asked({}, 100, 0, 0, 0, pages).of_files == pytest.approx(share)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, "") for name in ("brk", "mprotect", "epoll_wait", "epoll_ctl", "unlink", "munmap", "vfork", "fork")),
+        *((name, "file") for name in ("getdents64", "lock", "statfs", "fdatasync", "pwrite64", "pread64", "fstat")),
+        *((name, "socket") for name in ("sendfile", "writev", "sendto", "recvfrom", "accept4", "connect", "close")),
+        *((name, "failed") for name in ("recvfrom", "accept4", "read", "connect", "openat", "readlink")),
+    ],
+)
+def test_what_ordinary_programs_spend_their_kernel_time_in_has_a_price(name: str, kind: str) -> None:
+    """Expected: a price for each call above 1 % of docs/predict.md's table. Broken: a web server's are listed as
+    calls without a price."""
+    assert ALL.find(name, kind) is not None
+
+
+def test_a_directory_s_price_is_that_of_its_entries() -> None:
+    """Expected: of a call for 216 bytes half a small directory, for 24 KiB the large one less its end. Broken: a call
+    that returns a thousand names costs what one does that finds the end."""
+    price = ALL.find("getdents64", "file")
+    assert price is not None
+    sheet = {"fs/readdir@entries=16": Cost(130), "fs/readdir@entries=1024": Cost(2100), "syscall/lseek": Cost(10)}
+    found = [price.cost_on(sheet, size) for size in (0, 216, 24408)]
+    assert [cost.cost for cost in found if cost] == pytest.approx([60, 60, 2030])
+
+
 def test_the_price_list_names_rows_of_the_catalogue_by_time_and_by_path() -> None:
     """Expected: each row exists. Broken: a renamed row, whose calls lose their price in silence."""
     rows = {row for price in ALL.price for row in price.rows}
