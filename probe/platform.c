@@ -38,6 +38,7 @@ static const struct {
 	{ CAP_EVENTFD, HAVE_EVENTFD, "eventfd", "this platform has no eventfd" },
 	{ CAP_EPOLL, HAVE_EPOLL, "epoll", "this platform has no epoll" },
 	{ CAP_SENDFILE, HAVE_SENDFILE, "sendfile", "this platform has no sendfile as Linux has" },
+	{ CAP_STATVFS, HAVE_STATVFS, "statvfs", "this platform has no statvfs" },
 	{ CAP_FUTEX, HAVE_FUTEX, "futex", "this platform has no futex" },
 	{ CAP_SHARED_MAP, HAVE_SHARED_MAP, "shared_map", "this platform has no memory that stays shared after fork" },
 	{ CAP_FRAME_BUFFER, HAVE_FRAME_BUFFER, "frame_buffer",

@@ -147,7 +147,8 @@ enum {
 	CAP_CLOCK_GETTIME = 1 << 22,
 	CAP_CLOCK_RAW = 1 << 23,
 	CAP_EPOLL = 1 << 24,
-	CAP_SENDFILE = 1 << 25
+	CAP_SENDFILE = 1 << 25,
+	CAP_STATVFS = 1 << 26
 };
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -51,6 +51,15 @@ while [ $i -lt 20 ]; do
   i=$((i + 1))
 done
 """
+SERVE = """busybox httpd -f -p 127.0.0.1:8080 -h tree &
+i=0
+until busybox wget -q -O got http://127.0.0.1:8080/part0/file0.txt; do :; done
+while [ $i -lt 30 ]; do
+  busybox wget -q -O got http://127.0.0.1:8080/part$((i % 15))/file$i.txt || exit 1
+  i=$((i + 1))
+done
+kill $!
+"""
 SQL = """create table t(a integer primary key, b text);
 begin;
 with recursive n(x) as (select 1 union all select x + 1 from n where x < 500) insert into t select x, hex(x * x) from n;
@@ -69,6 +78,7 @@ PROGRAMS = {
     "git status": ("git", "-C", "tree", "status", "--short"),
     "tcc": ("tcc", "-nostdinc", "-isystem", MUSL, "-c", "all.c", "-o", f"{GUESTS}/all.o"),
     "sqlite3": ("sqlite3", "data", ".read work.sql"),
+    "httpd": ("busybox", "sh", "serve"),
 }
 
 
@@ -83,6 +93,7 @@ def make_work(folder: Path) -> Path:
     lines = (" ".join(words[(7 * n + 3 * k) % 16] for k in range(6)) for n in range(300))
     (folder / "words").write_text("\n".join(lines) + "\n")
     (folder / "script").write_text(SCRIPT)
+    (folder / "serve").write_text(SERVE)
     (folder / "work.sql").write_text(SQL)
     headers = ("stdio", "stdlib", "string", "unistd", "errno", "fcntl", "signal", "time", "math", "pthread")
     functions = "".join(

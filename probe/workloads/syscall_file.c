@@ -107,16 +107,6 @@ static void syscall_statvfs_run(void *state, uint64_t n)
 	}
 }
 
-static void *syscall_statvfs_setup(struct km *km)
-{
-	void *state = syscall_file_setup(km);
-	uint64_t room;
-
-	if (km_free_space(SYSCALL_FILE_NAME, &room) != 0)
-		km_lacking(km, "statvfs");
-	return state;
-}
-
 #define SYSCALL_FILE_GOOD .counted = { offsetof(struct syscall_file, good), "answers were right" }
 #define SYSCALL_FILE_ROW                                                                                         \
 	.per = "call",                                                                                           \
@@ -169,8 +159,9 @@ const struct workload syscall_statvfs = {
 	.source = "beyond the sources",
 	.what = "statvfs of a file in the current directory: its file system's free space",
 	.inside = "libc's statvfs, one product, a comparison",
+	.needs = CAP_STATVFS,
 	.settings = SET_FOLDER,
 	.points = KM_POINTS({ .profile = FULL, .path_n = 100 }),
-	.setup = syscall_statvfs_setup,
+	.setup = syscall_file_setup,
 	.run = syscall_statvfs_run,
 };
