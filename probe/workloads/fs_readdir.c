@@ -1,5 +1,5 @@
-/* fs/readdir: a directory is read from its beginning to its end. Names have four characters, so that an entry is as long
- * in each of them. */
+/* fs/readdir: a directory is read from its beginning to its end. Each name has four characters, so that all entries are
+ * equally long. */
 #include "../km.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
-/* syscall/stat, fstat, open-close, lseek, statvfs: calls on one small file with a cached inode. The name is one component,
- * relative to the file's directory: a lookup costs by the component, and machines differ in the temporary directory's
- * depth. All five go through libc, which adds only a check for thread cancellation in open and close. */
+/* syscall/stat, fstat, open-close, lseek, statvfs: calls on one small file with a cached inode. The name is one
+ * component, relative to the file's directory: a lookup costs by the component, and machines differ in the temporary
+ * directory's depth. All five go through libc, which adds only a check for thread cancellation in open and close. */
 #include "../km.h"
 
 #define SYSCALL_FILE_NAME "file"
