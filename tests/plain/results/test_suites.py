@@ -72,6 +72,12 @@ def test_two_kernels_in_one_mail_are_two_results_with_their_kernels() -> None:
     assert (rows(first)["Process Creation"], rows(second)["Process Creation"]) == ("6601.9 lps", "6372.2 lps")
 
 
+def test_an_end_with_a_backslash_is_text() -> None:
+    """Broken, found by the fuzzer: the end of a run stood where re.sub() reads escapes, and import ended by re.error."""
+    found = one(UNIXBENCH_4.replace("20:04:50 IST 2002", "20:04:50 2002 - \\u1:46:12"))
+    assert rows(found)["Process Creation"] == "6601.9 lps"
+
+
 def test_runs_without_a_figure_are_said() -> None:
     [found] = read(UNIXBENCH_4 + "  BYTE UNIX Benchmarks (Version 4.1.0)\n  System -- Linux h 2.4.20\n")
     assert "runs in the same file that have no figure: 1" in found.paper.left_out

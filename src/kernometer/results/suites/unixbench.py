@@ -54,7 +54,7 @@ def _run(text: str, version: str) -> Output:
 def _dates(when: str) -> list[str]:
     """Of version 4 one; of version 5 `Sat Nov 28 2026 11:18:01 - 11:46:12` is two."""
     begin, _, end = when.partition(" - ")
-    return [begin, re.sub(r"\d\d:\d\d:\d\d", end, begin)] if end else [begin]
+    return [begin, re.sub(r"\d\d:\d\d:\d\d", lambda _: end, begin)] if end else [begin]
 
 
 def _unfinished(part: str) -> list[str]:
