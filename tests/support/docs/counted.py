@@ -13,7 +13,7 @@ from dataclasses import dataclass
 #: is in the guest, whose size moves a fork by ten instructions, and Linux's release.
 TOOLS = "gcc 12, musl, QEMU 7.2"
 BUSYBOX = "BusyBox v1.35.0 (Debian 1:1.35.0-4+deb12u1+b1) multi-call binary."
-LINUX = "6.1.0-56-amd64"
+LINUX = "6.1.0-57-amd64"
 #: Guests, and instructions of one operation on each, net: what `kernometer structures` prints.
 GUESTS = ("linux-6.1", "trio-mono", "trio-hybrid", "trio-micro")
 COUNTED: dict[str, tuple[int, ...]] = {
@@ -23,30 +23,30 @@ COUNTED: dict[str, tuple[int, ...]] = {
     "syscall/open-close": (4_570, 919, 1_868, 1_973),
     "ctx/pipe-pair@same-cpu": (10_379, 1_679, 4_812, 5_443),
     "ipc/pipe-throughput": (2_434, 627, 1_566, 1_688),
-    "proc/fork-exit": (140_896, 17_662, 24_871, 27_694),
-    "proc/execl": (169_392, 29_493, 54_882, 63_555),
+    "proc/fork-exit": (141_483, 17_776, 24_985, 27_814),
+    "proc/execl": (172_682, 29_902, 55_608, 64_397),
     "sig/raise": (4_467, 1_890, 4_251, 4_532),
     "mem/fault-cow": (2_861, 284, 601, 699),
     "fs/read@bufsize=1024,blocks=2000": (1_428, 313, 781, 842),
-    "fs/create-delete@bytes=0": (13_330, 2_236, 3_954, 4_291),
+    "fs/create-delete@bytes=0": (13_329, 2_238, 3_954, 4_291),
 }
 #: The same in cycles of the modelled processor, and those of trio-micro with tags in the TLB.
 CYCLES: dict[str, tuple[int, ...]] = {
-    "syscall/getppid": (276, 165, 356, 1_125, 766),
-    "syscall/read-zero": (628, 252, 552, 1_539, 1_122),
-    "syscall/stat": (2_794, 462, 1_131, 2_355, 1_938),
-    "syscall/open-close": (5_199, 660, 1_494, 3_149, 2_518),
-    "ctx/pipe-pair@same-cpu": (10_692, 2_070, 4_580, 7_857, 6_747),
-    "ipc/pipe-throughput": (1_912, 544, 1_223, 3_052, 2_305),
-    "proc/fork-exit": (190_316, 22_816, 31_962, 47_014, 43_600),
-    "proc/execl": (198_765, 32_179, 50_464, 87_559, 82_896),
-    "sig/raise": (5_689, 3_866, 6_088, 10_219, 9_051),
-    "mem/fault-cow": (4_551, 1_857, 2_141, 2_823, 2_578),
-    "fs/read@bufsize=1024,blocks=2000": (1_409, 391, 709, 1_752, 1_261),
-    "fs/create-delete@bytes=0": (15_029, 1_691, 2_742, 5_439, 4_674),
+    "syscall/getppid": (284, 165, 371, 1_133, 774),
+    "syscall/read-zero": (551, 257, 546, 1_544, 1_127),
+    "syscall/stat": (2_850, 467, 1_071, 2_255, 1_867),
+    "syscall/open-close": (5_342, 696, 1_531, 3_143, 2_512),
+    "ctx/pipe-pair@same-cpu": (10_590, 2_166, 4_652, 7_845, 6_706),
+    "ipc/pipe-throughput": (1_979, 565, 1_184, 2_988, 2_241),
+    "proc/fork-exit": (193_222, 23_173, 32_566, 46_142, 42_764),
+    "proc/execl": (205_070, 33_507, 51_742, 89_327, 84_497),
+    "sig/raise": (5_703, 3_799, 6_038, 10_349, 9_181),
+    "mem/fault-cow": (4_578, 1_735, 2_074, 2_715, 2_461),
+    "fs/read@bufsize=1024,blocks=2000": (1_384, 393, 693, 1_736, 1_246),
+    "fs/create-delete@bytes=0": (14_934, 1_706, 2_731, 5_418, 4_651),
 }
 #: Linux 6.12 (6.12.117+deb12-amd64), which README compares.
-OTHERS = {"proc/fork-exit": (164_261,)}
+OTHERS = {"proc/fork-exit": (164_667,)}
 #: What is so near to a row's count and is not one is taken for an older one; farther off may be anything.
 NEAR = 0.3
 
