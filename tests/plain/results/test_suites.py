@@ -73,7 +73,7 @@ def test_two_kernels_in_one_mail_are_two_results_with_their_kernels() -> None:
 
 
 def test_an_end_with_a_backslash_is_text() -> None:
-    """Broken, found by the fuzzer: the end of a run stood where re.sub() reads escapes, and import ended by re.error."""
+    """Broken, found by the fuzzer: the end of a run stood where re.sub() reads escapes: re.error."""
     found = one(UNIXBENCH_4.replace("20:04:50 IST 2002", "20:04:50 2002 - \\u1:46:12"))
     assert rows(found)["Process Creation"] == "6601.9 lps"
 
