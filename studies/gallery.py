@@ -303,6 +303,23 @@ def reliability() -> Study:
     )
 
 
+def bisect_linux() -> Study:
+    log = _read("bisect-linux/log.txt")
+    [commits] = _found(r"makes (\d+) commits", _read("bisect-linux/README.md"))
+    row, a, b, ratio = _found(r"worse: (\S+): ([\d,]+) instr to ([\d,]+) instr, ratio ([\d.]+)", log)
+    [again] = _found(r"measured again on (\d+) machines with other layouts: .* worse$", log)
+    found = "found it" if "is the first bad commit" in log else "is not at its end"
+    return Study(
+        "bisect-linux",
+        "A Linux tree under the gate",
+        "Which of many commits made a path of Linux longer?",
+        f"One of {commits} commits walks a list of mappings twice, and the gate sees it, also on {again} machines with "
+        f"other layouts. `git bisect run` {found}.",
+        _table(("instructions", "good", "bad", "ratio"), [[row, a, b, ratio]]),
+        _command("bisect-linux/README.md", "git bisect run"),
+    )
+
+
 ALL: tuple[Callable[[], Study], ...] = (
     debian_kernels,
     architectures,
@@ -312,6 +329,7 @@ ALL: tuple[Callable[[], Study], ...] = (
     sources,
     full_profile,
     explain,
+    bisect_linux,
 )
 
 
