@@ -12,6 +12,7 @@ AS_PRINTED = {
     "full-profile/by-time.txt",
     "reliability/linux.txt",
     *(f"sources/by-time-{name}.txt" for name in ("gvisor", "host", "uml")),
+    "bisect-linux/log.txt",
     *(f"trio-structures/{name}.txt" for name in ("pages", "pages-scattered")),
     *(f"trio-structures/switches-{name}.txt" for name in ("hybrid", "micro", "mono", "one-server")),
 }
