@@ -16,7 +16,7 @@ from kernometer.cli import arguments
 from kernometer.cli.columns import measured, stored
 from kernometer.errors import KernometerError, ResultError, Status, UsageError
 from kernometer.guests import store as guests
-from kernometer.guests.emulator import kvm
+from kernometer.guests.emulator import kvm, remembered
 from kernometer.guests.emulator.qemu import Machine
 from kernometer.guests.store import Manifest
 from kernometer.guests.variant import ROTATIONS, parse
@@ -238,11 +238,12 @@ def test_stored_guests_of_different_machines_are_refused_unless_asked_for(store:
     assert "machine: " in call(store, "matrix", "label:k", "--different-machines").output
 
 
-def test_dry_runs_print_what_would_be_started(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dry_runs_print_what_would_be_started(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: commands at once, of guests that were never saved too. Broken: a trial boots, in silence."""
     monkeypatch.setattr(QemuTarget, "_try_saving", lambda _: pytest.fail("a trial of saving"))
     monkeypatch.setattr(QemuTarget, "_try_kvm", lambda _: pytest.fail("a trial of KVM"))
     monkeypatch.setattr(kvm, "DEVICE", Path("/dev/null"))
+    monkeypatch.setattr(remembered, "folder", lambda: tmp_path / "found")  # what other tests' trials have found
     guests_on = "qemu:linux-9.8,qemu:linux-9.9"
     for command, targets in (
         (("run", "--on", "qemu:linux-9.8", ONLY), 1),
