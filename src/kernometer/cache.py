@@ -87,8 +87,8 @@ def locked(path: Path, seconds: float) -> Iterator[bool]:
         yield not held
 
 
-def is_held(file: IO[Any], how: int = fcntl.LOCK_EX) -> bool:
-    """Takes the lock of an open file unless another process holds it, which is never so without locks."""
+def is_held(file: IO[Any] | int, how: int = fcntl.LOCK_EX) -> bool:
+    """Takes the lock of an open file or directory unless another process holds it, which is never so without locks."""
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:

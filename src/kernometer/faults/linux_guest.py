@@ -67,7 +67,7 @@ class Linux(FaultyGuest):
 
     def __enter__(self) -> Linux:
         """Builds the module and saves the guest, unless both are in the cache. Raises MissingError, BuildError."""
-        self.target.guest.check()
+        self._held.enter_context(self.target.guest.in_use())
         self._keep({STRUCK: b"", **{kind: disks.unpacked(disks.image(kind)) for kind in _DRIVES}})
         return self
 

@@ -80,7 +80,7 @@ class TrioGuest(FaultyGuest):
 
     def __enter__(self) -> TrioGuest:
         """Saves the guest, unless it is in the cache. Raises MissingError, BuildError, TargetError."""
-        self.target.guest.check()
+        self._held.enter_context(self.target.guest.in_use())
         if not trio.is_trio(self.target.guest):
             raise TargetError(f"{self.target.name} is no Trio.", "For example qemu:trio-micro.")
         kernel = self.target.guest.kernel.read_bytes()

@@ -6,6 +6,7 @@ It is a cache, as a guest can be downloaded again. The manifest's digests are ch
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import Literal
 
 import msgspec
 
-from kernometer.cache import cache_folder, sha256
+from kernometer.cache import cache_folder, is_held, sha256
 from kernometer.errors import MissingError, ResultError, TargetError, UsageError
 from kernometer.guests.architecture import X86_64, Architecture
 from kernometer.guests.emulator.qemu import COMMAND_LINE, Machine
@@ -215,6 +216,16 @@ class Guest:
         except OSError as error:
             raise TargetError(f"{folder / LINK}: {error.strerror}.") from error
 
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Checks the guest, and keeps it for the block: no other process may replace or remove it, as rows of one
+        session would be measured on two kernels. Raises what `check` raises."""
+        with _opened(self.folder) as folder:
+            if folder is not None:
+                is_held(folder, fcntl.LOCK_SH)
+            self.check()
+            yield
+
     def check(self) -> None:
         """Raises TargetError if a file is not the one that was added: the counts would be those of another guest."""
         made = self.manifest
@@ -315,8 +326,14 @@ def add(manifest: Manifest, files: Mapping[str, bytes], check: Check | None = No
 
 
 def keep(folder: Path, manifest: Manifest) -> Guest:
-    """Writes the manifest last, then moves `folder` to the guests, in place of one of that name."""
+    """Writes the manifest last, then moves `folder` to the guests, in place of one of that name; one that is the same
+    and undamaged stays. Raises ResultError if that cannot be written, or is in use and another."""
     final = _folder(manifest.name)
+    with suppress(MissingError, TargetError):
+        there = find(manifest.name)
+        there.check()
+        if there.manifest == manifest:
+            return there
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))
         folder.chmod(0o755)
@@ -357,10 +374,29 @@ def _replace(final: Path, folder: Path) -> None:
 
 
 def _discard(folder: Path) -> None:
-    """Renames the directory first, so that no process finds half a guest."""
+    """Renames the directory first, so that no process finds half a guest. Raises ResultError if it is in use."""
     # Another process may be faster, or there is no such guest.
-    with scratch(".old-", folder.parent) as away, suppress(FileNotFoundError):
+    with scratch(".old-", folder.parent) as away, _opened(folder) as guest, suppress(FileNotFoundError):
+        if guest is not None and is_held(guest):
+            raise ResultError(
+                f"The guest {folder.name} is in use by another process.",
+                "Wait for its end, or add the guest under another name, or to another cache (XDG_CACHE_HOME).",
+            )
         folder.rename(away / folder.name)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int | None]:
+    """A descriptor of the directory, for its lock; None if it is not there."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _load(folder: Path) -> Guest:

@@ -57,9 +57,8 @@ class Console:
     def folder(self, say: Callable[[str], None]) -> Iterator[Path]:
         """The files of the boot, in a directory that only this user may enter. `say` prints what is missing in it."""
         guest = self.target.guest
-        guest.check()
         machine = self.target.variant.machine(guest.manifest.machine)
-        with scratch("kernometer-boot-") as made:
+        with guest.in_use(), scratch("kernometer-boot-") as made:
             folder = made.resolve()
             given = displays.provide(guest, machine).files
             lay_out(guest, folder, _archive(say, guest, given) if guest.has_init else b"")

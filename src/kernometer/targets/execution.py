@@ -97,14 +97,13 @@ def count(
     """Runs the command and counts; `trace`: a file that it writes. Raises TargetError if the guest fails, UsageError if
     it cannot run commands."""
     guest = target.guest
-    guest.check()
     if not guest.has_init:
         why = "its first process is not our init"
         raise UsageError(f"{target.name} cannot count a command: {why}.", "Give a Linux guest.")
     if target.without_plugin is not None:
         raise target.without_plugin
     boot, job = target.boot("path"), Job((), "path", max_bytes=MAX_BYTES)
-    with scratch("kernometer-qemu-") as folder:
+    with guest.in_use(), scratch("kernometer-qemu-") as folder:
         command = (f"/{RUNNER}", trace, *words)
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}, command=command))
         with talking(argv(boot), folder, 0) as (process, _):

@@ -205,9 +205,8 @@ class QemuTarget(Target):
     def run(self, job: Job, until: Deadline) -> Iterator[bytes]:
         """The probe's lines as they come, by path a row's `events` record after its run. See Target.run. By path a
         guest that fails is its row's error; an error that affects all rows is raised."""
-        self.guest.check()
         by_path = job.by == "path"
-        with ExitStack() as held:
+        with self.guest.in_use(), ExitStack() as held:
             guests = self._guests(job, until, held if by_path and not self._why_not_saved() else None)
             allowed = slots() if by_path else BoundedSemaphore(1)
             yield from side_by_side(guests.all(), allowed, until, self.name, job.hear)

@@ -125,6 +125,7 @@ def test_variants_are_listed_once_and_forgotten() -> None:
 def test_two_may_keep_the_same_guest_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one is kept whenever the old one has just been removed, or removed it first. Expected: a whole guest.
     Broken: a folder cannot be renamed onto one that is there, or there is none to remove."""
+    kernels = iter(b"abcdef")
     made("linux-6.1")
     discard = store._discard
     others = iter(("removes", "keeps"))
@@ -135,13 +136,42 @@ def test_two_may_keep_the_same_guest_at_once(cache: Path, monkeypatch: pytest.Mo
             discard(folder)
         discard(folder)
         if other == "keeps":
-            made("linux-6.1")
+            made("linux-6.1", b"%d" % next(kernels))
 
     monkeypatch.setattr(store, "_discard", raced)
     for _ in range(3):
-        made("linux-6.1").check()
+        made("linux-6.1", b"%d" % next(kernels)).check()
     assert [path.name for path in store.guests_folder().iterdir()] == ["linux-6.1"]
     assert cache.is_dir()
+
+
+def test_a_guest_that_is_added_again_stays_where_it_is() -> None:
+    """Expected: a run beside it finds its kernel at every moment. Broken: its directory is away for a moment, and QEMU
+    finds no kernel; or a damaged file stays."""
+    guest = made("linux-6.1")
+    was = guest.folder.stat().st_ino
+    assert made("linux-6.1") == guest
+    assert guest.folder.stat().st_ino == was
+    guest.kernel.write_bytes(b"damaged")
+    made("linux-6.1").check()
+    assert guest.folder.stat().st_ino != was
+
+
+def test_a_guest_in_use_is_neither_replaced_nor_removed() -> None:
+    """Expected: an error with what to do, and the same again is no replacement. Broken: a session whose rows were
+    measured on two kernels."""
+    guest = made("linux-6.1")
+    with guest.in_use(), guest.in_use():
+        made("linux-6.1")
+        for change in (lambda: made("linux-6.1", b"another"), lambda: store.remove("linux-6.1")):
+            with pytest.raises(ResultError, match="in use") as caught:
+                change()
+            assert "XDG_CACHE_HOME" in caught.value.next_step
+        guest.check()
+    made("linux-6.1", b"another")
+    with pytest.raises(TargetError, match="not what was added"), guest.in_use():
+        pass
+    store.remove("linux-6.1")
 
 
 def test_a_cache_that_cannot_be_written_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
