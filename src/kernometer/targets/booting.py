@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from kernometer.errors import TargetError
@@ -61,6 +61,8 @@ MOST_LINES, MOST_LINE = 10_000, 4096
 MOST_AGAIN = 2000
 #: How a record begins; its numbers alone may be new.
 RECORD = b"{"
+#: The last line of a command that is not the probe.
+DONE = b"#kernometer done"
 _INIT_FAILED = re.compile(r"#init failed (.*)")
 
 
@@ -112,19 +114,27 @@ def records(process: subprocess.Popen[bytes], folder: Path, output: str, job: Jo
     is asked to end, and its plugin writes its counts."""
     come = _lines(process, folder, output, job, until, name)
     yield from between_markers(unbroken(come, name) if output == CONSOLE else come, name)
+    yield from _ended(process, until, name)
+
+
+def output(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
+    """All lines of the file `output` before DONE, for a command that is not the probe. QEMU is asked to end as after
+    `records`: not every kernel can switch its machine off."""
+    for line in _lines(process, folder, output, job, until, name):
+        if line == DONE:
+            yield from _ended(process, until, name)
+            return
+        yield line
+    raise TargetError(f"{name}: the guest ended before its command.")
+
+
+def _ended(process: subprocess.Popen[bytes], until: Deadline, name: str) -> Iterator[None]:
     process.terminate()
     ends = Deadline.after(min(END_SECONDS, until.left()))
     while process.poll() is None:
         if ends.passed:
             raise TargetError(f"{name}: QEMU does not end.", "Run it again.")
         yield None
-
-
-def output(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
-    """All lines of the file `output`, until QEMU ends, for a command that is not the probe."""
-    yield from _lines(process, folder, output, job, until, name)
-    if process.returncode != 0:
-        raise TargetError(f"{name}: QEMU ended with an error.")
 
 
 def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:

@@ -22,7 +22,7 @@ from kernometer.targets import booting
 from kernometer.targets.base import Profiled, Program
 
 #: Prints a Linux guest's symbols, with those of its loaded drivers.
-LIST = ("/bin/cat", "/proc/kallsyms")
+LIST = ("/bin/sh", "-c", f"cat /proc/kallsyms; echo '{booting.DONE.decode()}'")
 LISTED = "/proc/kallsyms of the guest"
 UNCONFIRMED = f"{store.SYSTEM_MAP}, which the kernel does not confirm"
 #: The prefix of servers' programs in Trio's kernel.

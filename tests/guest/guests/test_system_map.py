@@ -44,6 +44,16 @@ def add(linux_6_1: store.Guest, tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 @pytest.mark.guest
+def test_a_kernel_that_cannot_switch_the_machine_off_lists_its_functions(linux_6_1: store.Guest) -> None:
+    """It halts at its end. Expected: the whole list, once its last line has come. Broken: a wait for QEMU's end,
+    which never comes, and then a profile without the kernel's names."""
+    if shutil.which("busybox") is None:
+        pytest.skip("busybox-static is not installed")
+    listing = QemuTarget.from_spec(f"{linux_6_1.name}+acpi=off").kernel_listing()
+    assert any(line.endswith(f" T {SHIFTED}") for line in listing)
+
+
+@pytest.mark.guest
 @pytest.mark.slow(minutes=0.9)
 def test_a_stale_map_is_refused_with_the_first_symbol_that_differs(own: Sequence[str], add: Callable[..., str]) -> None:
     """Expected: the build's own is stored; another, or a part of it, is refused by name or number, and the guest stays
