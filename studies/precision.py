@@ -1,4 +1,4 @@
-"""How long a row must be measured for an interval of a given width. docs/statistics.md, "Time until a width"."""
+"""How long a row must be measured for an interval of a given width. docs/cost.md, "How it is found"."""
 
 from __future__ import annotations
 
