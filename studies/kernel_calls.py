@@ -1,4 +1,4 @@
-"""Which calls do programs spend their kernel time in, and which rows price them? A table for docs/predict.md.
+"""Which calls do programs spend their kernel time in, and which rows price them? The list of docs/predict.md.
 
     perf record -e cpu-clock:k -F 2000 -g -o build -- make -C probe
     python -m studies.kernel_calls build …

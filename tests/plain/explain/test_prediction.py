@@ -122,8 +122,7 @@ def test_resident_pages_tell_the_faults_of_files(pages: int, share: float) -> No
     ],
 )
 def test_what_ordinary_programs_spend_their_kernel_time_in_has_a_price(name: str, kind: str) -> None:
-    """Expected: a price for each call above 1 % of docs/predict.md's table. Broken: a web server's are listed as
-    calls without a price."""
+    """Expected: a price for each call of docs/predict.md's list. Broken: a web server's are listed without one."""
     assert ALL.find(name, kind) is not None
 
 
