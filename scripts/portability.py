@@ -31,6 +31,8 @@ HEAD = "| build | clock | rows that run | that do not | why: rows, reason |\n|--
 #: Each row once, with one iteration in a sample.
 TINY = ("--profile", "full", "--runs", "1", "--batch", "1", "--samples", "2", "--seconds", "0.01")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror")
+#: Of a line of the table; the probe's list has the others.
+REASONS = 6
 #: For a whole profile in an emulator on a busy machine.
 SECONDS = 1500
 
@@ -174,9 +176,13 @@ def forgiven(build: Build, errors: Mapping[str, str]) -> dict[str, str]:
 
 
 def grouped(reasons: Iterable[str]) -> str:
-    """The reasons, without explanations, each with the number of its rows, the most frequent first."""
-    short = Counter(re.split(r": | \(| up to ", reason, maxsplit=1)[0] for reason in reasons)
-    return "; ".join(f"{n} {reason}" for reason, n in short.most_common())
+    """The most frequent reasons, each with the number of its rows, without explanations and sizes."""
+    texts = (re.split(r": | \(| up to ", reason, maxsplit=1)[0] for reason in reasons)
+    texts = (re.sub(r"^(?:this (?:platform|system) has|there is) no ", "no ", text) for text in texts)
+    counted = Counter(re.sub(r"\d+ KiB", "some KiB", text) for text in texts).most_common()
+    others = sum(n for _, n in counted[REASONS:])
+    named = [f"{n} {reason}" for reason, n in counted[:REASONS]]
+    return "; ".join([*named, f"{others} others"] if others else named)
 
 
 def line(build: Build, result: Outcome) -> str:
