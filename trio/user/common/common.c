@@ -1,4 +1,4 @@
-/* common.c: removing trees of files, and Trio's free pages. */
+/* common.c: removing trees of files, Trio's free pages, and descriptors in messages. */
 #include "common.h"
 
 #include <dirent.h>
@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -88,6 +91,43 @@ struct pages pages_settled(struct pages before)
 		pages = pages_now();
 	}
 	return pages;
+}
+
+/* The kernel's layout, which libc's may differ from; a few more than may be sent. */
+struct rights {
+	size_t length;
+	int level, type;
+	int fds[RIGHTS_MOST + 3];
+};
+
+long send_fds(int socket, const int *fds, size_t count)
+{
+	struct rights rights = { offsetof(struct rights, fds) + count * sizeof *fds, SOL_SOCKET, SCM_RIGHTS, { 0 } };
+	struct iovec part = { "x", 1 };
+	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights, .room = rights.length };
+
+	memcpy(rights.fds, fds, count * sizeof *fds);
+	return syscall(SYS_sendmsg, socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+long take_fds(int socket, int *fds, size_t most, int flags)
+{
+	struct rights rights;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights };
+	size_t bytes;
+
+	message.room = offsetof(struct rights, fds) + most * sizeof *fds;
+	if (syscall(SYS_recvmsg, socket, &message, flags) != 1)
+		return -1;
+	if (message.room < offsetof(struct rights, fds[1]))
+		return 0;
+	bytes = rights.length - offsetof(struct rights, fds);
+	if (bytes > most * sizeof *fds)
+		return -1;
+	memcpy(fds, rights.fds, bytes);
+	return (long)(bytes / sizeof *fds);
 }
 
 long now_ms(void)

@@ -208,7 +208,6 @@ static void holds_once(volatile int *inside, int how)
 		if (how != 2)
 			HOLDS(flock(fd, LOCK_UN) == 0);
 	}
-	_exit(0);
 }
 
 /* Three processes wait for a lock that a fourth gives up in some way. Each holds it alone, and finally nobody does. */
@@ -222,8 +221,7 @@ void flock_waiters(void)
 	for (int i = 0; i < 3; i++) {
 		int how = (int)below(3);
 
-		pids[i] = fork_one();
-		if (pids[i] == 0) {
+		START_CHILD (pids[i]) {
 			close(fd);
 			holds_once(inside, how);
 		}

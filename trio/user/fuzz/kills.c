@@ -86,18 +86,16 @@ void pipe_crowd(void)
 
 	HOLDS(pipe(ends) == 0);
 	for (unsigned long i = 0; i < 6; i++) {
-		pids[i] = fork_one();
-		if (pids[i] != 0)
-			continue;
-		close(ends[i < 3 ? 0 : 1]);
-		for (int turn = 0; i < 3 && turn < 40; turn++) {
-			memset(record, (int)(1 + i), size);
-			HOLDS(write(ends[1], record, size) == (long)size || errno == EPIPE);
+		START_CHILD (pids[i]) {
+			close(ends[i < 3 ? 0 : 1]);
+			for (int turn = 0; i < 3 && turn < 40; turn++) {
+				memset(record, (int)(1 + i), size);
+				HOLDS(write(ends[1], record, size) == (long)size || errno == EPIPE);
+			}
+			while (i >= 3 && read(ends[0], record, size) == (long)size)
+				for (size_t at = 1; at < size; at++)
+					HOLDS(record[at] == record[0]);
 		}
-		while (i >= 3 && read(ends[0], record, size) == (long)size)
-			for (size_t at = 1; at < size; at++)
-				HOLDS(record[at] == record[0]);
-		_exit(0);
 	}
 	close(ends[0]);
 	close(ends[1]);
@@ -195,15 +193,12 @@ void semaphore_undo(void)
 
 	HOLDS(set >= 0 && semctl(set, 0, SETVAL, 2) == 0);
 	for (int i = 0; i < 4; i++) {
-		pids[i] = fork_one();
-		if (pids[i] != 0)
-			continue;
-		for (int turn = 0; turn < 30; turn++) {
-			change_set(set, -1);
-			sched_yield();
-			change_set(set, 1);
-		}
-		_exit(0);
+		START_CHILD (pids[i])
+			for (int turn = 0; turn < 30; turn++) {
+				change_set(set, -1);
+				sched_yield();
+				change_set(set, 1);
+			}
 	}
 	sleep_us(below(3000));
 	for (unsigned i = 0; i < 4; i++)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #define LARGEST (1ul << 17)
-#define RIGHTS_MOST 253    /* as on Linux */
 #define BEYOND_FILES 40000 /* pairs: more sockets than the machine's table of files has places */
 
 static int local_pair(int *ends)
@@ -61,48 +60,18 @@ void packets(void)
 
 int send_rights(int to, int fd, size_t count)
 {
-	static char beside[CMSG_SPACE(1024 * sizeof fd)] __attribute__((aligned(8)));
-	struct iovec byte = { "r", 1 };
-	struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = beside };
-	struct cmsghdr *head = (struct cmsghdr *)beside;
+	int fds[256];
 
-	m.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof fd);
-	head->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof fd);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
 	for (size_t i = 0; i < count; i++)
-		memcpy(CMSG_DATA(head) + i * sizeof fd, &fd, sizeof fd);
-	/* musl's sendmsg would not send as many as the kernel accepts. */
-	return syscall(SYS_sendmsg, to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
-/* Receives a byte with descriptors into at[]. Returns their number, or -1 at the end. */
-static long receive_rights(int from, int *at, size_t most)
-{
-	static char beside[CMSG_SPACE(1024 * sizeof *at)] __attribute__((aligned(8)));
-	char byte;
-	struct iovec to = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &to, .msg_iovlen = 1, .msg_control = beside };
-	struct cmsghdr *head;
-	size_t n;
-
-	m.msg_controllen = (socklen_t)CMSG_SPACE(most * sizeof *at);
-	if (recvmsg(from, &m, 0) <= 0)
-		return -1;
-	head = CMSG_FIRSTHDR(&m);
-	if (!head || head->cmsg_type != SCM_RIGHTS)
-		return 0;
-	n = (head->cmsg_len - CMSG_LEN(0)) / sizeof *at;
-	HOLDS(n <= most);
-	memcpy(at, CMSG_DATA(head), n * sizeof *at);
-	return (long)n;
+		fds[i] = fd;
+	return send_fds(to, fds, count) == 1 ? 0 : -1;
 }
 
 /* Up to the limit of descriptors in a message, and one more. Those that arrive are that file, and none is left when
  * they are closed. */
 void rights(void)
 {
-	int ends[2], fd = file_with("data", 1, 1), got[1024];
+	int ends[2], fd = file_with("data", 1, 1), got[RIGHTS_MOST];
 	unsigned before;
 	struct stat sent, received;
 
@@ -116,7 +85,7 @@ void rights(void)
 		HOLDS(refused ? count > RIGHTS_MOST && errno == EINVAL : count <= RIGHTS_MOST);
 		if (refused)
 			continue;
-		HOLDS(receive_rights(ends[1], got, RIGHTS_MOST) == (long)count);
+		HOLDS(take_fds(ends[1], got, RIGHTS_MOST, 0) == (long)count);
 		HOLDS(open_descriptors() == before + count);
 		for (size_t i = 0; i < count; i++) {
 			HOLDS(fstat(got[i], &received) == 0 && received.st_ino == sent.st_ino);
@@ -181,7 +150,7 @@ static void pass(int (*ring)[2], int me)
 		for (int end = 0; end < 2; end++)
 			if (ring[i][end] != in && ring[i][end] != out)
 				close(ring[i][end]);
-	while (receive_rights(in, &fd, 1) == 1) {
+	while (take_fds(in, &fd, 1, 0) == 1) {
 		HOLDS(pread(fd, bytes, sizeof bytes, 0) == sizeof bytes && filled(bytes, sizeof bytes, 7));
 		if (send_rights(out, fd, 1) < 0)
 			break;

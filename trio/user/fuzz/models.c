@@ -91,7 +91,6 @@ static void share(char *shared, char *own, int me)
 		for (long i = 0; i < 4; i++)
 			HOLDS(own[i * (long)PAGE] == (char)(me + i));
 	}
-	_exit(0);
 }
 
 /* Several processes share some pages and copy others; one of them is killed. */
@@ -104,8 +103,7 @@ void shared_pages(void)
 
 	memset(own, 99, 4 * PAGE);
 	for (int me = 1; me < 8; me++) {
-		pids[me] = fork_one();
-		if (pids[me] == 0)
+		START_CHILD (pids[me])
 			share(shared, own, me);
 	}
 	sleep_us(below(1000));

@@ -40,7 +40,7 @@ void join(pthread_t);
 int file_with(const char *name, size_t n, unsigned long seed);
 char *room(size_t, int prot, int kind); /* an anonymous mapping, private or shared */
 unsigned open_descriptors(void);
-int send_rights(int to, int fd, size_t count); /* a byte with `count` times `fd` beside it; 0, or -1 and errno */
+int send_rights(int to, int fd, size_t count); /* a byte with `fd` beside it, at most 256 times; 0, or -1 and errno */
 
 /* The sequences by file; each has its function's name. */
 /* spaces.c */

@@ -203,9 +203,19 @@ void become_ordinary(void)
 	OK(setresuid(OTHER_USER, OTHER_USER, OTHER_USER));
 }
 
+char *mapped(size_t size, int protection, int flags, int fd)
+{
+	return (char *)OK(mmap(NULL, size, protection, flags, fd, 0));
+}
+
 char *room(size_t size)
 {
-	return (char *)OK(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	return mapped(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+void *shared_room(size_t size)
+{
+	return mapped(size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
 }
 
 void make_file(const char *name, const char *text)
@@ -240,12 +250,21 @@ long file_size(const char *name)
 	return stat(name, &st) < 0 ? -1 : (long)st.st_size;
 }
 
-long file_links(const char *name)
+struct stat status_of(const char *name)
 {
 	struct stat st;
 
 	OK(lstat(name, &st));
-	return (long)st.st_nlink;
+	return st;
+}
+
+int is_same(const char *name, const char *other)
+{
+	struct stat a, b;
+
+	OK(stat(name, &a));
+	OK(stat(other, &b));
+	return a.st_ino == b.st_ino;
 }
 
 void sleep_ms(long ms)
@@ -254,6 +273,13 @@ void sleep_ms(long ms)
 
 	while (nanosleep(&left, &left) < 0 && errno == EINTR)
 		;
+}
+
+void work_ms(long ms)
+{
+	for (long until = now_ms() + ms; now_ms() < until;)
+		for (volatile int n = 0; n < 20000; n++)
+			;
 }
 
 void handle(int signal, void (*handler)(int), int flags)
@@ -305,6 +331,13 @@ void block(int signal)
 	OK(sigprocmask(SIG_BLOCK, &set, NULL));
 }
 
+void unblock(int signal)
+{
+	sigset_t set = set_of(signal);
+
+	OK(sigprocmask(SIG_UNBLOCK, &set, NULL));
+}
+
 void tick(long ms, void (*handler)(int), int flags)
 {
 	struct itimerval every = { { 0, ms * 1000 }, { 0, ms * 1000 } };
@@ -312,6 +345,16 @@ void tick(long ms, void (*handler)(int), int flags)
 	if (ms > 0)
 		handle(SIGALRM, handler, flags);
 	OK(setitimer(ITIMER_REAL, &every, NULL));
+}
+
+long read_all(int fd, char *to, size_t most)
+{
+	size_t got = 0;
+	long n;
+
+	while (got < most && (n = OK(read(fd, to + got, most - got))) > 0)
+		got += (size_t)n;
+	return (long)got;
 }
 
 void put(int fd)
@@ -329,41 +372,6 @@ void get(int fd)
 	while ((n = read(fd, &byte, 1)) < 0 && errno == EINTR)
 		;
 	IS(n, 1);
-}
-
-/* The kernel's layout, which libc's may differ from. */
-struct rights {
-	size_t length;
-	int level, type;
-	int fds[RIGHTS_MOST + 1];
-};
-
-long send_fds(int socket, const int *fds, int count)
-{
-	struct rights rights = { offsetof(struct rights, fds[count]), SOL_SOCKET, SCM_RIGHTS, { 0 } };
-	struct iovec part = { "x", 1 };
-	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights };
-
-	memcpy(rights.fds, fds, (size_t)count * sizeof *fds);
-	message.room = rights.length;
-	return RAW(SYS_sendmsg, socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-int take_fds(int socket, int *fds, int most)
-{
-	struct rights rights;
-	char byte;
-	struct iovec part = { &byte, 1 };
-	struct kernel_msghdr message = { .parts = &part, .part_count = 1, .control = &rights };
-	size_t bytes;
-
-	message.room = offsetof(struct rights, fds[most]);
-	IS(RAW(SYS_recvmsg, socket, &message, MSG_DONTWAIT), 1);
-	if (message.room < offsetof(struct rights, fds[1]))
-		return 0;
-	bytes = rights.length - offsetof(struct rights, fds);
-	memcpy(fds, rights.fds, bytes);
-	return (int)(bytes / sizeof *fds);
 }
 
 int is_pending(int signal)
@@ -412,6 +420,30 @@ int take_fd(int socket)
 {
 	int fd;
 
-	IS(take_fds(socket, &fd, 1), 1);
+	IS(take_fds(socket, &fd, 1, MSG_DONTWAIT), 1);
 	return fd;
+}
+
+struct sockaddr_un address_of(const char *path)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	snprintf(name.sun_path, sizeof name.sun_path, "%s", path);
+	return name;
+}
+
+int bound(int type, const char *path)
+{
+	struct sockaddr_un name = address_of(path);
+	int fd = (int)OK(socket(AF_UNIX, type, 0));
+
+	OK(bind(fd, (struct sockaddr *)&name, sizeof name));
+	return fd;
+}
+
+int connect_to(int fd, const char *path)
+{
+	struct sockaddr_un name = address_of(path);
+
+	return connect(fd, (struct sockaddr *)&name, sizeof name);
 }

@@ -31,6 +31,7 @@ TEST(dup2, "Does dup2 take the number that it is given, and close what was there
 	IS(lseek(50, 0, SEEK_CUR), 0);
 	IS(RAW(SYS_dup2, file, file), file);
 	FAILS(RAW(SYS_dup2, 99, 99), EBADF);
+	FAILS(dup2(99, 99), EBADF);
 	FAILS(dup2(99, 50), EBADF);
 	IS(lseek(50, 0, SEEK_CUR), 0);
 	FAILS(RAW(SYS_dup2, file, -1), EBADF);
@@ -47,6 +48,8 @@ TEST(dup3, "Does dup3 set close-on-exec, and refuse equal numbers and other flag
 	IS(fcntl(50, F_GETFD), 0);
 	FAILS(RAW(SYS_dup3, fd, fd, 0), EINVAL);
 	FAILS(RAW(SYS_dup3, fd, 51, O_APPEND), EINVAL);
+	FAILS(RAW(SYS_dup3, 99, 99, 0), EINVAL);
+	FAILS(RAW(SYS_dup3, 99, 98, -1), EINVAL);
 	FAILS(RAW(SYS_dup3, 99, 51, 0), EBADF);
 }
 
@@ -315,7 +318,7 @@ TEST(ioctl_fionread, "Does FIONREAD tell what can be read of a pipe?")
 	FAULTS(RAW(SYS_ioctl, ends[0], FIONREAD, wild));
 }
 
-TEST(sync_calls, "Do the sync calls work on files and refuse the rest?")
+TEST(sync_calls, "Do the sync calls work on files and refuse what has nothing on a disk?")
 {
 	int fd, ends[2];
 
@@ -330,6 +333,12 @@ TEST(sync_calls, "Do the sync calls work on files and refuse the rest?")
 	FAILS(syncfs(99), EBADF);
 	OK(pipe(ends));
 	FAILS(fsync(ends[0]), EINVAL);
+	FAILS(fsync(ends[1]), EINVAL);
+	OK(mkfifo("fifo", 0644));
+	fd = (int)OK(open("fifo", O_RDWR));
+	FAILS(fsync(fd), EINVAL);
+	FAILS(fdatasync(fd), EINVAL);
+	FAILS(fsync((int)OK(open("/dev/null", O_WRONLY))), EINVAL);
 }
 
 TEST(sendfile, "Does sendfile copy a file to a pipe and to a file, and move the right offset?")

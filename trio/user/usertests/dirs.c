@@ -5,13 +5,11 @@
 
 TEST(mkdir, "Does mkdir make a folder with mode & ~umask, and say why not?")
 {
-	struct stat st;
 	char name[300];
 
 	umask(022);
 	OK(mkdir("d", 0777));
-	OK(stat("d", &st));
-	IS(st.st_mode, S_IFDIR | 0755);
+	IS(status_of("d").st_mode, S_IFDIR | 0755);
 	make_file("f", "");
 	FAILS(mkdir("d", 0777), EEXIST);
 	FAILS(mkdir("f", 0777), EEXIST);
@@ -27,7 +25,7 @@ TEST(mkdir, "Does mkdir make a folder with mode & ~umask, and say why not?")
 	name[255] = '\0';
 	OK(mkdir(name, 0777));
 	OK(RAW(SYS_mkdirat, OK(open("d", O_RDONLY)), "in", 0755));
-	OK(stat("d/in", &st));
+	OK(access("d/in", F_OK));
 }
 
 TEST(rmdir, "Does rmdir remove an empty folder and nothing else?")
@@ -49,18 +47,18 @@ TEST(rmdir, "Does rmdir remove an empty folder and nothing else?")
 TEST(folder_links, "Does a folder's link count tell its folders?")
 {
 	OK(mkdir("d", 0755));
-	if (file_links("d") != 2)
+	if (status_of("d").st_nlink != 2)
 		skip("this file system does not count a folder's links");
 	OK(mkdir("d/a", 0755));
 	OK(mkdir("d/b", 0755));
 	make_file("d/f", "");
-	IS(file_links("d"), 4);
+	IS(status_of("d").st_nlink, 4);
 	OK(rmdir("d/a"));
-	IS(file_links("d"), 3);
+	IS(status_of("d").st_nlink, 3);
 	OK(mkdir("e", 0755));
 	OK(rename("d/b", "e/b"));
-	IS(file_links("d"), 2);
-	IS(file_links("e"), 3);
+	IS(status_of("d").st_nlink, 2);
+	IS(status_of("e").st_nlink, 3);
 }
 
 TEST(folder_gone, "Is a removed folder that is still someone's cwd empty and closed to new names?")
@@ -144,9 +142,8 @@ TEST(getdents_types, "Does getdents64 tell ., .. and what kind each name is?")
 	n = OK(RAW(SYS_getdents64, fd, text, sizeof text));
 	for (long at = 0; at < n; at += ((struct entry *)(text + at))->length) {
 		struct entry *entry = (struct entry *)(text + at);
-		struct stat st;
+		struct stat st = status_of(entry->name);
 
-		OK(lstat(entry->name, &st));
 		if (strcmp(entry->name, "..") != 0)
 			IS(entry->inode, st.st_ino);
 		if (entry->type)
@@ -224,18 +221,14 @@ TEST(cwd, "Do chdir, fchdir and getcwd agree?")
 
 TEST(paths, "Are //, . and .. in a path what they should be?")
 {
-	struct stat a, b;
+	struct stat a;
 	char path[5000];
 
 	OK(mkdir("d", 0755));
 	make_file("d/f", "");
-	OK(stat("d/f", &a));
-	OK(stat(".//d/./..///d/f", &b));
-	IS(a.st_ino, b.st_ino);
+	TRUE(is_same("d/f", ".//d/./..///d/f"));
 	OK(stat("d/", &a));
-	OK(stat("/..", &a));
-	OK(stat("/", &b));
-	IS(a.st_ino, b.st_ino);
+	TRUE(is_same("/..", "/"));
 	FAILS(stat("d/f/", &a), ENOTDIR);
 	FAILS(stat("d/f/.", &a), ENOTDIR);
 	FAILS(stat("d/f/..", &a), ENOTDIR);
@@ -252,9 +245,8 @@ TEST(deep_tree, "Does a tree of 200 levels have a cwd, a way up and an end?")
 {
 	enum { DEEP = 200 };
 	char text[PATH_MAX];
-	struct stat top, here;
+	ino_t top = status_of(".").st_ino;
 
-	OK(stat(".", &top));
 	for (int i = 0; i < DEEP; i++) {
 		OK(mkdir("down", 0755));
 		OK(chdir("down"));
@@ -264,24 +256,18 @@ TEST(deep_tree, "Does a tree of 200 levels have a cwd, a way up and an end?")
 		OK(chdir(".."));
 		OK(rmdir("down"));
 	}
-	OK(stat(".", &here));
-	IS(here.st_ino, top.st_ino);
+	IS(status_of(".").st_ino, top);
 }
 
 TEST(mknod, "Does mknod make files and FIFOs, and devices for root alone?")
 {
-	struct stat st;
-
 	umask(0);
 	OK(mknod("f", S_IFREG | 0640, 0));
 	OK(mknod("g", 0600, 0));
 	OK(mknod("p", S_IFIFO | 0604, 0));
-	OK(stat("f", &st));
-	IS(st.st_mode, S_IFREG | 0640);
-	OK(stat("g", &st));
-	IS(st.st_mode, S_IFREG | 0600);
-	OK(stat("p", &st));
-	IS(st.st_mode, S_IFIFO | 0604);
+	IS(status_of("f").st_mode, S_IFREG | 0640);
+	IS(status_of("g").st_mode, S_IFREG | 0600);
+	IS(status_of("p").st_mode, S_IFIFO | 0604);
 	FAILS(mknod("f", S_IFREG | 0640, 0), EEXIST);
 	FAILS(mknod("d", S_IFDIR | 0755, 0), EPERM);
 	FAILS(mknod("x", 0170000 | 0644, 0), EINVAL);

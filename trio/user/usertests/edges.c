@@ -4,9 +4,8 @@
 /* The last `n` bytes of a page before an inaccessible one. */
 static char *before_the_end(size_t n)
 {
-	char *at = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = room(2 * PAGE);
 
-	OK(at);
 	OK(mprotect(at + PAGE, PAGE, PROT_NONE));
 	return at + PAGE - n;
 }
@@ -74,10 +73,9 @@ TEST(edge_pipe, "Does a pipe keep what a read had no memory for?")
 TEST(edge_read_only, "Does no call write where the program may not?")
 {
 	static const char constant[4096] = "constant";
-	char *at = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *at = mapped(PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int zero = (int)OK(open("/dev/zero", O_RDONLY)), fd;
 
-	OK(at);
 	fd = made_file("file", "text", O_RDONLY);
 	FAILS(RAW(SYS_read, fd, at, 4), EFAULT);
 	FAILS(RAW(SYS_read, zero, at, 4), EFAULT);
@@ -130,8 +128,7 @@ TEST(edge_file_shrinks, "Does a mapped file that shrinks give SIGBUS, and show w
 	int fd = (int)OK(open("file", O_RDWR | O_CREAT, 0644));
 
 	OK(ftruncate(fd, 2 * PAGE));
-	at = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	OK(at);
+	at = mapped(4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	at[PAGE] = 'x';
 	OK(ftruncate(fd, PAGE));
 	IN_CHILD (128 + SIGBUS)

@@ -48,18 +48,18 @@ static void make_script(const char *name, const char *text)
 	OK(chmod(name, 0755));
 }
 
-static int run(const char *path, char **argv, char **envp)
+static char *no_words[] = { NULL }, *words[] = { "x", NULL };
+
+static int run(const char *path, char **argv)
 {
 	pid_t pid;
 
 	START_CHILD (pid) {
-		execve(path, argv, envp);
+		execve(path, argv, no_words);
 		_exit(200 + (errno & 31));
 	}
 	return reap(pid);
 }
-
-static char *no_words[] = { NULL };
 
 TEST(exec_program, "Does execve run a program with its arguments?")
 {
@@ -67,8 +67,8 @@ TEST(exec_program, "Does execve run a program with its arguments?")
 
 	make_seven("seven");
 	make_argc("argc");
-	IS(run("./seven", three, no_words), 7);
-	IS(run("argc", three, no_words), 3);
+	IS(run("./seven", three), 7);
+	IS(run("argc", three), 3);
 }
 
 TEST(exec_segments, "Are DS, ES, FS and GS of a new program 0, whatever the old one had there?")
@@ -76,7 +76,7 @@ TEST(exec_segments, "Are DS, ES, FS and GS of a new program 0, whatever the old 
 	/* exit(ds | es | fs | gs) */
 	make_program("selectors", "\x8c\xdf\x8c\xc0\x09\xc7\x8c\xe0\x09\xc7\x8c\xe8\x09\xc7\xb8\x3c\0\0\0\x0f\x05", 21);
 	__asm__ volatile("mov %%ss, %%eax\n mov %%eax, %%ds\n mov %%eax, %%es\n mov %%eax, %%gs\n" : : : "eax");
-	IS(run("selectors", no_words, no_words), 0);
+	IS(run("selectors", no_words), 0);
 }
 
 TEST(exec_errors, "Does execve say why it fails?")
@@ -105,6 +105,14 @@ TEST(exec_errors, "Does execve say why it fails?")
 	}
 }
 
+static void change(const char *name, long at, const char *bytes, size_t size)
+{
+	int fd = (int)OK(open(name, O_WRONLY));
+
+	IS(pwrite(fd, bytes, size, at), size);
+	OK(close(fd));
+}
+
 TEST(exec_bad_elf, "Does a damaged ELF file give ENOEXEC, or kill its process and no more?")
 {
 	static const struct {
@@ -114,27 +122,21 @@ TEST(exec_bad_elf, "Does a damaged ELF file give ENOEXEC, or kill its process an
 		{ 0, 'X', 200 + ENOEXEC }, { 16, 9, 200 + ENOEXEC }, { 18, 3, 200 + ENOEXEC },
 		{ 54, 1, 200 + ENOEXEC },  { 56, 0, 200 + ENOEXEC },
 	};
-	char *argv[] = { "x", NULL };
-	int fd;
 
 	for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
 		char byte = (char)damage[i].byte;
 
 		make_seven("bad");
-		fd = (int)OK(open("bad", O_WRONLY));
-		IS(pwrite(fd, &byte, 1, damage[i].at), 1);
-		OK(close(fd));
-		IS(run("bad", argv, no_words), damage[i].wanted);
+		change("bad", damage[i].at, &byte, 1);
+		IS(run("bad", words), damage[i].wanted);
 	}
 	make_seven("bad");
 	OK(truncate("bad", 40));
-	IS(run("bad", argv, no_words), 200 + ENOEXEC);
+	IS(run("bad", words), 200 + ENOEXEC);
 	/* The entry point is not mapped. */
 	make_seven("bad");
-	fd = (int)OK(open("bad", O_WRONLY));
-	IS(pwrite(fd, "\0\0\0\x10\0\0\0\0", 8, 24), 8);
-	OK(close(fd));
-	IS(run("bad", argv, no_words), 128 + SIGSEGV);
+	change("bad", 24, "\0\0\0\x10\0\0\0\0", 8);
+	IS(run("bad", words), 128 + SIGSEGV);
 }
 
 TEST(exec_script, "Does #! run the interpreter with its argument, the script's path and the rest?")
@@ -148,8 +150,8 @@ TEST(exec_script, "Does #! run the interpreter with its argument, the script's p
 	make_script("loop", "#!loop\n");
 	make_script("bare", "#!\n");
 	/* argc plain one two; argc "-x y" more one two */
-	IS(run("plain", argv, no_words), 4);
-	IS(run("more", argv, no_words), 5);
+	IS(run("plain", argv), 4);
+	IS(run("more", argv), 5);
 	FAILS(execve("none", argv, no_words), ENOENT);
 	FAILS(execve("loop", argv, no_words), ELOOP);
 	FAILS(execve("bare", argv, no_words), ENOEXEC);
@@ -157,13 +159,11 @@ TEST(exec_script, "Does #! run the interpreter with its argument, the script's p
 
 TEST(exec_script_nested, "May a script's interpreter be a script?")
 {
-	char *argv[] = { "x", NULL };
-
 	make_argc("argc");
 	make_script("inner", "#!argc a\n");
 	make_script("outer", "#!inner b\n");
 	/* argc a inner b outer */
-	IS(run("outer", argv, no_words), 5);
+	IS(run("outer", words), 5);
 }
 
 TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BIG?")
@@ -175,12 +175,13 @@ TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BI
 	make_argc("argc");
 	for (int i = 0; i < MANY; i++)
 		argv[i] = "0123456789";
-	IS(run("argc", argv, argv), MANY & 255);
+	IN_CHILD (MANY & 255)
+		_exit(execve("argc", argv, argv));
 	memset(word, 'w', LENGTH - 1);
 	/* One string may have 32 pages. */
 	FAILS(execve("argc", single, no_words), E2BIG);
 	word[20 * PAGE] = '\0';
-	IS(run("argc", single, no_words), 1);
+	IS(run("argc", single), 1);
 	for (int i = 0; i < MANY; i++)
 		argv[i] = word;
 	FAILS(execve("argc", argv, no_words), E2BIG);
@@ -188,23 +189,22 @@ TEST(exec_arguments_long, "Do long arguments arrive, and too long ones give E2BI
 
 TEST(exec_busy, "Is a running program's file refused to writers, and one being written not run?")
 {
-	char *argv[] = { "x", NULL };
 	int fd, ends[2];
 	char byte;
 	pid_t pid;
 
 	make_seven("seven");
 	fd = (int)OK(open("seven", O_WRONLY));
-	if (run("seven", argv, no_words) == 7)
+	if (run("seven", words) == 7)
 		skip("files being written are run here");
-	FAILS(execve("seven", argv, no_words), ETXTBSY);
+	FAILS(execve("seven", words, no_words), ETXTBSY);
 	OK(close(fd));
-	IS(run("seven", argv, no_words), 7);
+	IS(run("seven", words), 7);
 	/* The program runs once execve has closed its end of the pipe. */
 	make_program("pause", "\xb8\x22\0\0\0\x0f\x05\x0f\x0b", 9);
 	OK(pipe2(ends, O_CLOEXEC));
 	START_CHILD (pid) {
-		execve("pause", argv, no_words);
+		execve("pause", words, no_words);
 		_exit(1);
 	}
 	OK(close(ends[1]));
@@ -229,17 +229,16 @@ static void make_writes_50(const char *name)
 
 TEST(exec_closes, "Does execve close what is close-on-exec, and nothing else?")
 {
-	char *argv[] = { "x", NULL };
 	int ends[2];
 
 	OK(pipe(ends));
 	make_writes_50("w");
 	IS(dup2(ends[1], 50), 50);
-	IS(run("w", argv, no_words), 0);
+	IS(run("w", words), 0);
 	OK(fcntl(50, F_SETFD, FD_CLOEXEC));
-	IS(run("w", argv, no_words), 1 + EBADF);
+	IS(run("w", words), 1 + EBADF);
 	/* The parent's descriptor is still open, and a failed execve closes nothing. */
-	FAILS(execve("none", argv, no_words), ENOENT);
+	FAILS(execve("none", words, no_words), ENOENT);
 	put(50);
 }
 
@@ -260,42 +259,37 @@ static void make_tells_handler(const char *name, int signal)
 
 TEST(exec_signals, "Does execve reset handlers, and keep what is ignored, blocked and pending?")
 {
-	char *argv[] = { "x", NULL };
-
 	make_tells_handler("usr1", SIGUSR1);
 	make_tells_handler("usr2", SIGUSR2);
 	make_seven("seven");
 	handle(SIGUSR1, catch, 0);
 	handle(SIGUSR2, SIG_IGN, 0);
-	IS(run("usr1", argv, no_words), 0);
-	IS(run("usr2", argv, no_words), 1);
+	IS(run("usr1", words), 0);
+	IS(run("usr2", words), 1);
 	handle(SIGUSR1, SIG_DFL, 0);
 	block(SIGUSR1);
 	IN_CHILD (7) {
 		OK(raise(SIGUSR1));
-		execve("seven", argv, no_words);
+		execve("seven", words, no_words);
 		_exit(1);
 	}
 }
 
 TEST(exec_keeps, "Does execve look a path up from the folder of the process?")
 {
-	char *argv[] = { "argc", NULL };
-
 	make_argc("argc");
 	OK(mkdir("d", 0755));
 	OK(link("argc", "d/argc"));
 	IN_CHILD (1) {
 		OK(chdir("d"));
 		OK(unlink("../argc"));
-		execve("argc", argv, no_words);
+		execve("argc", words, no_words);
 		_exit(99);
 	}
 }
 
 TEST(exec_vfork, "Does vfork's parent go on after the child's execve, and share no memory then?")
 {
-	char *argv[] = { "x", NULL };
 	volatile int mine = 1;
 	pid_t pid;
 
@@ -303,7 +297,7 @@ TEST(exec_vfork, "Does vfork's parent go on after the child's execve, and share 
 	for (int i = 0; i < 50; i++) {
 		pid = vfork();
 		if (pid == 0) {
-			execve("seven", argv, no_words);
+			execve("seven", words, no_words);
 			_exit(1);
 		}
 		OK(pid);
@@ -316,32 +310,29 @@ TEST(exec_setuid, "Does a set-user-id program run as its owner?")
 {
 	/* geteuid, exit with its low byte */
 	static const char code[] = "\xb8\x6b\0\0\0\x0f\x05\x89\xc7\xb8\x3c\0\0\0\x0f\x05";
-	char *argv[] = { "x", NULL };
 	struct statfs fs;
 
 	only_for_root();
 	make_program("who", code, sizeof code - 1);
 	OK(chown("who", 0x155, 0));
-	IS(run("who", argv, no_words), 0);
+	IS(run("who", words), 0);
 	OK(chmod("who", 04755));
 	OK(statfs(".", &fs));
 	if (fs.f_flags & 2)
 		skip("this file system is mounted nosuid");
-	IS(run("who", argv, no_words), 0x55);
+	IS(run("who", words), 0x55);
 }
 
 TEST(exec_ordinary, "May an ordinary user run only what mode allows?")
 {
-	char *argv[] = { "x", NULL };
-
 	make_seven("root-only");
 	OK(chmod("root-only", 0700));
 	make_seven("unreadable");
 	OK(chmod("unreadable", 0711));
 	only_for_root();
 	become_ordinary();
-	FAILS(execve("root-only", argv, no_words), EACCES);
-	IS(run("unreadable", argv, no_words), 7);
+	FAILS(execve("root-only", words, no_words), EACCES);
+	IS(run("unreadable", words), 7);
 }
 
 TEST(exec_at_most, "Can a process execute itself over and over?")

@@ -13,9 +13,8 @@ static void catch_fault(int signal, siginfo_t *info, void *context)
 
 TEST(signal_fault, "Does SIGSEGV tell the address, and does the store go on once it is mended?")
 {
-	char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = mapped(PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
-	OK(page);
 	handle_info(SIGSEGV, catch_fault, 0);
 	*(volatile char *)page = 42;
 	IS(caught[SIGSEGV], 1);

@@ -151,17 +151,3 @@ TEST(creat_is_open, "Is creat open for writing that truncates?")
 	FAILS(read(fd, &byte, 1), EBADF);
 	IS(write(fd, "b", 1), 1);
 }
-
-TEST(sync_special, "Is what has nothing on a disk refused by fsync and fdatasync?")
-{
-	int ends[2], fd;
-
-	OK(pipe(ends));
-	FAILS(fsync(ends[1]), EINVAL);
-	OK(mkfifo("fifo", 0644));
-	fd = (int)OK(open("fifo", O_RDWR));
-	FAILS(fsync(fd), EINVAL);
-	FAILS(fdatasync(fd), EINVAL);
-	FAILS(fsync((int)OK(open("/dev/null", O_WRONLY))), EINVAL);
-	OK(fsync((int)OK(open(".", O_RDONLY))));
-}

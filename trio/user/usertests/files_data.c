@@ -85,22 +85,6 @@ TEST(write_holes, "Are bytes that nobody wrote zero?")
 	IS(text[99], 0);
 }
 
-TEST(truncate_clears, "Is what truncate cut off zero when the file grows again?")
-{
-	char text[PAGE];
-	int fd = (int)OK(open("a", O_RDWR | O_CREAT, 0644));
-
-	memset(text, 'x', sizeof text);
-	IS(write(fd, text, sizeof text), PAGE);
-	OK(ftruncate(fd, 100));
-	OK(ftruncate(fd, PAGE));
-	IS(pread(fd, text, sizeof text, 0), PAGE);
-	IS(text[99], 'x');
-	for (int i = 100; i < PAGE; i++)
-		if (text[i])
-			fail("byte %d is %d after truncation", i, text[i]);
-}
-
 TEST(truncate_errors, "Does truncate say why it fails?")
 {
 	int pipe_ends[2];
@@ -183,7 +167,7 @@ TEST(vectors_errors, "Do readv and writev refuse bad vectors?")
 {
 	static struct iovec many[1025];
 	char byte;
-	struct iovec huge[2] = { { &byte, LONG_MAX }, { &byte, LONG_MAX } }, negative = { &byte, (size_t)-1 };
+	struct iovec negative = { &byte, (size_t)-1 };
 	int fd = (int)OK(open("a", O_RDWR | O_CREAT, 0644));
 
 	IS(writev(fd, many, 0), 0);
@@ -194,7 +178,6 @@ TEST(vectors_errors, "Do readv and writev refuse bad vectors?")
 	FAILS(readv(99, many, 1), EBADF);
 	FAULTS(RAW(SYS_readv, fd, wild, 2));
 	FAULTS(RAW(SYS_writev, fd, wild, 2));
-	(void)huge;
 }
 
 TEST(vectors_wild, "Does writev write what comes before a wild part, and nothing else?")
@@ -331,8 +314,7 @@ TEST(truncated_pages, "Is what was cut off zeros where a file grows again, page 
 	OK(ftruncate(fd, 10));
 	IS(pwrite(fd, "y", 1, 2 * PAGE), 1);
 	OK(ftruncate(fd, 4 * PAGE));
-	map = mmap(NULL, 4 * PAGE, PROT_READ, MAP_SHARED, fd, 0);
-	TRUE(map != MAP_FAILED);
+	map = mapped(4 * PAGE, PROT_READ, MAP_SHARED, fd);
 	IS(pread(fd, text, sizeof text, 0), (long)sizeof text);
 	for (long at = 0; at < 4 * PAGE; at++) {
 		const char wanted = at < 10 ? 'x' : at == 2 * PAGE ? 'y' : '\0';

@@ -33,7 +33,7 @@ static long spin_integer(long loops)
 	return wrong;
 }
 
-static int spin_vector(long loops)
+static long spin_vector(long loops)
 {
 	static const uint64_t in[8] __attribute__((aligned(16))) = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	uint64_t out[8] __attribute__((aligned(16)));
@@ -48,39 +48,39 @@ static int spin_vector(long loops)
 	return memcmp(in, out, sizeof in) != 0;
 }
 
-TEST(frame_registers, "Are all integer registers as they were after a handler?")
+static long sum_x87(long loops)
+{
+	long double sum = 0;
+
+	for (long i = 1; i <= loops; i++)
+		sum += (long double)i;
+	return sum != (long double)loops * (long double)(loops + 1) / 2;
+}
+
+/* Computes while handlers interrupt it; the computation returns 0 if all was as it should be. */
+static void compute_interrupted(long (*compute)(long), long loops)
 {
 	long until = now_ms() + 5000;
 
 	tick(2, spoil, 0);
 	while (caught[SIGALRM] < 10 && now_ms() < until)
-		IS(spin_integer(500000), 0);
+		IS(compute(loops), 0);
 	TRUE(caught[SIGALRM] >= 10);
+}
+
+TEST(frame_registers, "Are all integer registers as they were after a handler?")
+{
+	compute_interrupted(spin_integer, 500000);
 }
 
 TEST(frame_vectors, "Are SSE registers as they were after a handler?")
 {
-	long until = now_ms() + 5000;
-
-	tick(2, spoil, 0);
-	while (caught[SIGALRM] < 10 && now_ms() < until)
-		IS(spin_vector(500000), 0);
-	TRUE(caught[SIGALRM] >= 10);
+	compute_interrupted(spin_vector, 500000);
 }
 
 TEST(frame_x87, "Is a floating point computation right that handlers interrupt?")
 {
-	long double sum = 0;
-	long until = now_ms() + 5000;
-
-	tick(2, spoil, 0);
-	while (caught[SIGALRM] < 10 && now_ms() < until) {
-		sum = 0;
-		for (int i = 1; i <= 100000; i++)
-			sum += i;
-		TRUE(sum == 5000050000.0L);
-	}
-	TRUE(caught[SIGALRM] >= 10);
+	compute_interrupted(sum_x87, 100000);
 }
 
 TEST(frame_flags, "Are flags as they were, and is the direction flag clear in a handler?")

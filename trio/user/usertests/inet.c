@@ -31,25 +31,25 @@ static int port_of(int fd)
 	return ntohs(name.sin_port);
 }
 
-static int bind_to(int fd, int port)
+static int bind_port(int fd, int port)
 {
 	struct sockaddr_in name = at(port);
 
 	return bind(fd, (struct sockaddr *)&name, sizeof name);
 }
 
-static int connect_to(int fd, int port)
+static int connect_port(int fd, int port)
 {
 	struct sockaddr_in name = at(port);
 
 	return connect(fd, (struct sockaddr *)&name, sizeof name);
 }
 
-static int bound(int type, int *port)
+static int bound_port(int type, int *port)
 {
 	int fd = made(type);
 
-	OK(bind_to(fd, 0));
+	OK(bind_port(fd, 0));
 	*port = port_of(fd);
 	TRUE(*port > 1023);
 	return fd;
@@ -57,7 +57,7 @@ static int bound(int type, int *port)
 
 static int listener(int *port, int backlog)
 {
-	int fd = bound(SOCK_STREAM, port);
+	int fd = bound_port(SOCK_STREAM, port);
 
 	OK(listen(fd, backlog));
 	return fd;
@@ -68,24 +68,24 @@ static void pair(int ends[2])
 	int port, fd = listener(&port, 1);
 
 	ends[0] = made(SOCK_STREAM);
-	OK(connect_to(ends[0], port));
+	OK(connect_port(ends[0], port));
 	ends[1] = (int)OK(accept(fd, NULL, NULL));
 	OK(close(fd));
 }
 
 TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
 {
-	int port, fd = bound(SOCK_STREAM, &port), other = made(SOCK_STREAM);
+	int port, fd = bound_port(SOCK_STREAM, &port), other = made(SOCK_STREAM);
 	struct sockaddr_in far = at(port);
 
 	FAILS(socket(AF_INET, SOCK_STREAM, IPPROTO_UDP), EPROTONOSUPPORT);
-	FAILS(bind_to(fd, 0), EINVAL);
-	FAILS(bind_to(other, port), EADDRINUSE);
+	FAILS(bind_port(fd, 0), EINVAL);
+	FAILS(bind_port(other, port), EADDRINUSE);
 	/* An address reserved for documentation. */
 	far.sin_addr.s_addr = htonl(0xc0000201);
 	FAILS(bind(other, (struct sockaddr *)&far, sizeof far), EADDRNOTAVAIL);
 	FAILS(bind(other, (struct sockaddr *)&far, 4), EINVAL);
-	FAILS(connect_to(other, port), ECONNREFUSED);
+	FAILS(connect_port(other, port), ECONNREFUSED);
 	FAILS(accept(other, NULL, NULL), EINVAL);
 	FAILS(send(other, "x", 1, MSG_NOSIGNAL), EPIPE);
 	FAILS(recv(other, &port, 1, 0), ENOTCONN);
@@ -95,7 +95,7 @@ TEST(inet_refused, "Do socket, bind and connect refuse what they should?")
 
 TEST(inet_datagrams, "Do datagrams stay whole, cut where there is no room, and tell who sent them?")
 {
-	int ports[2], a = bound(SOCK_DGRAM, &ports[0]), b = bound(SOCK_DGRAM, &ports[1]);
+	int ports[2], a = bound_port(SOCK_DGRAM, &ports[0]), b = bound_port(SOCK_DGRAM, &ports[1]);
 	struct sockaddr_in name = at(ports[1]), from = { 0 };
 	socklen_t size = sizeof from;
 	char text[16];
@@ -118,12 +118,13 @@ TEST(inet_datagrams, "Do datagrams stay whole, cut where there is no room, and t
 
 TEST(inet_datagrams_connected, "Does a connected socket of datagrams hear of its peer alone, and of its end?")
 {
-	int ports[2], a = bound(SOCK_DGRAM, &ports[0]), b = bound(SOCK_DGRAM, &ports[1]), c = made(SOCK_DGRAM);
+	int ports[2], a = bound_port(SOCK_DGRAM, &ports[0]), b = bound_port(SOCK_DGRAM, &ports[1]),
+		      c = made(SOCK_DGRAM);
 	struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 	char byte;
 
-	OK(connect_to(a, ports[1]));
-	OK(connect_to(c, ports[0]));
+	OK(connect_port(a, ports[1]));
+	OK(connect_port(c, ports[0]));
 	IS(send(c, "c", 1, 0), 1);
 	FAILS(recv(a, &byte, 1, MSG_DONTWAIT), EAGAIN);
 	IS(send(a, "a", 1, 0), 1);
@@ -144,8 +145,8 @@ TEST(inet_stream, "Do streams have names at both ends, and carry bytes both ways
 
 	FAILS(recv(fd, text, 1, MSG_DONTWAIT), ENOTCONN);
 	IS(events_of(fd, POLLIN), 0);
-	OK(connect_to(a, port));
-	FAILS(connect_to(a, port), EISCONN);
+	OK(connect_port(a, port));
+	FAILS(connect_port(a, port), EISCONN);
 	IS(events_of(fd, POLLIN), POLLIN);
 	own = port_of(a);
 	b = (int)OK(accept(fd, (struct sockaddr *)&name, &size));
@@ -280,7 +281,7 @@ TEST(inet_options, "Are options what they were set to?")
 	OK(getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size));
 	IS(type, SOCK_STREAM);
 	FAILS(setsockopt(fd, SOL_SOCKET, 9999, &on, sizeof on), ENOPROTOOPT);
-	FAILS(connect_to(fd, 1), ECONNREFUSED);
+	FAILS(connect_port(fd, 1), ECONNREFUSED);
 	OK(getsockopt(fd, SOL_SOCKET, SO_ERROR, &value, &size));
 	IS(value, 0);
 }
@@ -293,7 +294,7 @@ TEST(inet_served, "Are many connections in turn served at one port, which is fre
 
 	/* While Linux remembers the port's connections, both its old and its new socket need this option. */
 	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-	OK(bind_to(fd, 0));
+	OK(bind_port(fd, 0));
 	port = port_of(fd);
 	OK(listen(fd, 8));
 	START_CHILD (pid) {
@@ -308,17 +309,17 @@ TEST(inet_served, "Are many connections in turn served at one port, which is fre
 	for (int i = 0; i < 50; i++) {
 		int end = made(SOCK_STREAM);
 
-		OK(connect_to(end, port));
+		OK(connect_port(end, port));
 		IS(read(end, &byte, 1), 1);
 		IS(read(end, &byte, 1), 0);
 		OK(close(end));
 	}
 	IS(reap(pid), 0);
 	fd = made(SOCK_STREAM);
-	FAILS(connect_to(fd, port), ECONNREFUSED);
+	FAILS(connect_port(fd, port), ECONNREFUSED);
 	OK(close(fd));
 	fd = made(SOCK_STREAM);
 	OK(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-	OK(bind_to(fd, port));
+	OK(bind_port(fd, port));
 	OK(listen(fd, 1));
 }

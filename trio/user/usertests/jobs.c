@@ -106,6 +106,7 @@ TEST(group_of_executed, "May a parent not move a child to another group once it 
 {
 	int ends[2];
 	char byte;
+	siginfo_t info;
 	pid_t pid;
 
 	OK(pipe2(ends, O_CLOEXEC));
@@ -114,6 +115,8 @@ TEST(group_of_executed, "May a parent not move a child to another group once it 
 	OK(close(ends[1]));
 	/* The end of the file: execve has closed the child's end. */
 	IS(read(ends[0], &byte, 1), 0);
+	FAILS(setpgid(pid, pid), EACCES);
+	OK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 	FAILS(setpgid(pid, pid), EACCES);
 	IS(reap(pid), 2);
 }

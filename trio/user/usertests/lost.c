@@ -117,13 +117,10 @@ TEST(lost_ring, "Is a ring of sockets closed with its last descriptor, and not b
 
 TEST(lost_connection, "Is a listener closed that a connection holds, which waits to be accepted by it?")
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "s" };
-	int listener = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0)), client = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
-	int end, kept;
+	int listener = bound(SOCK_STREAM, "s"), client = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0)), end, kept;
 
-	OK(bind(listener, (struct sockaddr *)&name, sizeof name));
 	OK(listen(listener, 5));
-	OK(connect(client, (struct sockaddr *)&name, sizeof name));
+	OK(connect_to(client, "s"));
 	send_fd(client, listener);
 	end = witness(client);
 	OK(close(client));
@@ -219,7 +216,7 @@ TEST(lost_too_many, "Are no more descriptors on their way than an ordinary user 
 	IS(send_fds(ends[0], fds, 4), 1);
 	IS(send_fds(ends[0], fds, 1), 1);
 	FAILS(send_fds(ends[0], fds, 1), ETOOMANYREFS);
-	IS(take_fds(ends[1], fds, 0), 0);
+	IS(take_fds(ends[1], fds, 0, MSG_DONTWAIT), 0);
 	IS(send_fds(ends[0], fds, 1), 1);
 }
 
@@ -253,13 +250,13 @@ TEST(lost_receive, "Do threads receive whole sockets while others are lost?")
 	pthread_t loser, sender;
 
 	make_pair(SOCK_DGRAM, ends);
-	IS(pthread_create(&loser, NULL, lose_many, &stop), 0);
-	IS(pthread_create(&sender, NULL, send_many, &ends[0]), 0);
+	loser = start_thread(lose_many, &stop);
+	sender = start_thread(send_many, &ends[0]);
 	for (int i = 0; i < 300; i++) {
 		struct pollfd wait = { ends[1], POLLIN, 0 };
 
 		IS(poll(&wait, 1, SECONDS * 1000), 1);
-		IS(take_fds(ends[1], fds, 2), 2);
+		IS(take_fds(ends[1], fds, 2, MSG_DONTWAIT), 2);
 		get(fds[0]);
 		put(fds[0]);
 		get(fds[1]);

@@ -21,9 +21,8 @@ static void make_pages(const char *name, unsigned seed)
 static char *map_pages(const char *name, int protection, int flags)
 {
 	int fd = (int)OK(open(name, O_RDWR));
-	char *at = mmap(NULL, BYTES, protection, flags, fd, 0);
+	char *at = mapped(BYTES, protection, flags, fd);
 
-	OK(at);
 	OK(close(fd));
 	return at;
 }
@@ -71,7 +70,6 @@ TEST(mapped_copied_out, "Does one read into untouched pages read all that there 
 TEST(mapped_pipe, "Is what goes through a pipe from and to untouched pages whole?")
 {
 	char *from, *to;
-	size_t done = 0;
 	pid_t pid;
 	int ends[2];
 
@@ -84,12 +82,7 @@ TEST(mapped_pipe, "Is what goes through a pipe from and to untouched pages whole
 	}
 	OK(close(ends[1]));
 	to = map_pages("g", PROT_READ | PROT_WRITE, MAP_PRIVATE);
-	while (done < BYTES) {
-		long n = OK(read(ends[0], to + done, BYTES - done));
-
-		TRUE(n > 0);
-		done += (size_t)n;
-	}
+	IS(read_all(ends[0], to, BYTES), BYTES);
 	IS(reap(pid), 0);
 	TRUE(filled(to, BYTES, 3));
 }
@@ -304,7 +297,7 @@ TEST(mapped_threads, "Do threads that touch the same pages all get them, whoever
 				OK(madvise(at, BYTES, MADV_DONTNEED));
 			}
 		for (int i = 0; i < 4; i++)
-			IS(pthread_create(&threads[i], NULL, read_pages, at), 0);
+			threads[i] = start_thread(read_pages, at);
 		for (int i = 0; i < 4; i++)
 			IS(pthread_join(threads[i], NULL), 0);
 		TRUE(filled(at, BYTES, (unsigned)round));

@@ -4,14 +4,6 @@
 #define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
 #define RW (PROT_READ | PROT_WRITE)
 
-static char *map(size_t pages, int prot, int flags)
-{
-	char *at = mmap(NULL, pages * PAGE, prot, flags, -1, 0);
-
-	OK(at);
-	return at;
-}
-
 /* Returns what a store (or load) does to a child: 0, or 128 + the signal. */
 static int touch(volatile char *at, int store)
 {
@@ -28,7 +20,7 @@ static int touch(volatile char *at, int store)
 
 TEST(mmap_zero, "Is fresh memory zero, and gone after munmap?")
 {
-	char *at = map(16, RW, ANON);
+	char *at = room(16 * PAGE);
 
 	IS((long)at % PAGE, 0);
 	for (long i = 0; i < 16 * PAGE; i++)
@@ -63,7 +55,7 @@ TEST(mmap_errors, "Does mmap refuse what it should?")
 
 TEST(mmap_fixed, "Does MAP_FIXED replace what was there, and MAP_FIXED_NOREPLACE not?")
 {
-	char *at = map(4, RW, ANON);
+	char *at = room(4 * PAGE);
 
 	memset(at, 1, 4 * PAGE);
 	IS(mmap(at + PAGE, PAGE, RW, ANON | MAP_FIXED, -1, 0), at + PAGE);
@@ -75,7 +67,7 @@ TEST(mmap_fixed, "Does MAP_FIXED replace what was there, and MAP_FIXED_NOREPLACE
 
 TEST(munmap, "Does munmap cut a hole, and refuse what it should?")
 {
-	char *at = map(5, RW, ANON);
+	char *at = room(5 * PAGE);
 
 	memset(at, 1, 5 * PAGE);
 	OK(munmap(at + 2 * PAGE, PAGE));
@@ -86,12 +78,12 @@ TEST(munmap, "Does munmap cut a hole, and refuse what it should?")
 	FAILS(munmap(at + 1, PAGE), EINVAL);
 	FAILS(munmap(at, 0), EINVAL);
 	FAILS(RAW(SYS_munmap, 0xffff800000000000, PAGE), EINVAL);
-	OK(munmap(map(1, RW, ANON), 1));
+	OK(munmap(room(PAGE), 1));
 }
 
 TEST(mprotect, "Does mprotect take rights away and give them back, page by page?")
 {
-	char *at = map(3, RW, ANON);
+	char *at = room(3 * PAGE);
 
 	memset(at, 7, 3 * PAGE);
 	OK(mprotect(at + PAGE, PAGE, PROT_READ));
@@ -115,7 +107,7 @@ TEST(no_execute, "Can memory be executed with PROT_EXEC alone?")
 {
 	/* mov $42, %eax; ret */
 	static const unsigned char code[] = { 0xb8, 42, 0, 0, 0, 0xc3 };
-	unsigned char *at = (unsigned char *)map(1, RW, ANON);
+	unsigned char *at = (unsigned char *)room(PAGE);
 
 	memcpy(at, code, sizeof code);
 	IN_CHILD (128 + SIGSEGV)
@@ -127,7 +119,7 @@ TEST(no_execute, "Can memory be executed with PROT_EXEC alone?")
 TEST(copy_on_write, "Do parent and child each keep what they write after fork?")
 {
 	static int data = 1;
-	char *at = map(8, RW, ANON);
+	char *at = room(8 * PAGE);
 	int ends[2], stack = 1;
 	pid_t pid;
 
@@ -152,7 +144,7 @@ TEST(copy_on_write, "Do parent and child each keep what they write after fork?")
 
 TEST(copy_on_write_kernel, "Is a page copied too when the kernel writes to it?")
 {
-	char *at = map(1, RW, ANON);
+	char *at = room(PAGE);
 	int ends[2];
 
 	OK(pipe(ends));
@@ -167,7 +159,7 @@ TEST(copy_on_write_kernel, "Is a page copied too when the kernel writes to it?")
 
 TEST(copy_on_write_generations, "Does copy-on-write hold over three generations?")
 {
-	char *at = map(2, RW, ANON);
+	char *at = room(2 * PAGE);
 
 	at[0] = 1;
 	IN_CHILD (2) {
@@ -184,7 +176,7 @@ TEST(copy_on_write_generations, "Does copy-on-write hold over three generations?
 
 TEST(shared_memory, "Does a shared mapping show each process what the other writes?")
 {
-	volatile int *at = (volatile int *)map(2, RW, MAP_SHARED | MAP_ANONYMOUS);
+	volatile int *at = shared_room(2 * PAGE);
 
 	IN_CHILD (0) {
 		at[0] = 5;
@@ -200,8 +192,7 @@ TEST(mmap_file, "Does a private file mapping show the file and keep writes to it
 	int fd;
 
 	fd = made_file("a", "0123456789", O_RDWR);
-	at = mmap(NULL, PAGE, RW, MAP_PRIVATE, fd, 0);
-	OK(at);
+	at = mapped(PAGE, RW, MAP_PRIVATE, fd);
 	TRUE(memcmp(at, "0123456789", 10) == 0);
 	IS(at[10] + at[PAGE - 1], 0);
 	at[0] = 'x';
@@ -235,10 +226,8 @@ TEST(mmap_file_shared, "Does a shared file mapping write the file?")
 	int fd;
 
 	fd = made_file("a", "0123456789", O_RDWR);
-	at = mmap(NULL, PAGE, RW, MAP_SHARED, fd, 0);
-	OK(at);
-	other = mmap(NULL, PAGE, RW, MAP_SHARED, fd, 0);
-	OK(other);
+	at = mapped(PAGE, RW, MAP_SHARED, fd);
+	other = mapped(PAGE, RW, MAP_SHARED, fd);
 	at[0] = 'x';
 	IS(other[0], 'x');
 	OK(msync(at, PAGE, MS_SYNC));
@@ -260,8 +249,7 @@ TEST(mmap_beyond_end, "Does a page wholly beyond a file's end give SIGBUS?")
 	int fd;
 
 	fd = made_file("a", "text", O_RDWR);
-	at = mmap(NULL, 3 * PAGE, RW, MAP_PRIVATE, fd, 0);
-	OK(at);
+	at = mapped(3 * PAGE, RW, MAP_PRIVATE, fd);
 	IS(touch(at + PAGE - 1, 0), 0);
 	IS(touch(at + PAGE, 0), 128 + SIGBUS);
 	FAILS(write(fd, at + PAGE, 1), EFAULT);
@@ -288,7 +276,7 @@ TEST(brk, "Does brk grow with zeros, shrink, and stay where it cannot go?")
 
 TEST(mremap, "Does mremap grow, shrink and move with the content?")
 {
-	char *at = map(4, RW, ANON), *to;
+	char *at = room(4 * PAGE), *to;
 
 	fill(at, 4 * PAGE, 5);
 	OK(munmap(at + 2 * PAGE, 2 * PAGE));
@@ -299,7 +287,7 @@ TEST(mremap, "Does mremap grow, shrink and move with the content?")
 	IS(mremap(to, 64 * PAGE, PAGE, 0), to);
 	TRUE(filled(to, PAGE, 5));
 	IS(touch(to + PAGE, 0), 128 + SIGSEGV);
-	at = map(3, RW, ANON);
+	at = room(3 * PAGE);
 	IS(RAW(SYS_mremap, to, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at + PAGE), at + PAGE);
 	TRUE(filled(at + PAGE, PAGE, 5));
 	IS(touch(to, 0), 128 + SIGSEGV);
@@ -312,7 +300,7 @@ TEST(mremap, "Does mremap grow, shrink and move with the content?")
 
 TEST(madvise, "Does MADV_DONTNEED give back zeros, and does madvise refuse what it should?")
 {
-	char *at = map(3, RW, ANON);
+	char *at = room(3 * PAGE);
 
 	memset(at, 1, 3 * PAGE);
 	OK(madvise(at + PAGE, PAGE, MADV_DONTNEED));
@@ -329,7 +317,7 @@ TEST(madvise, "Does MADV_DONTNEED give back zeros, and does madvise refuse what 
 TEST(beyond, "Is nothing mapped above a program's addresses, whatever is asked of a range there?")
 {
 	static const int advice[] = { MADV_DONTNEED, MADV_FREE, MADV_WILLNEED, MADV_DONTFORK, MADV_DOFORK };
-	char *top = (char *)(1UL << 63), *at = map(2, RW, ANON);
+	char *top = (char *)(1UL << 63), *at = room(2 * PAGE);
 	size_t to_the_end = (size_t)-PAGE - (size_t)at;
 
 	FAILS(mremap(top + PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE), EFAULT);
@@ -348,7 +336,7 @@ TEST(too_long, "Is a fixed mapping whose length, in pages, is beyond 64 bits ref
 {
 	static const int kinds[] = { MAP_PRIVATE, MAP_SHARED };
 	size_t pages = 4096;
-	char *at = map(pages, RW, ANON);
+	char *at = room(pages * PAGE);
 
 	memset(at, 5, pages * PAGE);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -365,7 +353,7 @@ TEST(too_long, "Is a fixed mapping whose length, in pages, is beyond 64 bits ref
 
 TEST(msync_errors, "Does msync refuse what it should?")
 {
-	char *at = map(2, RW, ANON);
+	char *at = room(2 * PAGE);
 
 	OK(msync(at, 2 * PAGE, MS_SYNC));
 	OK(msync(at, 2 * PAGE, MS_ASYNC));
@@ -387,7 +375,7 @@ TEST(stack_grows, "Does the stack grow to a megabyte by being used?")
 
 TEST(read_into_fresh, "Does a read into memory never touched find its pages?")
 {
-	char *at = map(16, RW, ANON);
+	char *at = room(16 * PAGE);
 	int zero = (int)OK(open("/dev/zero", O_RDONLY)), ends[2];
 
 	IS(read(zero, at + 100, 10 * PAGE), 10 * PAGE);
@@ -405,13 +393,13 @@ TEST(address_space_limit, "Does RLIMIT_AS refuse memory with ENOMEM?")
 	OK(setrlimit(RLIMIT_AS, &most));
 	FAILS(mmap(NULL, 128 << 20, RW, ANON, -1, 0), ENOMEM);
 	IS(RAW(SYS_brk, before + (128 << 20)), before);
-	OK(munmap(map(1024, RW, ANON), 1024 * PAGE));
+	OK(munmap(room(1024 * PAGE), 1024 * PAGE));
 }
 
 TEST(many_mappings, "Can a process have a thousand mappings, and give them back in any order?")
 {
 	enum { COUNT = 1000 };
-	char *at = map(2 * COUNT, PROT_NONE, ANON);
+	char *at = mapped(2 * COUNT * PAGE, PROT_NONE, ANON, -1);
 
 	for (int i = 0; i < COUNT; i++)
 		OK(mprotect(at + 2 * i * PAGE, PAGE, RW));
@@ -424,4 +412,13 @@ TEST(many_mappings, "Can a process have a thousand mappings, and give them back 
 	for (int i = 0; i < COUNT; i += 2)
 		IS(at[2 * i * PAGE], (char)i);
 	OK(munmap(at, 2 * COUNT * PAGE));
+}
+
+TEST(low_page_file, "May an ordinary user not map a file at the lowest page?")
+{
+	int fd;
+
+	become_ordinary();
+	fd = (int)OK(open("/proc/self/exe", O_RDONLY));
+	FAILS(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0), EPERM);
 }

@@ -4,27 +4,25 @@
 #include <sys/mount.h>
 #include <sys/statfs.h>
 
-static void mount_here(void)
+static void mount_here(const char *options)
 {
 	OK(mkdir("d", 0755));
-	if (mount("none", "d", "tmpfs", 0, NULL) < 0)
+	if (mount("none", "d", "tmpfs", 0, options) < 0)
 		skip("mounting is not permitted here");
 }
 
 TEST(mount_busy, "Is a mount busy while a file is open, a folder used or a socket bound on it?")
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "d/socket" };
 	int fd;
 
-	mount_here();
+	mount_here(NULL);
 	fd = (int)OK(open("d/a", O_RDWR | O_CREAT, 0644));
 	FAILS(umount2("d", 0), EBUSY);
 	OK(close(fd));
 	OK(chdir("d"));
 	FAILS(umount2("../d", 0), EBUSY);
 	OK(chdir(".."));
-	fd = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
-	OK(bind(fd, (struct sockaddr *)&address, sizeof address));
+	fd = bound(SOCK_STREAM, "d/socket");
 	FAILS(umount2("d", 0), EBUSY);
 	OK(unlink("d/socket"));
 	FAILS(umount2("d", 0), EBUSY);
@@ -38,7 +36,7 @@ TEST(mount_busy_fifo, "Is a mount busy while somebody waits to open a FIFO on it
 {
 	pid_t pid;
 
-	mount_here();
+	mount_here(NULL);
 	OK(mkfifo("d/fifo", 0644));
 	START_CHILD (pid)
 		_exit(open("d/fifo", O_RDONLY) < 0);
@@ -50,7 +48,7 @@ TEST(mount_busy_fifo, "Is a mount busy while somebody waits to open a FIFO on it
 
 TEST(mount_read_only, "Is a read-only file system told before the lack of rights?")
 {
-	mount_here();
+	mount_here(NULL);
 	make_file("d/file", "");
 	OK(mount("none", "d", "tmpfs", MS_REMOUNT | MS_RDONLY, NULL));
 	IN_CHILD (0) {
@@ -67,9 +65,7 @@ TEST(mount_options, "Does a tmpfs take its size, its number of files, and its ro
 	struct statfs s;
 	struct stat st;
 
-	OK(mkdir("d", 0755));
-	if (mount("none", "d", "tmpfs", 0, "size=64k,nr_inodes=3,mode=710,uid=4,gid=5") < 0)
-		skip("mounting is not permitted here");
+	mount_here("size=64k,nr_inodes=3,mode=710,uid=4,gid=5");
 	OK(statfs("d", &s));
 	IS(s.f_blocks, 16);
 	IS(s.f_files, 3);

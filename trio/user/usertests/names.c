@@ -21,18 +21,14 @@ TEST(unlink, "Does unlink remove a name, and say why not?")
 
 TEST(link, "Is a link a second name of the same file?")
 {
-	struct stat a, b;
-
 	make_file("a", "text");
 	OK(mkdir("d", 0755));
 	OK(link("a", "b"));
-	OK(stat("a", &a));
-	OK(stat("b", &b));
-	IS(a.st_ino, b.st_ino);
-	IS(a.st_nlink, 2);
+	TRUE(is_same("a", "b"));
+	IS(status_of("a").st_nlink, 2);
 	OK(unlink("a"));
 	TRUE(file_is("b", "text"));
-	IS(file_links("b"), 1);
+	IS(status_of("b").st_nlink, 1);
 	FAILS(link("b", "b"), EEXIST);
 	FAILS(link("none", "c"), ENOENT);
 	FAILS(link("b", "none/c"), ENOENT);
@@ -40,9 +36,9 @@ TEST(link, "Is a link a second name of the same file?")
 	FAILS(link("b/", "c"), ENOTDIR);
 	OK(symlink("b", "s"));
 	OK(link("s", "t"));
-	IS(file_links("s"), 2);
+	IS(status_of("s").st_nlink, 2);
 	OK(RAW(SYS_linkat, AT_FDCWD, "s", AT_FDCWD, "u", AT_SYMLINK_FOLLOW));
-	IS(file_links("b"), 2);
+	IS(status_of("b").st_nlink, 2);
 	FAILS(RAW(SYS_linkat, AT_FDCWD, "b", AT_FDCWD, "v", 1), EINVAL);
 }
 
@@ -59,9 +55,8 @@ TEST(symlink, "Does a symbolic link hold its text, and lead where it says?")
 	IS(readlink("s", text, sizeof text), 1);
 	IS(readlink("n", text, 3), 3);
 	TRUE(memcmp(text, "now", 3) == 0);
-	OK(lstat("n", &st));
-	IS(st.st_mode & S_IFMT, S_IFLNK);
-	IS(st.st_size, 7);
+	IS(status_of("n").st_mode & S_IFMT, S_IFLNK);
+	IS(status_of("n").st_size, 7);
 	TRUE(file_is("d/s", "text"));
 	FAILS(stat("n", &st), ENOENT);
 	FAILS(readlink("a", text, 3), EINVAL);
@@ -113,7 +108,7 @@ TEST(rename_over, "Does rename put a file in another's place at once?")
 	OK(rename("b", "b"));
 	OK(link("b", "c"));
 	OK(rename("b", "c"));
-	IS(file_links("b"), 2);
+	IS(status_of("b").st_nlink, 2);
 	OK(symlink("b", "s"));
 	OK(rename("s", "t"));
 	TRUE(file_is("t", "new"));
@@ -121,8 +116,6 @@ TEST(rename_over, "Does rename put a file in another's place at once?")
 
 TEST(rename_folders, "Does rename of folders keep the tree a tree?")
 {
-	struct stat inner, outer;
-
 	OK(mkdir("d", 0755));
 	OK(mkdir("d/e", 0755));
 	OK(mkdir("d/e/f", 0755));
@@ -137,12 +130,8 @@ TEST(rename_folders, "Does rename of folders keep the tree a tree?")
 	FAILS(rename("d", "none/x"), ENOENT);
 	FAILS(rename("g", "d"), ENOTEMPTY);
 	OK(rename("d/e", "g"));
-	OK(stat("g/f/..", &inner));
-	OK(stat("g", &outer));
-	IS(inner.st_ino, outer.st_ino);
-	OK(stat("g/..", &inner));
-	OK(stat(".", &outer));
-	IS(inner.st_ino, outer.st_ino);
+	TRUE(is_same("g/f/..", "g"));
+	TRUE(is_same("g/..", "."));
 	OK(rmdir("d"));
 	FAILS(rename("g/.", "x"), EBUSY);
 	FAILS(rename("/", "/x"), EBUSY);
@@ -150,30 +139,22 @@ TEST(rename_folders, "Does rename of folders keep the tree a tree?")
 
 TEST(renameat2, "Does RENAME_NOREPLACE refuse a name that is taken?")
 {
-	long got;
-
 	make_file("a", "1");
 	make_file("b", "2");
 	OK(RAW(SYS_renameat, AT_FDCWD, "a", AT_FDCWD, "c"));
-	got = RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "b", 1);
-	if (got < 0 && errno == ENOSYS)
-		skip("no such call here");
-	FAILS(got, EEXIST);
+	FAILS(RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "b", 1), EEXIST);
 	OK(RAW(SYS_renameat2, AT_FDCWD, "c", AT_FDCWD, "d", 1));
 	FAILS(RAW(SYS_renameat2, AT_FDCWD, "d", AT_FDCWD, "b", 0x1000), EINVAL);
 }
 
 TEST(symlink_folders, "Do calls that remove or make names treat a symbolic link's trailing slash as Linux does?")
 {
-	struct stat st;
-
 	OK(mkdir("d", 0755));
 	OK(mkdir("d/e", 0755));
 	OK(symlink("d", "s"));
 	OK(symlink("nowhere", "n"));
-	OK(stat("s/..", &st));
-	OK(lstat("s/", &st));
-	IS(st.st_mode & S_IFMT, S_IFDIR);
+	OK(access("s/..", F_OK));
+	IS(status_of("s/").st_mode & S_IFMT, S_IFDIR);
 	FAILS(rmdir("s"), ENOTDIR);
 	FAILS(rmdir("s/"), ENOTDIR);
 	FAILS(unlink("s/"), ENOTDIR);
@@ -184,7 +165,7 @@ TEST(symlink_folders, "Do calls that remove or make names treat a symbolic link'
 	OK(rmdir("d/new"));
 	OK(rename("s/e", "e"));
 	OK(unlink("s"));
-	OK(stat("d", &st));
+	OK(access("d", F_OK));
 }
 
 TEST(symlink_long, "How long may a symbolic link's text be?")

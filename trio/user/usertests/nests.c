@@ -16,7 +16,6 @@ static int add(int epoll, int fd)
 TEST(nests_epolls_outward, "Is an epoll refused that holds too many in one another?")
 {
 	int ends[2], inner;
-	struct pollfd p = { .events = POLLIN };
 
 	OK(pipe(ends));
 	inner = ends[0];
@@ -27,16 +26,14 @@ TEST(nests_epolls_outward, "Is an epoll refused that holds too many in one anoth
 		inner = outer;
 	}
 	TRUE(add((int)OK(epoll_create1(0)), inner) < 0 && (errno == ELOOP || errno == EINVAL));
-	p.fd = inner;
-	IS(poll(&p, 1, 0), 0);
+	IS(events_of(inner, POLLIN), 0);
 	put(ends[1]);
-	IS(poll(&p, 1, 0), 1);
+	IS(events_of(inner, POLLIN), POLLIN);
 }
 
 TEST(nests_epolls_inward, "Is one refused that is put into the innermost of too many?")
 {
 	int outer = (int)OK(epoll_create1(0)), outermost = outer, held = 1;
-	struct pollfd p = { outermost, POLLIN, 0 };
 
 	for (; held < 1000; held++) {
 		int inner = (int)OK(epoll_create1(0));
@@ -47,7 +44,7 @@ TEST(nests_epolls_inward, "Is one refused that is put into the innermost of too 
 	}
 	TRUE(errno == ELOOP || errno == EINVAL);
 	IS(held, EPOLLS);
-	IS(poll(&p, 1, 0), 0);
+	IS(events_of(outermost, POLLIN), 0);
 }
 
 TEST(nests_epolls_ring, "Is an epoll refused that would come to stand in itself?")
@@ -59,22 +56,6 @@ TEST(nests_epolls_ring, "Is an epoll refused that would come to stand in itself?
 	FAILS(add(a, a), EINVAL);
 }
 
-static void pass(int over, int fd)
-{
-	union {
-		char room[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr head;
-	} control = { .head = {
-			      .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
-	struct iovec part = { "", 1 };
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control.room
-	};
-
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-	IS(sendmsg(over, &message, 0), 1);
-}
-
 TEST(nests_sockets, "Do sockets end that lie in sockets, each in the next one's packets?")
 {
 	int pair[2], next[2];
@@ -82,8 +63,8 @@ TEST(nests_sockets, "Do sockets end that lie in sockets, each in the next one's 
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	for (int i = 0; i < SOCKETS; i++) {
 		OK(socketpair(AF_UNIX, SOCK_STREAM, 0, next));
-		pass(next[0], pair[0]);
-		pass(next[0], pair[1]);
+		send_fd(next[0], pair[0]);
+		send_fd(next[0], pair[1]);
 		OK(close(pair[0]));
 		OK(close(pair[1]));
 		memcpy(pair, next, sizeof pair);

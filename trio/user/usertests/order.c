@@ -1,14 +1,6 @@
 /* order.c: a call that is wrong in two ways returns the errno that Linux checks first. */
 #include "usertests.h"
 
-TEST(order_descriptors, "Are a call's own arguments looked at before the descriptor?")
-{
-	FAILS(RAW(SYS_dup3, 99, 99, 0), EINVAL);
-	FAILS(RAW(SYS_dup3, 99, 98, -1), EINVAL);
-	FAILS(dup2(99, 99), EBADF);
-	FAILS(dup(-1), EBADF);
-}
-
 TEST(order_positions, "Is a pipe no place for a position, whichever way it goes?")
 {
 	int ends[2];

@@ -74,35 +74,26 @@ TEST(pipe_sigpipe, "Does a write without readers give SIGPIPE, or EPIPE where th
 	FAILS(write(ends[1], "x", 1), EPIPE);
 }
 
-static volatile int broken, broken_code;
 static volatile long broken_thread;
-static volatile pid_t broken_by;
 
 static void note_broken(int signal, siginfo_t *about, void *context)
 {
-	(void)signal;
-	(void)context;
-	broken++;
-	broken_code = about->si_code;
-	broken_by = about->si_pid;
+	catch_info(signal, about, context);
 	broken_thread = RAW(SYS_gettid);
 }
 
 static void *write_blocked(void *ends)
 {
 	int fd = ((int *)ends)[1];
-	sigset_t set;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGPIPE);
-	IS(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	block(SIGPIPE);
 	FAILS(write(fd, "x", 1), EPIPE);
-	IS(broken, 0);
+	IS(caught[SIGPIPE], 0);
 	IS(is_pending(SIGPIPE), 1);
-	IS(pthread_sigmask(SIG_UNBLOCK, &set, NULL), 0);
-	IS(broken, 1);
+	unblock(SIGPIPE);
+	IS(caught[SIGPIPE], 1);
 	IS(broken_thread, RAW(SYS_gettid));
-	IS(pthread_sigmask(SIG_BLOCK, &set, NULL), 0);
+	block(SIGPIPE);
 	FAILS(write(fd, "x", 1), EPIPE);
 	return NULL;
 }
@@ -111,28 +102,26 @@ TEST(pipe_sigpipe_comes, "Does SIGPIPE come once, before the call returns, to th
 {
 	struct iovec parts[2] = { { "one", 3 }, { "two", 3 } };
 	int ends[2], sockets[2];
-	pthread_t thread;
 
 	handle_info(SIGPIPE, note_broken, SA_RESTART);
 	OK(pipe(ends));
 	OK(close(ends[0]));
-	IS(pthread_create(&thread, NULL, write_blocked, ends), 0);
-	IS(pthread_join(thread, NULL), 0);
-	IS(broken, 1);
+	IS(pthread_join(start_thread(write_blocked, ends), NULL), 0);
+	IS(caught[SIGPIPE], 1);
 	IS(is_pending(SIGPIPE), 0);
 	FAILS(write(ends[1], "x", 1), EPIPE);
-	IS(broken, 2);
-	IS(broken_code, SI_USER);
-	IS(broken_by, getpid());
+	IS(caught[SIGPIPE], 2);
+	IS(last_info.si_code, SI_USER);
+	IS(last_info.si_pid, getpid());
 	IS(broken_thread, RAW(SYS_gettid));
 	FAILS(writev(ends[1], parts, 2), EPIPE);
-	IS(broken, 3);
+	IS(caught[SIGPIPE], 3);
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
 	OK(close(sockets[0]));
 	FAILS(send(sockets[1], "x", 1, MSG_NOSIGNAL), EPIPE);
-	IS(broken, 3);
+	IS(caught[SIGPIPE], 3);
 	FAILS(send(sockets[1], "x", 1, 0), EPIPE);
-	IS(broken, 4);
+	IS(caught[SIGPIPE], 4);
 }
 
 TEST(pipe_waits, "Does read wait for a writer, and write for room?")
@@ -205,12 +194,7 @@ TEST(pipe_atomic, "Are writes of PIPE_BUF bytes by several processes never mixed
 	}
 	OK(close(ends[1]));
 	for (int k = 0; k < WRITERS * WRITES; k++) {
-		for (long got = 0; got < PIPE_BUF;) {
-			long n = OK(read(ends[0], text + got, (size_t)(PIPE_BUF - got)));
-
-			TRUE(n > 0);
-			got += n;
-		}
+		IS(read_all(ends[0], text, PIPE_BUF), PIPE_BUF);
 		for (int i = 1; i < PIPE_BUF; i++)
 			IS(text[i], text[0]);
 		count[text[0] - 'a']++;

@@ -49,7 +49,6 @@ TEST(privileged_signals, "May an ordinary user not signal, trace or renice anoth
 
 TEST(privileged_files, "Does a write by an ordinary user take set-user-id away?")
 {
-	struct stat st;
 	int fd;
 
 	make_file("a", "text");
@@ -58,8 +57,7 @@ TEST(privileged_files, "Does a write by an ordinary user take set-user-id away?"
 	become_ordinary();
 	fd = (int)OK(open("a", O_WRONLY));
 	IS(write(fd, "x", 1), 1);
-	OK(stat("a", &st));
-	IS(st.st_mode & 07777, 0777);
+	IS(status_of("a").st_mode & 07777, 0777);
 }
 
 TEST(privileged_links, "May a file be linked and renamed by who may write its folder alone?")

@@ -8,14 +8,11 @@
 static long text_of(const char *name, char *to, size_t size)
 {
 	int fd = (int)OK(open(name, O_RDONLY));
-	size_t used = 0;
-	long n;
+	long used = read_all(fd, to, size - 1);
 
-	while (used < size - 1 && (n = OK(read(fd, to + used, size - 1 - used))) > 0)
-		used += (size_t)n;
 	to[used] = '\0';
 	OK(close(fd));
-	return (long)used;
+	return used;
 }
 
 static char *path_of(pid_t pid, const char *name)
@@ -84,21 +81,25 @@ TEST(proc_zombie, "Does /proc/PID/stat tell of a zombie until it is waited for?"
 	FAILS(open(path_of(pid, "stat"), O_RDONLY), ENOENT);
 }
 
+static DIR *opened(const char *folder)
+{
+	DIR *dir = opendir(folder);
+
+	TRUE(dir);
+	return dir;
+}
+
 TEST(proc_folder, "Does /proc list this process, and its folder what is in it?")
 {
 	struct dirent *entry;
 	int seen = 0;
-	DIR *dir = opendir("/proc");
+	DIR *dir = opened("/proc");
 
-	if (!dir)
-		fail("opendir: %s", strerror(errno));
 	while ((entry = readdir(dir)))
 		seen |= atoi(entry->d_name) == getpid();
 	closedir(dir);
 	IS(seen, 1);
-	dir = opendir("/proc/self");
-	if (!dir)
-		fail("opendir: %s", strerror(errno));
+	dir = opened("/proc/self");
 	while ((entry = readdir(dir)))
 		seen |= (strcmp(entry->d_name, "stat") == 0) << 1 | (strcmp(entry->d_name, "fd") == 0) << 2;
 	closedir(dir);
@@ -124,19 +125,20 @@ TEST(proc_descriptors, "Does /proc/self/fd name the open files, and open them an
 	FAILS(open(path, O_RDONLY), ENOENT);
 }
 
-TEST(proc_links, "Do /proc/self/cwd, root and exe lead where they should?")
+TEST(proc_links, "Do /proc/self and its cwd, root and exe lead where they should?")
 {
-	struct stat a, b;
+	char text[PATH_MAX] = "";
+	struct stat exe;
 
-	OK(stat("/proc/self/cwd", &a));
-	OK(stat(".", &b));
-	IS(a.st_ino, b.st_ino);
-	OK(stat("/proc/self/root", &a));
-	OK(stat("/", &b));
-	IS(a.st_ino, b.st_ino);
-	OK(stat("/proc/self/exe", &a));
-	IS(a.st_mode & S_IFMT, S_IFREG);
-	TRUE(a.st_mode & 0111);
+	OK(readlink("/proc/self", text, sizeof text - 1));
+	IS(atoi(text), getpid());
+	TRUE(OK(readlink("/proc/self/exe", text, sizeof text)) > 0 && text[0] == '/');
+	OK(close((int)OK(open("/proc/self/exe", O_RDONLY))));
+	TRUE(is_same("/proc/self/cwd", "."));
+	TRUE(is_same("/proc/self/root", "/"));
+	OK(stat("/proc/self/exe", &exe));
+	IS(exe.st_mode & S_IFMT, S_IFREG);
+	TRUE(exe.st_mode & 0111);
 }
 
 TEST(proc_cmdline, "Does /proc/PID/cmdline give the arguments of the program, and a child's are its parent's?")
@@ -206,10 +208,8 @@ TEST(proc_threads, "Does /proc/PID/task name each thread of the process?")
 	DIR *dir;
 
 	OK(pipe(ends));
-	IS(pthread_create(&thread, NULL, wait_for_byte, ends), 0);
-	dir = opendir("/proc/self/task");
-	if (!dir)
-		fail("opendir: %s", strerror(errno));
+	thread = start_thread(wait_for_byte, ends);
+	dir = opened("/proc/self/task");
 	while ((entry = readdir(dir)))
 		if (entry->d_name[0] != '.') {
 			threads++;

@@ -10,16 +10,12 @@ static void wait_for_ever(int kind)
 {
 	static volatile int word;
 	static char text[4096];
-	struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "s" };
 	struct pollfd p = { -1, 0, 0 };
 	struct timespec long_time = { 1000, 0 };
-	sigset_t none, usr2;
+	sigset_t none = set_of(0), usr2 = set_of(SIGUSR2);
 	char byte;
 	int ends[2], fd;
 
-	sigemptyset(&none);
-	sigemptyset(&usr2);
-	sigaddset(&usr2, SIGUSR2);
 	OK(pipe(ends));
 	switch (kind) {
 	case 0:
@@ -54,9 +50,8 @@ static void wait_for_ever(int kind)
 		RAW(SYS_futex, &word, 0, 0, 0);
 		break;
 	case 9:
-		fd = (int)OK(socket(AF_UNIX, SOCK_STREAM, 0));
 		unlink("s");
-		OK(bind(fd, (struct sockaddr *)&name, sizeof name));
+		fd = bound(SOCK_STREAM, "s");
 		OK(listen(fd, 1));
 		accept(fd, NULL, NULL);
 		break;
@@ -163,17 +158,4 @@ TEST_WITH(restarted_waiting, "Which waiting calls go on after a handler with SA_
 		else
 			IS(reap(pid), 50 + kind);
 	}
-}
-
-TEST(partial_transfers, "Does a read of what is there end without waiting for more?")
-{
-	int ends[2], pair[2];
-	char text[64];
-
-	OK(pipe(ends));
-	IS(write(ends[1], "abc", 3), 3);
-	IS(read(ends[0], text, 64), 3);
-	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
-	IS(write(pair[0], "abcd", 4), 4);
-	IS(read(pair[1], text, 64), 4);
 }

@@ -170,7 +170,7 @@ TEST(segments_threads, "Are DS, ES and GS a thread's own, at first its maker's?"
 	pthread_t thread;
 
 	load(ss, ss, 0);
-	IS(pthread_create(&thread, NULL, thread_has, NULL), 0);
+	thread = start_thread(thread_has, NULL);
 	for (int i = 0; i < 10; i++) {
 		sched_yield();
 		has(ss, ss, 0);

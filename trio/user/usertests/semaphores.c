@@ -240,10 +240,9 @@ TEST(sem_chain, "Does what one waiting call does let another one go on that came
 TEST(sem_lock, "Is the idiom of waiting for zero and then adding one a lock?")
 {
 	struct sembuf lock[] = { { 0, 0, 0 }, { 0, 1, SEM_UNDO } };
-	int id = set_made(1), *shared;
+	int id = set_made(1), *shared = shared_room(PAGE);
 	pid_t pids[4];
 
-	shared = (int *)OK(mmap(NULL, (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
 	for (int i = 0; i < 4; i++) {
 		pids[i] = fork_checked();
 		for (int j = 0; pids[i] == 0 && j < 50; j++) {

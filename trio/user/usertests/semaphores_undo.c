@@ -121,10 +121,7 @@ TEST(sem_undo_threads, "Is it the process's end that undoes, not that of one of 
 	threads_id = set_made(1);
 	set_value(threads_id, 0, 1);
 	IN_CHILD (0) {
-		pthread_t thread;
-
-		IS(pthread_create(&thread, NULL, take_one, NULL), 0);
-		IS(pthread_join(thread, NULL), 0);
+		IS(pthread_join(start_thread(take_one, NULL), NULL), 0);
 		IS(value(threads_id, 0), 0);
 	}
 	IS(value(threads_id, 0), 1);
@@ -136,7 +133,7 @@ TEST(sem_threads, "Do threads of a process wait for each other by semaphores?")
 	pthread_t thread;
 
 	threads_id = set_made(1);
-	IS(pthread_create(&thread, NULL, take_one, NULL), 0);
+	thread = start_thread(take_one, NULL);
 	await(threads_id, 0, GETNCNT, 1);
 	IS(operate(threads_id, 0, 1, 0), 0);
 	IS(pthread_join(thread, NULL), 0);

@@ -210,22 +210,6 @@ TEST(signal_jump, "Does a jump out of a handler restore the mask that was saved?
 	IS(sigismember(&now, SIGUSR1), 0);
 }
 
-TEST(signal_child_info, "Does SIGCHLD tell how a child ended or stopped?")
-{
-	pid_t pid;
-
-	handle_info(SIGCHLD, catch_info, 0);
-	pid = fork_paused();
-	OK(kill(pid, SIGSTOP));
-	IS(waitpid(pid, NULL, WUNTRACED), pid);
-	IS(last_info.si_code, CLD_STOPPED);
-	IS(last_info.si_status, SIGSTOP);
-	kill_and_reap(pid);
-	IS(last_info.si_code, CLD_KILLED);
-	IS(last_info.si_status, SIGKILL);
-	IS(last_info.si_pid, pid);
-}
-
 TEST(signal_no_zombies, "Does SA_NOCLDWAIT leave no zombie and call the handler all the same?")
 {
 	handle(SIGCHLD, catch, SA_NOCLDWAIT);

@@ -74,8 +74,8 @@ static void rights_pass(int type)
 	for (int i = 0; i <= RIGHTS_MOST; i++)
 		fds[i] = ends[0];
 	for (int n = 1; n <= RIGHTS_MOST; n++) {
-		IS(send_fds(ends[0], fds, n), 1);
-		IS(take_fds(ends[1], got, n), n);
+		IS(send_fds(ends[0], fds, (size_t)n), 1);
+		IS(take_fds(ends[1], got, (size_t)n, MSG_DONTWAIT), n);
 		OK(fstat(got[n - 1], &st));
 		IS(st.st_ino, wanted.st_ino);
 		for (int i = 0; i < n; i++)
@@ -84,7 +84,7 @@ static void rights_pass(int type)
 	FAILS(send_fds(ends[0], fds, RIGHTS_MOST + 1), EINVAL);
 	/* Descriptors without room are closed. */
 	IS(send_fds(ends[0], fds, RIGHTS_MOST), 1);
-	IS(take_fds(ends[1], got, 5), 5);
+	IS(take_fds(ends[1], got, 5, MSG_DONTWAIT), 5);
 }
 
 TEST(size_rights, "Do 1 to 253 descriptors travel in a message, and are more refused?")

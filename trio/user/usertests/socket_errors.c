@@ -3,17 +3,6 @@
 
 #include <sys/sendfile.h>
 
-static int bound_to(const char *path, struct sockaddr_un *name)
-{
-	int fd = (int)OK(socket(AF_UNIX, SOCK_DGRAM, 0));
-
-	memset(name, 0, sizeof *name);
-	name->sun_family = AF_UNIX;
-	strcpy(name->sun_path, path);
-	OK(bind(fd, (struct sockaddr *)name, sizeof *name));
-	return fd;
-}
-
 TEST(socket_reset_read, "Does read tell once that the peer has left bytes unread?")
 {
 	int ends[2];
@@ -30,7 +19,6 @@ TEST(socket_reset_read, "Does read tell once that the peer has left bytes unread
 
 TEST(socket_sendfile_errors, "Does sendfile tell what is wrong with the socket it sends to?")
 {
-	struct sockaddr_un name;
 	int file, ends[2], fd;
 
 	file = made_file("f", "some text", O_RDONLY);
@@ -38,9 +26,12 @@ TEST(socket_sendfile_errors, "Does sendfile tell what is wrong with the socket i
 	FAILS(sendfile(fd, file, NULL, 5), ENOTCONN);
 	fd = (int)OK(socket(AF_UNIX, SOCK_DGRAM, 0));
 	FAILS(sendfile(fd, file, NULL, 5), ENOTCONN);
-	bound_to("d", &name);
-	OK(connect(fd, (struct sockaddr *)&name, sizeof name));
+	bound(SOCK_DGRAM, "d");
+	OK(connect_to(fd, "d"));
 	IS(sendfile(fd, file, NULL, 5), 5);
+	OK(socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	OK(close(ends[1]));
+	FAILS(sendfile(ends[0], file, NULL, 5), ECONNREFUSED);
 	OK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	OK(close(ends[1]));
 	handle(SIGPIPE, SIG_IGN, 0);
@@ -50,23 +41,23 @@ TEST(socket_sendfile_errors, "Does sendfile tell what is wrong with the socket i
 
 TEST(socket_peer_of_another, "Is a datagram refused by a socket that is connected to another?")
 {
-	struct sockaddr_un mine, yours, others;
-	int a = bound_to("a", &mine), b = bound_to("b", &yours), c = bound_to("c", &others);
+	struct sockaddr_un mine = address_of("a");
+	int a = bound(SOCK_DGRAM, "a"), b = bound(SOCK_DGRAM, "b"), c = bound(SOCK_DGRAM, "c");
 
-	OK(connect(a, (struct sockaddr *)&yours, sizeof yours));
-	OK(connect(b, (struct sockaddr *)&others, sizeof others));
+	OK(connect_to(a, "b"));
+	OK(connect_to(b, "c"));
 	FAILS(write(a, "x", 1), EPERM);
 	FAILS(sendto(c, "x", 1, 0, (struct sockaddr *)&mine, sizeof mine), EPERM);
-	FAILS(connect(c, (struct sockaddr *)&mine, sizeof mine), EPERM);
+	FAILS(connect_to(c, "a"), EPERM);
 	IS(write(b, "x", 1), 1);
 }
 
 TEST(socket_no_family, "Is an address of no family refused by sendto, and the end of a connection for connect?")
 {
-	struct sockaddr_un name, none = { .sun_family = AF_UNSPEC };
-	int a = bound_to("a", &name), b = bound_to("b", &name);
+	struct sockaddr_un none = { .sun_family = AF_UNSPEC };
+	int a = bound(SOCK_DGRAM, "a"), b = bound(SOCK_DGRAM, "b");
 
-	OK(connect(a, (struct sockaddr *)&name, sizeof name));
+	OK(connect_to(a, "b"));
 	FAILS(sendto(a, "x", 1, 0, (struct sockaddr *)&none, sizeof none), EINVAL);
 	IS(write(a, "x", 1), 1);
 	OK(connect(a, (struct sockaddr *)&none, sizeof none));

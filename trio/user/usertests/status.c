@@ -134,19 +134,15 @@ TEST(access_root, "Does root pass where an ordinary user is refused, but for exe
 
 TEST(chmod, "Does chmod set twelve bits, by name and by descriptor?")
 {
-	struct stat st;
 	int fd;
 
 	fd = made_file("a", "", O_RDONLY);
 	OK(chmod("a", 0107751));
-	OK(stat("a", &st));
-	IS(st.st_mode, S_IFREG | 07751);
+	IS(status_of("a").st_mode, S_IFREG | 07751);
 	OK(fchmod(fd, 0604));
-	OK(stat("a", &st));
-	IS(st.st_mode, S_IFREG | 0604);
+	IS(status_of("a").st_mode, S_IFREG | 0604);
 	OK(RAW(SYS_fchmodat, AT_FDCWD, "a", 0611));
-	OK(stat("a", &st));
-	IS(st.st_mode, S_IFREG | 0611);
+	IS(status_of("a").st_mode, S_IFREG | 0611);
 	FAILS(chmod("none", 0), ENOENT);
 	FAILS(fchmod(99, 0), EBADF);
 }
@@ -170,7 +166,6 @@ TEST(chmod_chown_ordinary, "May an ordinary user not change what is another's?")
 
 TEST(chown, "Does chown set owner and group, and clear set-user-id?")
 {
-	struct stat st;
 	int fd;
 
 	only_for_root();
@@ -178,21 +173,17 @@ TEST(chown, "Does chown set owner and group, and clear set-user-id?")
 	OK(symlink("a", "s"));
 	OK(chmod("a", 06755));
 	OK(chown("s", 10, 20));
-	OK(stat("a", &st));
-	IS(st.st_uid, 10);
-	IS(st.st_gid, 20);
-	IS(st.st_mode, S_IFREG | 0755);
+	IS(status_of("a").st_uid, 10);
+	IS(status_of("a").st_gid, 20);
+	IS(status_of("a").st_mode, S_IFREG | 0755);
 	OK(lchown("s", 11, 21));
-	OK(lstat("s", &st));
-	IS(st.st_uid, 11);
+	IS(status_of("s").st_uid, 11);
 	fd = (int)OK(open("a", O_RDONLY));
 	OK(fchown(fd, 12, (gid_t)-1));
-	OK(stat("a", &st));
-	IS(st.st_uid, 12);
-	IS(st.st_gid, 20);
+	IS(status_of("a").st_uid, 12);
+	IS(status_of("a").st_gid, 20);
 	OK(RAW(SYS_fchownat, AT_FDCWD, "s", 13, 23, AT_SYMLINK_NOFOLLOW));
-	OK(lstat("s", &st));
-	IS(st.st_gid, 23);
+	IS(status_of("s").st_gid, 23);
 	FAILS(RAW(SYS_fchownat, AT_FDCWD, "s", 13, 23, 0x10000), EINVAL);
 	FAILS(fchown(99, 0, 0), EBADF);
 	FAILS(chown("none", 0, 0), ENOENT);
@@ -233,10 +224,7 @@ TEST(group_rights, "Is a file's group judged by the group's bits alone?")
 
 static struct timespec modified(const char *name)
 {
-	struct stat st;
-
-	OK(lstat(name, &st));
-	return st.st_mtim;
+	return status_of(name).st_mtim;
 }
 
 static int later(struct timespec a, struct timespec b)
@@ -247,7 +235,6 @@ static int later(struct timespec a, struct timespec b)
 TEST(times_change, "Do writing, naming and mode change a file's and its folder's times?")
 {
 	struct timespec before, folder;
-	struct stat st;
 	int fd;
 
 	make_file("a", "text");
@@ -264,35 +251,30 @@ TEST(times_change, "Do writing, naming and mode change a file's and its folder's
 	before = modified("a");
 	sleep_ms(20);
 	OK(chmod("a", 0600));
-	OK(stat("a", &st));
-	TRUE(later(st.st_ctim, before));
-	TRUE(!later(st.st_mtim, before));
+	TRUE(later(status_of("a").st_ctim, before));
+	TRUE(!later(status_of("a").st_mtim, before));
 }
 
 TEST(utimensat, "Does utimensat set times, and know UTIME_NOW and UTIME_OMIT?")
 {
 	struct timespec set[2] = { { 1000000000, 5000 }, { 1100000000, 7000 } },
 			bad[2] = { { 0, 1000000000 }, { 0, 0 } };
-	struct stat st;
 	int fd;
 
 	make_file("a", "");
 	OK(symlink("a", "s"));
 	OK(utimensat(AT_FDCWD, "s", set, 0));
-	OK(stat("a", &st));
-	IS(st.st_atim.tv_sec, 1000000000);
-	IS(st.st_mtim.tv_sec, 1100000000);
-	IS(st.st_mtim.tv_nsec, 7000);
+	IS(status_of("a").st_atim.tv_sec, 1000000000);
+	IS(status_of("a").st_mtim.tv_sec, 1100000000);
+	IS(status_of("a").st_mtim.tv_nsec, 7000);
 	set[0].tv_nsec = UTIME_OMIT;
 	set[1].tv_nsec = UTIME_NOW;
 	fd = (int)OK(open("a", O_RDONLY));
 	OK(futimens(fd, set));
-	OK(stat("a", &st));
-	IS(st.st_atim.tv_sec, 1000000000);
-	TRUE(st.st_mtim.tv_sec > 1100000000);
+	IS(status_of("a").st_atim.tv_sec, 1000000000);
+	TRUE(status_of("a").st_mtim.tv_sec > 1100000000);
 	OK(utimensat(AT_FDCWD, "a", NULL, 0));
-	OK(stat("a", &st));
-	TRUE(st.st_atim.tv_sec > 1100000000);
+	TRUE(status_of("a").st_atim.tv_sec > 1100000000);
 	FAILS(utimensat(AT_FDCWD, "a", bad, 0), EINVAL);
 	FAILS(utimensat(AT_FDCWD, "none", set, 0), ENOENT);
 	FAILS(utimensat(AT_FDCWD, "a", set, 0x10000), EINVAL);
@@ -318,8 +300,6 @@ TEST(statfs, "Does statfs tell a file system's size, by name and by descriptor?"
 
 TEST(chmod_group, "Is set-group-id given only by members of the group, on a folder too?")
 {
-	struct stat st;
-
 	only_for_root();
 	OK(mkdir("d", 0755));
 	make_file("a", "");
@@ -327,11 +307,9 @@ TEST(chmod_group, "Is set-group-id given only by members of the group, on a fold
 	OK(chown("a", OTHER_USER, 4242));
 	become_ordinary();
 	OK(chmod("d", 02777));
-	OK(stat("d", &st));
-	IS(st.st_mode, S_IFDIR | 0777);
+	IS(status_of("d").st_mode, S_IFDIR | 0777);
 	OK(chmod("a", 02777));
-	OK(stat("a", &st));
-	IS(st.st_mode, S_IFREG | 0777);
+	IS(status_of("a").st_mode, S_IFREG | 0777);
 }
 
 /* For a file that was last read a second after it was written and has changed now: returns the time of the last read

@@ -69,11 +69,9 @@ TEST(affinity, "Does the set of processors hold the one we run on?")
 
 TEST(yield, "Does sched_yield let another process run that waits for the processor?")
 {
-	volatile int *turn = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pid_t pid;
+	volatile int *turn = shared_room(PAGE);
+	pid_t pid = fork_checked();
 
-	OK(turn);
-	pid = fork_checked();
 	for (int i = 0; i < 1000; i++) {
 		while (*turn != (pid == 0) + 2 * i)
 			sched_yield();
@@ -93,36 +91,6 @@ TEST(preemption, "Does a process that never calls the kernel let others run?")
 			__asm__ volatile("pause");
 	sleep_ms(50);
 	kill_and_reap(pid);
-}
-
-TEST(proc_self, "Does /proc/self lead to this process?")
-{
-	char text[64] = "", exe[PATH_MAX];
-	long n = OK(readlink("/proc/self", text, sizeof text - 1));
-
-	text[n] = '\0';
-	IS(atoi(text), getpid());
-	n = OK(readlink("/proc/self/exe", exe, sizeof exe));
-	TRUE(n > 0 && exe[0] == '/');
-	OK(close((int)OK(open("/proc/self/exe", O_RDONLY))));
-}
-
-TEST(call_arguments, "Does a call keep the registers that it does not own?")
-{
-	unsigned long wrong;
-
-	__asm__ volatile("mov $0x1111, %%rdi\n mov $0x2222, %%rsi\n mov $0x3333, %%rdx\n mov $0x4444, %%r10\n"
-			 "mov $0x5555, %%r8\n mov $0x6666, %%r9\n mov $0x7777, %%rbx\n mov $0x8888, %%r12\n"
-			 "mov $0x9999, %%r15\n mov $39, %%eax\n syscall\n"
-			 "xor $0x1111, %%rdi\n xor $0x2222, %%rsi\n xor $0x3333, %%rdx\n xor $0x4444, %%r10\n"
-			 "xor $0x5555, %%r8\n xor $0x6666, %%r9\n xor $0x7777, %%rbx\n xor $0x8888, %%r12\n"
-			 "xor $0x9999, %%r15\n mov %%rdi, %%rax\n or %%rsi, %%rax\n or %%rdx, %%rax\n"
-			 "or %%r10, %%rax\n or %%r8, %%rax\n or %%r9, %%rax\n or %%rbx, %%rax\n or %%r12, %%rax\n"
-			 "or %%r15, %%rax\n"
-			 : "=a"(wrong)
-			 :
-			 : "rdi", "rsi", "rdx", "r10", "r8", "r9", "rbx", "r12", "r15", "rcx", "r11", "cc", "memory");
-	IS(wrong, 0);
 }
 
 TEST(privileged, "Is each instruction for the kernel alone refused to a program?")

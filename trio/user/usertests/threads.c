@@ -212,10 +212,9 @@ TEST(futex_errors, "Does futex compare, time out and refuse what it should?")
 
 TEST(futex_shared, "Does a futex in shared memory wake another process?")
 {
-	volatile int *word = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile int *word = shared_room(PAGE);
 	pid_t pid;
 
-	OK(word);
 	START_CHILD (pid) {
 		while (*word == 0)
 			futex(word, FUTEX_WAIT, 0, NULL);
@@ -317,7 +316,7 @@ TEST(thread_wait, "May any thread wait for the process' children?")
 static void *exit_later(void *status)
 {
 	sleep_ms(50);
-	_exit((int)(long)status);
+	exit((int)(long)status);
 }
 
 TEST(thread_leader_ends, "Does a process live on when its first thread has ended?")
@@ -326,7 +325,7 @@ TEST(thread_leader_ends, "Does a process live on when its first thread has ended
 
 	if (pid == 0) {
 		start_thread(exit_later, (void *)9L);
-		RAW(SYS_exit, 0);
+		RAW(SYS_exit, 1);
 	}
 	sleep_ms(10);
 	IS(waitpid(pid, NULL, WNOHANG), 0);
@@ -336,11 +335,7 @@ TEST(thread_leader_ends, "Does a process live on when its first thread has ended
 
 static void *block_usr1(void *unused)
 {
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	OK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0 ? 0 : -1);
+	block(SIGUSR1);
 	ready = 1;
 	while (!shared)
 		sched_yield();
@@ -384,9 +379,8 @@ TEST(thread_cancel, "Does cancelling end a thread that waits?")
 TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
 {
 	pthread_mutexattr_t attributes;
-	pthread_mutex_t *mutex = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutex_t *mutex = shared_room(PAGE);
 
-	OK(mutex);
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
 	if (pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST))
@@ -402,9 +396,8 @@ TEST(thread_robust, "Does a robust mutex tell that its owner has died?")
 
 TEST(futex_shared_unreadable, "Does a futex that others share have to be readable?")
 {
-	uint32_t *at = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t *at = (uint32_t *)mapped(PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
-	OK(at);
 	FAILS(RAW(SYS_futex, at, 1 /* FUTEX_WAKE */, 1), EFAULT);
 	IS(RAW(SYS_futex, at, 129 /* with FUTEX_PRIVATE_FLAG */, 1), 0);
 	OK(mprotect(at, PAGE, PROT_READ | PROT_WRITE));
@@ -412,7 +405,6 @@ TEST(futex_shared_unreadable, "Does a futex that others share have to be readabl
 	IS(RAW(SYS_futex, at, 1, 1), 0);
 	OK(munmap(at, PAGE));
 	FAILS(RAW(SYS_futex, at, 1, 1), EFAULT);
-	at = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, (int)OK(open("empty", O_RDWR | O_CREAT, 0644)), 0);
-	OK(at);
+	at = (uint32_t *)mapped(PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, made_file("empty", "", O_RDWR));
 	FAILS(RAW(SYS_futex, at, 1, 1), EFAULT);
 }

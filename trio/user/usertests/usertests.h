@@ -86,17 +86,6 @@ struct test {
 
 extern const char *test_running; /* the name of the test */
 
-/* struct msghdr as the kernel has it, without libc's changes. */
-struct kernel_msghdr {
-	void *name;
-	unsigned name_length;
-	struct iovec *parts;
-	size_t part_count;
-	void *control;
-	size_t room;
-	int flags;
-};
-
 long check_ok(long got, const char *call, const char *file, int line);
 long check_is(long got, long wanted, const char *call, const char *file, int line);
 void check_fails(long got, int wanted, const char *call, const char *file, int line);
@@ -127,14 +116,20 @@ void become_ordinary(void);
 int is_root(void);
 void only_for_root(void); /* skips the test for others */
 
-/* Zeroed whole pages. A variable of that size would be promised to every process of every test. */
+/* A mapping of a file's beginning, or of none (-1), which must be possible. */
+char *mapped(size_t, int protection, int flags, int fd);
+/* Zeroed whole pages, this process's own, or its children's too. A variable of that size would be promised to every
+ * process of every test. */
 char *room(size_t);
+void *shared_room(size_t);
 void make_file(const char *name, const char *text);           /* replaces it; mode 0644 */
 int made_file(const char *name, const char *text, int flags); /* and opens it */
 int file_is(const char *name, const char *text);
 long file_size(const char *name);
-long file_links(const char *name); /* a symbolic link's own */
+struct stat status_of(const char *name); /* a symbolic link's own */
+int is_same(const char *, const char *); /* whether both names, after symbolic links, are of one file */
 void sleep_ms(long);
+void work_ms(long); /* computes, mostly in user mode */
 /* Calls the handler every `ms`, so that a wait is interrupted whenever it starts; 0 stops this. */
 void tick(long ms, void (*handler)(int), int flags);
 void handle(int signal, void (*handler)(int), int flags); /* sigaction with an empty mask */
@@ -144,14 +139,17 @@ extern siginfo_t last_info;     /* of catch_info() */
 void catch (int signal);
 void catch_info(int signal, siginfo_t *, void *context);
 sigset_t set_of(int signal); /* 0: empty */
-void block(int signal);
-void put(int fd);                                     /* one byte */
-void get(int fd);                                     /* one byte, or the test fails */
-enum { RIGHTS_MOST = 253 };                           /* SCM_MAX_FD */
-long send_fds(int socket, const int *fds, int count); /* a byte with descriptors; returns what sendmsg returns */
-int take_fds(int socket, int *fds, int most);         /* receives one; returns their number */
-void send_fd(int socket, int fd);                     /* one */
+void block(int signal);      /* for this thread */
+void unblock(int signal);
+long read_all(int fd, char *to, size_t); /* until the end, or as much; the number of bytes */
+void put(int fd);                        /* one byte */
+void get(int fd);                        /* one byte, or the test fails */
+void send_fd(int socket, int fd);        /* with a byte */
 int take_fd(int socket);
+/* Local sockets: a name, one that has it, and what connect returns. */
+struct sockaddr_un address_of(const char *path);
+int bound(int type, const char *path);
+int connect_to(int fd, const char *path);
 int is_pending(int signal);
 int events_of(int fd, int events);    /* what poll reports at once */
 int pages_there(char *at, int pages); /* how many mincore reports */
