@@ -28,6 +28,7 @@ from kernometer.stats.intervals import wilson
 from studies.section import commit, here, written
 from tests.support.faults.cuts import MODES, cut, drawn
 from tests.support.faults.disks import Disk, may_be_unread, sectors, used_again
+from tests.support.faults.mending import Mendable
 from tests.support.faults.recording import Recording, record
 from tests.support.trio.boot import Kernel
 from tests.support.trio.minixfs import make
@@ -87,7 +88,7 @@ def cut_all(found: Found, recorded: Recording, cuts: int, random: Random) -> Non
 def boot_one(found: Found, kernel: Kernel, recorded: Recording, random: Random, *, mends: bool) -> None:
     """The guest uses a cut's disk again: as it is, or mended before."""
     made = drawn(recorded.base, recorded.writes, random)
-    raw = Image(made.image).mended() if mends else made.image
+    raw = Mendable(made.image).mended() if mends else made.image
     with tempfile.TemporaryDirectory(prefix="power-cuts-") as name:
         again = used_again(kernel, raw, recorded.promised(made.count), Path(name))
     found.boots += 1

@@ -25,30 +25,25 @@ _KINDS = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, 
 
 @dataclass
 class File:
-    """An inode that has a name; `names` counts its names, "." and ".." included."""
+    """An inode that has a name."""
 
     number: int
     mode: int
     links: int
     size: int
     zone: tuple[int, ...]
-    names: int = 0
 
 
 @dataclass
 class Image:
-    """A file system's content, and its inconsistencies in plain sentences.
-
-    `wrong` is damage: an inode or zone in use that is not marked or used twice, a name of no inode, an impossible size.
-    `loose` is what a cut may leave and `mended` repairs: marks without an owner, link counts. `twice` has the
-    directories with more than one name, of which only the first one is followed. Without a superblock of this file
+    """A file system's content, and its damage in plain sentences: an inode or zone in use that is not marked or used
+    twice, a name of no inode, an impossible size. What a power cut may leave (marks without an owner, link counts, a
+    directory with two names, of which only the first one is followed) is no damage. Without a superblock of this file
     system `wrong` has one sentence, and everything else is empty.
     """
 
     raw: bytes
     wrong: list[str] = field(default_factory=list)
-    loose: list[str] = field(default_factory=list)
-    twice: set[int] = field(default_factory=set)
     #: The inodes in use; each path's inode; the content of regular files, directories and symbolic links.
     files: dict[int, File] = field(default_factory=dict)
     paths: dict[str, int] = field(default_factory=dict)
@@ -59,14 +54,12 @@ class Image:
     def __post_init__(self) -> None:
         read = struct.unpack_from(SUPER, self.raw.ljust(SUPER_AT + struct.calcsize(SUPER), b"\0"), SUPER_AT)
         self.inodes, self.imap, self.zmap, self.first, self.zones, self.size = (read[i] for i in (0, 2, 3, 4, 8, 11))
-        self.dots: dict[int, int] = {}
         if reason := self._misfit(read[9], read[5]):
             self.wrong.append(f"the superblock {reason}")
             return
         self._table = (2 + self.imap + self.zmap) * self.size
         self._walk(ROOT, "", ())
         self._marks()
-        self._links()
         del self.wrong[MOST_WRONG:]
 
     def _misfit(self, magic: int, zone_shift: int) -> str:
@@ -128,14 +121,10 @@ class Image:
     # Names ----------------------------------------------------------------------------------------------------------
 
     def _walk(self, number: int, path: str, above: tuple[int, ...]) -> None:
-        known = number in self.files
-        file = self.files.setdefault(number, self._file(number))
-        file.names += 1
         self.paths[path or "/"] = number
-        if known:
-            if stat.S_ISDIR(file.mode):
-                self.twice.add(number)
+        if number in self.files:
             return
+        file = self.files[number] = self._file(number)
         if stat.S_IFMT(file.mode) not in _KINDS or (number == ROOT and not stat.S_ISDIR(file.mode)):
             self.wrong.append(f"{path or '/'} is inode {number} of mode {file.mode:o}")
             return
@@ -152,9 +141,6 @@ class Image:
         entries = list(struct.iter_unpack("<I60s", data[: len(data) // ENTRY * ENTRY]))
         if [name.rstrip(b"\0") for _, name in entries[:2]] != [b".", b".."]:
             self.wrong.append(f"directory {path or '/'} does not begin with . and ..")
-        elif entries[0][0] != file.number or entries[1][0] != above[-2:][0]:
-            # A directory that moves to another parent has the two entries on the disk at different times.
-            self.loose.append(f"directory {path or '/'} has . or .. of another")
         for number, raw in entries:
             name = os.fsdecode(raw.split(b"\0")[0])
             if number == 0:
@@ -165,7 +151,7 @@ class Image:
             if not 0 < number <= self.inodes:
                 self.wrong.append(f"{path}/{name} is inode {number}, which is not there")
             elif name in (".", ".."):
-                self.dots[number] = self.dots.get(number, 0) + 1
+                continue
             elif not name or "/" in name:
                 self.wrong.append(f"directory {path or '/'} has a name that cannot be")
             elif number in above or len(above) > DEEPEST:
@@ -173,34 +159,22 @@ class Image:
             else:
                 self._walk(number, f"{path}/{name}", above)
 
-    # Marks and counts -----------------------------------------------------------------------------------------------
+    # Marks ----------------------------------------------------------------------------------------------------------
+
+    def _is_marked(self, number: int) -> bool:
+        return self._bit(2, number)
+
+    def _is_marked_zone(self, zone: int) -> bool:
+        return self._bit(2 + self.imap, zone - self.first + 1)
 
     def _bit(self, block: int, bit: int) -> bool:
         return bool(self.raw[block * self.size + bit // 8] >> bit % 8 & 1)
 
     def _marks(self) -> None:
-        for number in range(1, self.inodes + 1):
-            marked, used = self._bit(2, number), number in self.files
-            if used and not marked:
-                self.wrong.append(f"inode {number} is in use and not marked")
-            if marked and not used:
-                self.loose.append(f"inode {number} is marked and not in use")
-            if not marked and self._file(number).mode:
-                self.loose.append(f"inode {number} is not cleared")
-        for zone in range(self.first, self.zones):
-            marked = self._bit(2 + self.imap, zone - self.first + 1)
-            if zone in self.owner and not marked:
-                self.wrong.append(f"zone {zone} is in use and not marked")
-            if marked and zone not in self.owner:
-                self.loose.append(f"zone {zone} is marked and not in use")
-
-    def _links(self) -> None:
-        for number, file in self.files.items():
-            file.names += self.dots.get(number, 0)
-            if file.links != file.names - (number == ROOT):
-                self.loose.append(f"inode {number} has {file.links} links and {file.names} names")
-
-    # What is made of it ---------------------------------------------------------------------------------------------
+        unmarked = (number for number in sorted(self.files) if not self._is_marked(number))
+        self.wrong += (f"inode {number} is in use and not marked" for number in unmarked)
+        zones = (zone for zone in sorted(self.owner) if not self._is_marked_zone(zone))
+        self.wrong += (f"zone {zone} is in use and not marked" for zone in zones)
 
     def tree(self) -> dict[str, bytes | None]:
         """Path to content; None for directories."""
@@ -208,25 +182,3 @@ class Image:
             path: None if stat.S_ISDIR(self.files[number].mode) else self.data.get(number, b"")
             for path, number in self.paths.items()
         }
-
-    def mended(self) -> bytes:
-        """The image with marks cleared and links counted, as fsck.minix's answers would make it.
-
-        fsck.minix itself (util-linux 2.38 to 2.42 at least) cannot do it: with -a or -r it writes bitmaps and inodes of
-        a version 3 to wherever it read last.
-        """
-        image = bytearray(self.raw)
-
-        def clear(block: int, bit: int) -> None:
-            image[block * self.size + bit // 8] &= ~(1 << bit % 8)
-
-        for number in range(1, self.inodes + 1):
-            at = self._table + (number - 1) * 64
-            if number in self.files:
-                struct.pack_into("<H", image, at + 2, self.files[number].names - (number == ROOT))
-            else:
-                clear(2, number)
-                image[at : at + 64] = bytes(64)
-        for zone in set(range(self.first, self.zones)) - set(self.owner):
-            clear(2 + self.imap, zone - self.first + 1)
-        return bytes(image)

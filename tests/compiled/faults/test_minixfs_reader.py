@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from kernometer.faults.minixfs import ENTRY, INODE, ROOT, SUPER, SUPER_AT, Image
+from tests.support.faults.mending import Mendable
 from tests.support.trio.minixfs import FSCK, MKFS, fsck, make
 
 BLOCKS, SIZE = 256, 1024
@@ -65,7 +66,7 @@ def sound(tmp_path: Path) -> bytearray:
 
 def test_a_sound_image_is_read_whole(sound: bytearray, tmp_path: Path) -> None:
     """Expected: content with its holes, names, nothing to find; fsck.minix agrees."""
-    image = Image(bytes(sound))
+    image = Mendable(bytes(sound))
     assert image.wrong + image.loose == []
     assert image.tree() == {
         "/": None,
@@ -132,7 +133,7 @@ def test_each_damage_is_found(sound: bytearray, tmp_path: Path, what: str) -> No
     and sizes, which it does not look at. Broken: a reader that would call a lost disk sound."""
     damage, sentence, fsck_finds = DAMAGE[what]
     damage(sound)
-    image = Image(bytes(sound))
+    image = Mendable(bytes(sound))
     assert sentence in image.wrong + image.loose
     if FSCK is None:
         return
@@ -146,10 +147,10 @@ def test_what_may_be_mended_is_mended_and_nothing_else(sound: bytearray) -> None
     mark(sound, 40, 41)
     inode(sound, 40, 0o100644, 0, 5, 41)
     inode(sound, FILE, 0o100644, 7, 5, 11)
-    image = Image(bytes(sound))
+    image = Mendable(bytes(sound))
     assert image.wrong == []
     assert len(image.loose) == 4
-    mended = Image(image.mended())
+    mended = Mendable(image.mended())
     assert mended.wrong + mended.loose == []
     assert mended.tree() == image.tree()
 
@@ -173,6 +174,6 @@ def test_what_mkfs_minix_makes_is_sound(tmp_path: Path) -> None:
     path = tmp_path / "image"
     path.write_bytes(bytes(1 << 20))
     subprocess.run([str(MKFS), "-3", str(path)], check=True, capture_output=True, timeout=60)
-    image = Image(path.read_bytes())
+    image = Mendable(path.read_bytes())
     assert image.wrong + image.loose == []
     assert image.tree() == {"/": None}

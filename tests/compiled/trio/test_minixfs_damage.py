@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from kernometer.faults.minixfs import INODE, MAGIC, SUPER, Image
+from tests.support.faults.mending import Mendable
 from tests.support.trio.host_programs import NEEDS_GCC
 from tests.support.trio.minixfs import Driver, make, pattern, sound
 from tests.support.trio.minixfs_model import Model, Node
@@ -78,7 +79,7 @@ def test_after_a_power_cut_the_disk_is_repairable_and_keeps_what_was_synced(
     make(path, 1024, 1024 if seed % 3 else 2048)
     power = Random(seed).randrange(1, 400)
     synced, model, after = cut(program, path, seed)
-    image = Image(after.read_bytes())
+    image = Mendable(after.read_bytes())
     assert image.wrong == []
     # With the last write that it allows the power is gone: no flush follows.
     durable = [each for each in synced if each.writes < power]

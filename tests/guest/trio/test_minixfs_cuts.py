@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from kernometer.faults.minixfs import Image
+from tests.support.faults.mending import Mendable
 from tests.support.trio.boot import Kernel, Machine, initramfs
 from tests.support.trio.live import live
 from tests.support.trio.minixfs import make, sound
@@ -68,7 +68,7 @@ def content(number: int) -> bytes:
     return "".join(f"{each}\n" for each in range(number * 1000, number * 1000 + number * 37 % 700 + 1)).encode()
 
 
-def holds(image: Image, synced: int) -> None:
+def holds(image: Mendable, synced: int) -> None:
     """Each file is what it was in the last synced round that wrote it, or a later round has put its own there."""
     tree = image.tree()
     for name in range(FOLDER_FILES):
@@ -104,7 +104,7 @@ def test_what_was_synced_is_there_after_the_machine_was_killed(kernel: Kernel, t
     log = (tmp_path / "log").read_bytes()
     assert any(data for _, data in logged(log))
     for _ in range(LOSSES):
-        image = Image(after_loss(base, log, random))
+        image = Mendable(after_loss(base, log, random))
         assert image.wrong == []
         assert image.twice == set()
         holds(image, synced)

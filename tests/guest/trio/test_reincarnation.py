@@ -10,6 +10,7 @@ import pytest
 
 from kernometer.faults.minixfs import Image
 from tests.support.checkout import KEPT, alone, made
+from tests.support.faults.mending import Mendable
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, initramfs, virtio_disk
 from tests.support.trio.fixtures import Program
 from tests.support.trio.minixfs import make, sound
@@ -91,7 +92,7 @@ def test_the_file_system_is_stopped_under_load_and_what_was_synced_is_there(
     assert found, (said, console)
     assert int(found[1]) == 1 + STOPS, console
     assert int(found[2]) <= 2 * STOPS, said
-    left = Image(Image(image.read_bytes()).mended())
+    left = Image(Mendable(image.read_bytes()).mended())
     assert left.wrong == []
     assert set(left.tree()) == {"/", "/file"}
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernometer.faults.minixfs import Image
 from kernometer.faults.promises import Judgement, Promises, events, judge
+from tests.support.faults.mending import Mendable
 from tests.support.faults.recording import MOUNTED, inside
 from tests.support.trio.boot import Kernel, Machine, Outcome, boot, virtio_disk
 
@@ -29,12 +30,12 @@ _SUM = re.compile(rb"^([0-9a-f]{32})  (\S+)$", re.MULTILINE)
 class Disk:
     """An image, what is wrong with it, and whether it keeps promises."""
 
-    image: Image
+    image: Mendable
     judged: Judgement
 
     @classmethod
     def of(cls, raw: bytes, promises: Promises) -> Disk:
-        image = Image(raw)
+        image = Mendable(raw)
         return cls(image, judge(promises, image.tree(), MOUNTED))
 
     @property
@@ -51,7 +52,7 @@ class Disk:
     def _mends(self) -> bool:
         if not self.image.loose:
             return True
-        mended = Image(self.image.mended())
+        mended = Mendable(self.image.mended())
         return mended.wrong + mended.loose == [] and mended.tree() == self.image.tree()
 
     @property

@@ -1,6 +1,6 @@
 """MINIX FS version 3 made independently of Trio, and Trio's service for it driven on the host.
 
-What it leaves is read by the front end's reader, kernometer.faults.minixfs.
+What it leaves is read by the front end's reader, kernometer.faults.minixfs, and by mending.py of tests/support/faults.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import struct
 import subprocess
 from pathlib import Path
 
-from kernometer.faults.minixfs import ENTRY, INODE, MAGIC, SUPER, Image
+from kernometer.faults.minixfs import ENTRY, INODE, MAGIC, SUPER
+from tests.support.faults.mending import Mendable
 
 SYSTEM_PATH = "/usr/sbin:/sbin:/usr/bin"
 MKFS = shutil.which("mkfs.minix", path=SYSTEM_PATH)
@@ -104,9 +105,9 @@ def pattern(seed: int, offset: int, length: int) -> bytes:
     return bytes(out)
 
 
-def sound(path: Path) -> Image:
+def sound(path: Path) -> Mendable:
     """The image as a sound file system: by the reader here, and by fsck.minix where it can."""
-    image = Image(path.read_bytes())
+    image = Mendable(path.read_bytes())
     assert image.wrong + image.loose + [*image.twice] == []
     if FSCK is not None and image.size == 1024:
         checked = fsck(path)
