@@ -26,7 +26,8 @@ from kernometer.faults.linux import WORK, Ended, Observation, Place, Subject, fi
 from kernometer.faults.worker import SOURCES
 from kernometer.guests.emulator import qemu
 from kernometer.guests.emulator.process import end_of, talking
-from kernometer.guests.images import disks, initramfs
+from kernometer.guests.images import disks, displays
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import drivers, headers
 from kernometer.targets.base import Deadline
 from kernometer.targets.booting import BULK, CONSOLE
@@ -113,11 +114,9 @@ class Linux(FaultyGuest):
         more = dict(drivers.load_order(guest, ("ext4",)))
         order, _ = drivers.resolved(_VIRTIO, built, ())
         more |= {name: built[name] for name in order}
-        names = "".join(f"/{drivers.FILES}/{name}.ko\n" for name in more)
         return {
-            **given.files,
-            initramfs.DRIVERS: given.files[initramfs.DRIVERS] + names.encode(),
-            **{f"{drivers.FILES}/{name}.ko": content for name, content in (*more.items(), *built.items())},
+            **displays.together(given, Provided(disks.loading(more.items()))).files,
+            **{f"{drivers.FILES}/{name}.ko": content for name, content in built.items()},
             _SCRIPT: (folder / "run.sh").read_bytes(),
             _WORKER: self.worker,
         }

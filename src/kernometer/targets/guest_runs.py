@@ -20,8 +20,9 @@ from kernometer.errors import TargetError
 from kernometer.guests import store
 from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import Boot, Phase, argv
-from kernometer.guests.images import disks, initramfs
+from kernometer.guests.images import initramfs
 from kernometer.guests.inside import programs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels.symbols import Symbols
 from kernometer.guests.plugins import events
 from kernometer.guests.plugins.events import recounted
@@ -56,7 +57,7 @@ class _Kit:
     """The common parts of guests for rows with the same needs."""
 
     initrd: bytes  #: b"" if the guest takes none
-    given: disks.Provided  #: the guest's files, and arguments for the probe: where the guest's disks are
+    given: Provided  #: the guest's files, and arguments for the probe: where the guest's disks are
     key: str  #: identifies what boots, and names its saved state
 
 
@@ -68,7 +69,7 @@ class Guests:
     guest: store.Guest
     identity: str  #: QEMU's version and the kernel's image
     boot: Callable[[tuple[str, ...], Phase], Boot]  #: by the probe's arguments
-    given: Callable[[frozenset[str]], disks.Provided]  #: by the rows' needs
+    given: Callable[[frozenset[str]], Provided]  #: by the rows' needs
     job: Job
     until: Deadline
     held: ExitStack | None
@@ -254,7 +255,7 @@ class Guests:
             self._kits[needs] = _Kit(initrd, given, key[:32])
         return self._kits[needs]
 
-    def _archive(self, given: disks.Provided, boot: Boot, words: tuple[str, ...]) -> bytes:
+    def _archive(self, given: Provided, boot: Boot, words: tuple[str, ...]) -> bytes:
         """The archive for this command of init's; b"" if the guest takes none."""
         if not self.guest.has_init:
             return b""

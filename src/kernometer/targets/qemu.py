@@ -24,6 +24,7 @@ from kernometer.guests.emulator.qemu import Accelerator, Boot, Machine, Phase, Q
 from kernometer.guests.emulator.remembered import known, until_reboot
 from kernometer.guests.images import disks, displays
 from kernometer.guests.inside import programs, tools
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import trio
 from kernometer.guests.variant import Variant
 from kernometer.results.model import By
@@ -112,10 +113,13 @@ class QemuTarget(Target):
         """Of x86-64 alone, where the plugin can read registers and page tables."""
         return self.guest.architecture is X86_64 and self.plugin is not None and plugins.reads_pages()
 
+    @property
+    def _machine(self) -> Machine:
+        return self.variant.machine(self.guest.manifest.machine)
+
     def machine(self, by: By) -> str:
         """By time it has no accelerator, which a trial boot finds."""
-        machine = self.variant.machine(self.guest.manifest.machine)
-        return machine.text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
+        return self._machine.text(self.qemu, self._accelerator(by)[0] if by == "path" else self.accelerator)
 
     def place(self, by: By) -> Place:
         """A guest boots for every call, so two sessions never share a boot."""
@@ -125,10 +129,9 @@ class QemuTarget(Target):
         if by == "path":
             booted = f"{self.name} cannot be saved ({why}): each row boots a guest, which takes longer."
             notes = (booted if why else "", self.system.untried if self.system is not None else "")
-        machine = self.variant.machine(self.guest.manifest.machine)
         return Place(
-            machine=machine.text(self.qemu, accelerator),
-            board=machine.board(self.qemu, accelerator),
+            machine=self._machine.text(self.qemu, accelerator),
+            board=self._machine.board(self.qemu, accelerator),
             image=self.guest.image,
             layout=self.guest.layout,
             command_line=self._command_line(accelerator),
@@ -156,7 +159,7 @@ class QemuTarget(Target):
         """The boot that `describe` prints; `geometry`: see Job."""
         counted = by == "path" and self.plugin is not None and phase != "saved"
         accelerator, _ = self._accelerator(by)
-        machine = self.variant.machine(self.guest.manifest.machine)
+        machine = self._machine
         if machine.history and not self._has_history:
             raise UsageError(f"{self.name}: history= is for guests whose first process is our init.", "Leave it out.")
         stops = plugins.build(self.qemu, "stop") if phase == "saved" else None
@@ -168,7 +171,7 @@ class QemuTarget(Target):
             kernel=displays.kernel(self.guest, machine) if self.guest.manifest.kernel_sha256 else None,
             initrd=self.guest.initrd(INITRD, PROBE, arguments) if self.guest.manifest.kernel_sha256 else "",
             command_line=self._command_line(accelerator),
-            devices=self._devices(machine, phase),
+            devices=self._devices(phase),
             typed=typed,
             debugger=Path(at_console.DEBUGGER) if typed else None,
             console=Path(CONSOLE),
@@ -179,12 +182,12 @@ class QemuTarget(Target):
             phase=phase,
         )
 
-    def _devices(self, machine: Machine, phase: Phase) -> tuple[str, ...]:
+    def _devices(self, phase: Phase) -> tuple[str, ...]:
         """Its disk, and what its system needs besides. A kernel that QEMU loads has its root there on the bus that the
         machine has."""
         if self.system is not None:
-            return attached.devices(self.system.description, machine, self._disk, phase)
-        bus = "ide" if machine.type in ("pc", "q35", "i386-pc") else "virtio"
+            return attached.devices(self.system.description, self._machine, self._disk, phase)
+        bus = "ide" if self._machine.type in ("pc", "q35", "i386-pc") else "virtio"
         disk = self._disk
         return tuple(attached.disk(disk, "disk", bus, phase, boots=False)) if disk is not None else ()
 
@@ -258,8 +261,7 @@ class QemuTarget(Target):
         if self.guest.architecture is not X86_64:
             return "tcg", f"{self.name} is emulated: no KVM runs another architecture's kernel."
         self.guest.check()  # first: a damaged file is not KVM's fault
-        machine = self.variant.machine(self.guest.manifest.machine).text(self.qemu, "kvm")
-        key = (self.qemu.text, self.guest.image, self.variant.name, machine)
+        key = (self.qemu.text, self.guest.image, self.variant.name, self._machine.text(self.qemu, "kvm"))
         return kvm.find(self.name, key, self._try_kvm if trial else None).accelerator
 
     def _try_kvm(self) -> None:
@@ -271,21 +273,18 @@ class QemuTarget(Target):
     def _command_line(self, accelerator: Accelerator) -> str:
         """The kernel's command line. It tells an emulated Linux on microvm the rate of its clock: tsc.py."""
         made = self.guest.manifest
-        machine = self.variant.machine(made.machine)
-        told = accelerator == "tcg" and machine.type == "microvm" and not made.modules
-        words = (*(tsc.kernel_words() if told else ()), *displays.kernel_words(machine))
+        told = accelerator == "tcg" and self._machine.type == "microvm" and not made.modules
+        words = (*(tsc.kernel_words() if told else ()), *displays.kernel_words(self._machine))
         return self.variant.command_line(" ".join((made.command_line, *words)))
 
-    def _given(self, needs: frozenset[str]) -> disks.Provided:
+    def _given(self, needs: frozenset[str]) -> Provided:
         """Files and arguments for the machine's display, and for the disks and programs that rows need."""
         made = self.guest.manifest
         if self.guest.at_console or self.guest.has_own:
-            return disks.Provided({}, ())
-        display = displays.provide(self.guest, self.variant.machine(made.machine))
+            return Provided()
+        display = displays.provide(self.guest, self._machine)
         for_disks = disks.provide(self.guest, needs, self.variant.command_line(made.command_line))
-        for_programs = tools.provide(needs, self.guest)
-        given = displays.together(display, for_disks)
-        return disks.Provided({**given.files, **for_programs.files}, (*given.arguments, *for_programs.arguments))
+        return displays.together(display, for_disks, tools.provide(needs, self.guest))
 
     @property
     def unsavable(self) -> str:
@@ -301,8 +300,8 @@ class QemuTarget(Target):
             return self.unsavable
         if self.saved is not None:
             return "" if self.saved else "saving is switched off"
-        board = self.variant.machine(self.guest.manifest.machine).board(self.qemu, "icount")
         inside = (sha256(part) for part in booting.inside(self.guest))
+        board = self._machine.board(self.qemu, "icount")
         key = (self.qemu.text, self.guest.image, board, self._command_line("icount"), *inside)
         if not trial:
             return (known("saving", key, _Saving) or _Saving()).why

@@ -18,6 +18,7 @@ from kernometer.guests import store
 from kernometer.guests.images import disks
 from kernometer.guests.images.disks import BLOCK, KINDS, SIZE, image, provide, sparse
 from kernometer.guests.inside import programs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import drivers
 
 
@@ -160,7 +161,7 @@ def test_a_guest_gets_drivers_images_and_words(monkeypatch: pytest.MonkeyPatch) 
 def test_without_a_need_there_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: no driver is looked for. Broken: every boot loads them, and every count moves."""
     kernel_with(monkeypatch)
-    assert provide(GUEST, {"something else"}, LINE) == disks.Provided({}, ())
+    assert provide(GUEST, {"something else"}, LINE) == Provided({}, ())
 
 
 def test_what_the_kernel_lacks_is_the_reason_of_that_kind_alone(monkeypatch: pytest.MonkeyPatch) -> None:

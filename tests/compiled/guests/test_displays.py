@@ -12,7 +12,7 @@ from kernometer.errors import MissingError, TargetError, UsageError
 from kernometer.guests import store, variant
 from kernometer.guests.emulator.qemu import Machine, QemuVersion, argv
 from kernometer.guests.images import displays, initramfs
-from kernometer.guests.images.disks import Provided
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import drivers
 from kernometer.targets.base import Job
 from kernometer.targets.qemu import QemuTarget

@@ -14,6 +14,7 @@ from kernometer.guests import plugins, store, variant
 from kernometer.guests.emulator.qemu import Machine, QemuVersion, argv
 from kernometer.guests.images import disks, displays, initramfs
 from kernometer.guests.inside import programs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import linux, trio
 from kernometer.targets import qemu
 from tests.support.cli.real import kernometer
@@ -230,7 +231,7 @@ def test_its_disk_is_minix_and_needs_no_driver_to_be_loaded() -> None:
 def test_its_display_needs_no_driver_to_be_loaded() -> None:
     guest = trio.add("mono")
     bochs = Machine(display="bochs-drm")
-    assert displays.provide(guest, bochs) == disks.Provided({}, ())
+    assert displays.provide(guest, bochs) == Provided({}, ())
     assert displays.kernel(guest, bochs) == guest.kernel
     with pytest.raises(MissingError, match="no driver for display=vesafb"):
         displays.kernel(guest, msgspec.structs.replace(bochs, type="pc", display="vesafb"))

@@ -123,7 +123,7 @@ def test_a_kernel_of_another_architecture_becomes_a_guest(mirror: Repository) ->
     (guest.folder / store.BUSYBOX).write_bytes(b"another")
     with pytest.raises(TargetError, match="busybox is not what was added"):
         guest.check()
-    assert tools.provide({"busybox"}, guest) == tools.Tools()
+    assert tools.provide({"busybox"}, guest) == programs.Provided()
     assert tools.provide({"tcc"}, guest).arguments == ("--no-program", "tcc=Guests of aarch64 have no tcc.")
 
 

@@ -24,12 +24,12 @@ Record = dict[str, Any]
 def test_a_guest_whose_rows_run_no_program_is_given_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: no file and no word, so that its bytes and its counts stay. Broken: a compiler in every guest."""
     monkeypatch.setattr(tools, "toolchain", lambda: pytest.fail("a toolchain was made"))
-    assert tools.provide({"ext4", "display"}) == tools.Tools()
+    assert tools.provide({"ext4", "display"}) == programs.Provided()
 
 
 def test_a_compiler_is_given_to_rows_that_need_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "toolchain", lambda: {"bin/tcc": b"tcc"})
-    assert tools.provide({"tcc"}) == tools.Tools({"bin/tcc": b"tcc"})
+    assert tools.provide({"tcc"}) == programs.Provided({"bin/tcc": b"tcc"})
 
 
 @pytest.mark.parametrize(

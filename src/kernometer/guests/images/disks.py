@@ -11,14 +11,14 @@ import os
 import re
 import shutil
 import struct
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
 from kernometer.errors import MissingError, ResultError, TargetError
 from kernometer.guests import store
 from kernometer.guests.images import initramfs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import drivers
 from kernometer.processes import called
 
@@ -62,14 +62,6 @@ ADMIN_FOLDERS = ("/usr/sbin", "/sbin")
 _SUPERBLOCK, _MINIX3 = 1024, 0x4D5A
 
 
-@dataclass(frozen=True, slots=True)
-class Provided:
-    """A guest's files and the probe's arguments for the disks that its rows need."""
-
-    files: Mapping[str, bytes]
-    arguments: tuple[str, ...]
-
-
 def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Provided:
     """Disks for those of `needs` that are kinds of disks, in a kernel booted with `command_line`.
 
@@ -88,19 +80,15 @@ def provide(guest: store.Guest, needs: Iterable[str], command_line: str) -> Prov
     if not images:
         return Provided({}, tuple(words))
     loaded = _loaded(guest, images, command_line)
-    lines = "".join(f"/{_file(name)}{' ' + _BRD if name == 'brd' else ''}\n" for name, _ in loaded)
-    return Provided(
-        {
-            **({initramfs.DRIVERS: lines.encode()} if loaded else {}),
-            **{_file(name): content for name, content in loaded},
-            **{f"{IMAGES}/{kind}": data for kind, data in images.items()},
-        },
-        tuple(words),
-    )
+    disks = {f"{IMAGES}/{kind}": data for kind, data in images.items()}
+    return Provided((loading(loaded) if loaded else {}) | disks, tuple(words))
 
 
-def _file(driver: str) -> str:
-    return f"{drivers.FILES}/{driver}.ko"
+def loading(loaded: Collection[tuple[str, bytes]]) -> dict[str, bytes]:
+    """The files of these drivers, by name, and the list by which init loads them in this order."""
+    files = {name: f"{drivers.FILES}/{name}.ko" for name, _ in loaded}
+    listed = "".join(f"/{file}{' ' + _BRD if name == 'brd' else ''}\n" for name, file in files.items())
+    return {initramfs.DRIVERS: listed.encode(), **{files[name]: content for name, content in loaded}}
 
 
 def _loaded(guest: store.Guest, kinds: Iterable[str], command_line: str) -> tuple[tuple[str, bytes], ...]:

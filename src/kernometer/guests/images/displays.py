@@ -12,8 +12,8 @@ from pathlib import Path
 from kernometer.errors import MissingError
 from kernometer.guests import store
 from kernometer.guests.emulator.qemu import Machine
-from kernometer.guests.images import initramfs
-from kernometer.guests.images.disks import Provided
+from kernometer.guests.images import disks, initramfs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.kernels import drivers
 
 #: VESA mode 0x144 of QEMU's VGA BIOS, as Linux counts modes (from 0x200): 1024 by 768, 32 bits.
@@ -47,21 +47,13 @@ def provide(guest: store.Guest, machine: Machine) -> Provided:
     """The display's driver, which init loads; nothing for a user's own kernel, which may have it built in. Raises
     MissingError if the guest's kernel has no such driver, TargetError if it is damaged."""
     if machine.display != "bochs-drm" or guest.manifest.package.startswith("/") or "bochs" in guest.manifest.built_in:
-        return Provided({}, ())
-    return provided(drivers.load_order(guest, ("bochs",)))
+        return Provided()
+    return Provided(disks.loading(drivers.load_order(guest, ("bochs",))))
 
 
-def provided(loaded: tuple[tuple[str, bytes], ...]) -> Provided:
-    """These drivers, without parameters, in this order."""
-    files = {f"{drivers.FILES}/{name}.ko": content for name, content in loaded}
-    listed = "".join(f"/{file}\n" for file in files)
-    return Provided({initramfs.DRIVERS: listed.encode(), **files}, ())
-
-
-def together(first: Provided, second: Provided) -> Provided:
-    """Both; the first one's drivers are loaded first. A driver may be listed twice: init ignores the second."""
-    files = {**first.files, **second.files}
-    lists = [each.files[initramfs.DRIVERS] for each in (first, second) if initramfs.DRIVERS in each.files]
-    if lists:
-        files[initramfs.DRIVERS] = b"".join(lists)
-    return Provided(files, (*first.arguments, *second.arguments))
+def together(*parts: Provided) -> Provided:
+    """All; the first one's drivers are loaded first. A driver may be listed twice: init ignores the second."""
+    files = {name: content for part in parts for name, content in part.files.items()}
+    if initramfs.DRIVERS in files:
+        files[initramfs.DRIVERS] = b"".join(part.files.get(initramfs.DRIVERS, b"") for part in parts)
+    return Provided(files, tuple(word for part in parts for word in part.arguments))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.cache import compiled
@@ -31,6 +32,14 @@ PACKAGES = {
     "zstd": "zstd",
     **{each.emulator: each.package for each in ALL},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """A guest's files, and the probe's arguments for what its rows need: where it is, or why it is missing."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    arguments: tuple[str, ...] = ()
 
 
 def need(what: str, *names: str) -> None:

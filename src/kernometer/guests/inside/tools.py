@@ -11,7 +11,6 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernometer.cache import cache_folder, kept, sha256
@@ -19,27 +18,20 @@ from kernometer.errors import MissingError, TargetError
 from kernometer.guests import store
 from kernometer.guests.architecture import X86_64
 from kernometer.guests.inside import programs
+from kernometer.guests.inside.programs import Provided
 from kernometer.guests.packages import building, suites
 
 BUSYBOX_STEP = "Debian, Ubuntu: apt-get install busybox-static."
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """Files of the guest's initramfs, and the probe's arguments that say why a program is missing."""
-
-    files: Mapping[str, bytes] = field(default_factory=dict)
-    arguments: tuple[str, ...] = ()
-
-
-def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
+def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Provided:
     """The programs among `needs`, for `guest` or any guest of this host's architecture. The probe's arguments say why a
     program is missing: its rows are then unsupported, and the others are measured."""
     wanted = set(needs)
     if guest is not None and guest.architecture is not X86_64:
         lacking = wanted & {"tcc"} | (wanted & {"busybox"} if not guest.manifest.busybox_sha256 else set())
         reasons = (f"{name}=Guests of {guest.architecture.name} have no {name}." for name in sorted(lacking))
-        return Tools(arguments=tuple(word for reason in reasons for word in ("--no-program", reason)))
+        return Provided(arguments=tuple(word for reason in reasons for word in ("--no-program", reason)))
     files: Mapping[str, bytes] = {}
     words: tuple[str, ...] = ()
     if "busybox" in wanted and not programs.busybox():
@@ -49,7 +41,7 @@ def provide(needs: Iterable[str], guest: store.Guest | None = None) -> Tools:
             files = toolchain()
         except (MissingError, TargetError) as error:
             words += ("--no-program", f"tcc={error.text} {error.next_step}".rstrip())
-    return Tools(files, words)
+    return Provided(files, words)
 
 
 #: Directories of Debian's musl-dev on the host.
