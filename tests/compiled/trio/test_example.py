@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import example
+from tests.support.trio import example
 
 PAGE = Path(__file__).parents[3] / "trio/interfaces/example.md"
 
@@ -15,7 +15,7 @@ def differs(path: Path) -> str:
     """Empty, or what is to be done about it."""
     if path.read_text() == example.page():
         return ""
-    return "the example is of an older compiler: python3 trio/tools/example.py trio/interfaces/example.md"
+    return "the example is of an older compiler: tests/support/trio/example.py writes it anew"
 
 
 def test_the_example_is_current() -> None:

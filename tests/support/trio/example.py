@@ -1,6 +1,8 @@
-"""Writes interfaces/example.md, a page that shows what is generated of two calls.
+"""Writes trio/interfaces/example.md, a page that shows what is generated of two calls.
 
-python3 example.py PAGE         writes it, from interfaces/ and config/ as they are
+usage: PYTHONPATH=.:trio/tools .venv/bin/python -m tests.support.trio.example PAGE
+
+It is written from trio/interfaces/ and trio/config/ as they are.
 """
 
 from __future__ import annotations
@@ -12,15 +14,15 @@ from pathlib import Path
 import idl
 import idl_parse
 
-TRIO = Path(__file__).parents[1]
+TRIO = Path(__file__).parents[3] / "trio"
 
 _HEAD = """\
 # What is generated of a call
 
-Written by `python3 trio/tools/example.py trio/interfaces/example.md`; `tests/compiled/trio/test_example.py` checks that
-it is what [tools/idl.py](../tools/idl.py) makes today. A read of a file on a disk is two calls: a program's,
-`vfs.read`, and one between services, `fs.read`. Written by hand are these lines of the
-interfaces, with the errors that each lists:
+Written by `PYTHONPATH=.:trio/tools .venv/bin/python -m tests.support.trio.example trio/interfaces/example.md`;
+`tests/compiled/trio/test_example.py` checks that it is what [tools/idl.py](../tools/idl.py) makes today. A read of a
+file on a disk is two calls: a program's, `vfs.read`, and one between services, `fs.read`. Written by hand are these
+lines of the interfaces, with the errors that each lists:
 """
 
 #: A heading, then excerpts: the structure ("" what all have in common), the file, where in it the excerpt begins, and
