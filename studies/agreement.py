@@ -30,7 +30,7 @@ from kernometer.results.store import Store
 from kernometer.stats.alternate import ab
 from kernometer.stats.compare import compare
 from kernometer.stats.model import RowComparison, Verdict
-from studies.section import AGREEMENT, here, written
+from studies.section import AGREEMENT, here, table_line, written
 
 #: A few of every family, for ten pairs should take minutes.
 WORKLOADS = (
@@ -124,7 +124,7 @@ def line(name: str, minutes: float, experiments: Sequence[Sequence[RowComparison
     width = math.expm1(median(math.log(row.high / row.low) / 2 for row in told))  # type: ignore[operator]  # the same
     cells = (name, f"{minutes:.0f}", len(experiments), len(rows), alarms)
     shares = (f"{decided} ({decided / len(rows):.0%})", f"{held} ({held / len(told):.1%})", f"±{width:.2%}")
-    return "| " + " | ".join((*map(str, cells), *(share.replace("%", " %") for share in shares))) + " |"
+    return table_line(*cells, *(share.replace("%", " %") for share in shares))
 
 
 def main(words: Sequence[str]) -> int:

@@ -24,7 +24,7 @@ from kernometer.results.store import Store, default_folder
 from kernometer.stats.figures import figures
 from kernometer.stats.model import RowFigure
 from studies.precision import bounds, half_width, seconds_until, spread
-from studies.section import written
+from studies.section import put, table_line
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 WIDTHS = (0.05, 0.02, 0.01)
@@ -53,21 +53,18 @@ def duration(seconds: float | None) -> str:
 
 
 def of_profiles(results: Sequence[Result]) -> Iterator[str]:
-    yield (
-        "| profile | rows | runs of each, median | whole session | "
-        + " | ".join(f"rows within ±{100 * width:g} %" for width in WIDTHS)
-        + " | failed | unsupported |"
-    )
+    within = (f"rows within ±{100 * width:g} %" for width in WIDTHS)
+    yield table_line("profile", "rows", "runs of each, median", "whole session", *within, "failed", "unsupported")
     yield "|---|---:|---:|---:|" + "---:|" * len(WIDTHS) + "---:|---:|"
     for result in results:
         rows = figures(result)
         widths = [half_width(row) for row in rows.values()]
-        within = [sum(half is not None and half <= width for half in widths) for width in WIDTHS]
+        narrow = [sum(half is not None and half <= width for half in widths) for width in WIDTHS]
         runs = median_low([len(row.runs) for row in rows.values()] or [0])
         whole = result.end.seconds if result.end else None
-        cells = [result.session.profile, len(rows), runs, duration(whole), *within]
         failed = len({failure.row for failure in result.failures})
-        yield "| " + " | ".join(map(str, [*cells, failed, len(result.unsupported)])) + " |"
+        cells = (result.session.profile, len(rows), runs, duration(whole), *narrow, failed, len(result.unsupported))
+        yield table_line(*cells)
 
 
 def _range(values: Sequence[float | None]) -> str:
@@ -81,12 +78,12 @@ def _range(values: Sequence[float | None]) -> str:
 
 def of_groups(groups: dict[str, list[RowFigure]], head: str) -> Iterator[str]:
     """A line for each group: its rows, one run's time, and the time to each width (the median row, the slowest)."""
-    yield f"| {head} | rows | a run | " + " | ".join(f"until ±{100 * width:g} %" for width in WIDTHS) + " |"
+    yield table_line(head, "rows", "a run", *(f"until ±{100 * width:g} %" for width in WIDTHS))
     yield "|---|---:|---:|" + "---:|" * len(WIDTHS)
     for name, rows in groups.items():
         run = median(fmean(run.seconds for run in row.runs) for row in rows)
         times = (_range([seconds_until(row, width) for row in rows]) for width in WIDTHS)
-        yield f"| `{name}` | {len(rows)} | {duration(run)} | " + " | ".join(times) + " |"
+        yield table_line(f"`{name}`", len(rows), duration(run), *times)
 
 
 def slowest(result: Result, rows: dict[str, RowFigure], key: Callable[[RowFigure], float | None]) -> Iterator[str]:
@@ -157,11 +154,7 @@ def main(words: Sequence[str]) -> int:
         except KernometerError as error:
             print(f"error: {error.text} {error.next_step}".rstrip(), file=sys.stderr)
             return int(error.status)
-    text = report(quick, full, options.rows)
-    if options.write:
-        PAGE.write_text(written(PAGE.read_text(), "studies/cost.py", text))
-    else:
-        print(text)
+    put(PAGE, "studies/cost.py", report(quick, full, options.rows), write=options.write)
     return 0
 
 

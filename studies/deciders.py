@@ -29,7 +29,7 @@ from statistics import median
 
 from studies.agreement import judged
 from studies.peers import reading
-from studies.section import AGREEMENT, here, written
+from studies.section import AGREEMENT, here, put, table_line
 
 DIFFERENCE = 0.03
 #: Instructions of A's filter: so many that B's can be 3 % of a call longer.
@@ -143,13 +143,13 @@ def longer(seccomp: Path, witness: Path) -> tuple[int, float]:
 def line(name: str, answers: Sequence[tuple[str, str]], seconds: float) -> str:
     """`answers`: (truth, answer) of every try."""
     counts = Counter(answers)
-    cells = []
+    cells: list[object] = []
     for truth in ("slower", "the same"):
         tries = sum(n for (is_true, _), n in counts.items() if is_true == truth)
         right = counts[truth, truth]
         wrong = sum(counts[truth, other] for other in ("slower", "the same") if other != truth)
-        cells += [f"{right} of {tries}", str(wrong)]
-    return f"| {name} | {' | '.join(cells)} | {seconds:.0f} |"
+        cells += [f"{right} of {tries}", wrong]
+    return table_line(name, *cells, f"{seconds:.0f}")
 
 
 HEAD = (
@@ -182,10 +182,7 @@ def main(words: Sequence[str]) -> int:
     table = "\n".join((HEAD, *(line(name, given, options.seconds) for name, given in answers.items())))
     apart = f"filters of {FILTER} and {length} instructions, a call with which takes {dearer:.1%} longer"
     text = f"{here()}; {apart.replace('%', ' %')}.\n\n{table}"
-    if options.write:
-        AGREEMENT.write_text(written(AGREEMENT.read_text(), "studies/deciders", text))
-    else:
-        print(text)
+    put(AGREEMENT, "studies/deciders", text, write=options.write)
     return 0
 
 

@@ -25,7 +25,7 @@ from kernometer.results.model import Header
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.local import from_spec
 from studies.agreement import judged
-from studies.section import AGREEMENT, here, written
+from studies.section import AGREEMENT, here, put, table_line
 
 #: The omitted part, and the flags of the build that omits it.
 BUILDS = {
@@ -90,28 +90,22 @@ SUMMARY = (
 
 
 def summary(part: str, flags: str, rows: Sequence[Effect], silent: str) -> str:
-    cells = [part, f"`{flags}`"]
     if silent:
-        return (
-            "| " + " | ".join((*cells, "", "", f"no counters here, so this line says nothing: {silent}", "", "")) + " |"
-        )
+        return table_line(part, f"`{flags}`", "", "", f"no counters here, so this line says nothing: {silent}", "", "")
     half = math.expm1(median(math.log(row.high / row.low) / 2 for row in rows))
     held = sum(row.low <= 1 <= row.high for row in rows)
     far = sum(row.beyond for row in rows)
     middle = f"{median(row.ratio for row in rows):.3f}"
-    cells += [str(len(rows)), middle, f"±{100 * half:.1f} %", str(held), str(far)]
-    return "| " + " | ".join(cells) + " |"
+    return table_line(part, f"`{flags}`", len(rows), middle, f"±{100 * half:.1f} %", held, far)
 
 
 def table(changes: Sequence[Effect]) -> str:
     """A line for each row that a part changes beyond LIMIT, a column for each measured part."""
     parts = list(dict.fromkeys(effect.part for effect in changes))
     cells = {(effect.row, effect.part): str(effect) for effect in changes}
-    head = [f"| row | {' | '.join(parts)} |", f"|---|{'---:|' * len(parts)}"]
     rows = dict.fromkeys(effect.row for effect in changes if effect.beyond)
-    return "\n".join(
-        (*head, *(f"| `{row}` | {' | '.join(cells.get((row, part), '') for part in parts)} |" for row in rows))
-    )
+    lines = (table_line(f"`{row}`", *(cells.get((row, part), "") for part in parts)) for row in rows)
+    return "\n".join((table_line("row", *parts), f"|---|{'---:|' * len(parts)}", *lines))
 
 
 def report(builds: Mapping[str, str], changes: Sequence[Effect], silent: str, options: argparse.Namespace) -> str:
@@ -147,11 +141,7 @@ def main(words: Sequence[str], builds: Mapping[str, str] = BUILDS) -> int:
     if options.json:
         print(json.dumps([{**asdict(effect), "beyond": effect.beyond} for effect in changes]))
         return 0
-    text = report(builds, changes, silent, options)
-    if options.write:
-        AGREEMENT.write_text(written(AGREEMENT.read_text(), "studies/observer", text))
-    else:
-        print(text)
+    put(AGREEMENT, "studies/observer", report(builds, changes, silent, options), write=options.write)
     return 0
 
 

@@ -26,6 +26,19 @@ def commit() -> str:
     return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
 
 
+def table_line(*cells: object) -> str:
+    """A line of a table in Markdown."""
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def put(page: Path, script: str, text: str, *, write: bool) -> None:
+    """Writes the text into the page, at this script's place, or prints it."""
+    if write:
+        page.write_text(written(page.read_text(), script, text))
+    else:
+        print(text)
+
+
 def written(page: str, script: str, text: str) -> str:
     """The page with `text` between the markers of this script. Raises ValueError if the page lacks them."""
     begin, end = f"<!-- {script}: begin; written by it -->", f"<!-- {script}: end -->"

@@ -28,7 +28,7 @@ import msgspec
 from kernometer.results.model import AnyRecord, End, Result, Run, Session
 from kernometer.results.store import Store
 from kernometer.results.writer import write_copy
-from studies.section import here, written
+from studies.section import here, table_line, written
 
 PAGE = Path(__file__).parents[1] / "docs" / "cost.md"
 RESULTS = (1, 10, 100, 1_000, 10_000)
@@ -151,12 +151,12 @@ def main() -> None:
     parser.add_argument("--keep", metavar="DIR", type=Path, help="where the stores are made, and left")
     given = parser.parse_args()
     heads = ["samples", "results", *(head for head, _ in commands(Path(), 0))]
-    table = [f"| {' | '.join(heads)} |", "|" + "---:|" * len(heads)]
+    table = [table_line(*heads), "|" + "---:|" * len(heads)]
     with tempfile.TemporaryDirectory() as temporary:
         root = given.keep or Path(temporary)
         like = template(root / "template")
         for results in given.results or RESULTS:
-            table.append(f"| {' | '.join(row(root, like, results))} |")
+            table.append(table_line(*row(root, like, results)))
             print(table[-1], file=sys.stderr, flush=True)
     text = f"{here()}.\n\n" + "\n".join(table)
     print(text)

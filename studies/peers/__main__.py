@@ -21,7 +21,7 @@ from pathlib import Path
 
 from studies.peers.measuring import LEAST_BLOCKS, Absent, Agreement, measure
 from studies.peers.pairs import PAIRS, Pair, causes, witness
-from studies.section import here, written
+from studies.section import here, put, table_line
 
 PAGE = Path(__file__).with_name("tables.md")
 HEAD = (
@@ -53,7 +53,7 @@ def line(measured: Agreement | Absent) -> str:
     else:
         ratio = f"{measured.ratio:.3f} ({measured.low:.3f} to {measured.high:.3f})"
         cells += [significant(measured.ours), significant(measured.theirs), ratio, pair.why]
-    return "| " + " | ".join(cells) + " |"
+    return table_line(*cells)
 
 
 def versions(measured: Sequence[Agreement | Absent]) -> str:
@@ -92,12 +92,8 @@ def main(words: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
         say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731  # one line, used once
         measured = list(measure(pairs, options.blocks, options.seconds, options.seed, Path(folder), say))
-    table = report(measured, options.blocks)
-    if options.write:
-        which = " --witness" if options.witness else " --causes" if options.causes else ""
-        PAGE.write_text(written(PAGE.read_text(), f"studies/peers{which}", table))
-    else:
-        print(table)
+    which = " --witness" if options.witness else " --causes" if options.causes else ""
+    put(PAGE, f"studies/peers{which}", report(measured, options.blocks), write=options.write)
     return int(any(isinstance(side, Absent) for side in measured))
 
 
