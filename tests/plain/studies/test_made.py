@@ -14,7 +14,6 @@ AS_PRINTED = {
     *(f"sources/by-time-{name}.txt" for name in ("gvisor", "host", "uml")),
     "bisect-linux/log.txt",
     *(f"trio-structures/{name}.txt" for name in ("pages", "pages-scattered")),
-    *(f"trio-structures/switches-{name}.txt" for name in ("hybrid", "micro", "mono", "one-server")),
 }
 MADE = {f"{made.study}/{made.text}": made for made in listed() if made.text}
 
