@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Sequence
 
 #: Spaces where no line ends: between a number and its unit.
 _KEPT = re.compile(r"(?<=[ ±.]\d) (?=[a-zµ%])|(?<=\d\d) (?=[a-zµ%])|(?<=equivalent) (?=\()")
@@ -28,6 +29,12 @@ def _shown(character: str, keep: str) -> str:
     if character in keep or character.isprintable():
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def some(names: Sequence[str], most: int = 5, kind: str = "", between: str = ", ") -> str:
+    """The first of these names, and how many more there are, of which kind: `a, b and 3 more rows`."""
+    more = f" and {len(names) - most} more{kind}" if len(names) > most else ""
+    return f"{between.join(names[:most])}{more}"
 
 
 def solid(text: str) -> str:

@@ -165,14 +165,10 @@ def _read(data: bytes, name: str, command: str, loops: Mapping[str, int]) -> Seq
         return [documents.read(plain, name)]
     if re.match(r"\s*<", text):
         raise ResultError(f"{name} is a web page.", "UnixBench writes the same report as text beside it: name that.")
-    if lmbench.BEGIN.search(text):
-        return lmbench.read(text)
-    if lmbench_summary.BEGIN.search(text):
-        return lmbench_summary.read(text)
-    if unixbench.BEGIN.search(text):
-        return unixbench.read(text)
-    if sysbench.BEGIN.search(text):
-        return sysbench.read(text)
+    for suite in (lmbench, lmbench_summary, unixbench, sysbench):
+        if suite.BEGIN.search(text):
+            made: list[Output] = suite.read(text)
+            return made
     if sel4bench.BEGIN.search(text):
         return [sel4bench.read(text, name)]
     if lmbench.ALONE.search(text):

@@ -183,19 +183,18 @@ _OF_SESSION = ["id", "label", "target", "by", "profile", "started", "machine", "
 
 
 def summarize(path: Path, result: Result) -> Summary:
-    session, end = result.session, result.end
-    uname = result.header.uname if result.header else {}
+    session = result.session
     return Summary(
         path=path,
         **{name: getattr(session, name) for name in _OF_SESSION},
-        seconds=end.seconds if end else 0.0,
-        kernel=f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        seconds=result.end.seconds if result.end else 0.0,
+        kernel=result.kernel,
         host=host_key(result),
         probe=result.build,
         rows=len(result.rows),
         runs=len(result.runs),
         failures=len({failure.row for failure in result.failures}),
-        complete=end is not None and end.complete,
+        complete=result.complete,
         damage=len(result.damage),
     )
 

@@ -469,6 +469,19 @@ class Result(msgspec.Struct, kw_only=True, frozen=True):
         return tuple(dict.fromkeys(run.row for run in self.runs))
 
     @property
+    def uname(self) -> dict[str, str]:
+        return self.header.uname if self.header else {}
+
+    @property
+    def kernel(self) -> str:
+        """Its name and release."""
+        return f"{self.uname.get('sysname', '')} {self.uname.get('release', '')}".strip()
+
+    @property
+    def complete(self) -> bool:
+        return self.end is not None and self.end.complete
+
+    @property
     def build(self) -> str:
         """How its probe was built, by BUILD: `gcc 12.2.0; cc -O2 -static; glibc 2.36; static`."""
         probe = self.header.probe if self.header else {}

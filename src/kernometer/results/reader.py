@@ -66,14 +66,15 @@ class _Peek(msgspec.Struct):
 
 _DECODER = msgspec.json.Decoder(AnyRecord)
 _PEEK = msgspec.json.Decoder(_Peek)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+#: What is raised for bytes that are not JSON, or not such JSON.
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def parse_record(line: bytes) -> AnyRecord:
     """One record from one line. Raises DamagedError, or ResultError for a newer format."""
     try:
         record: AnyRecord = _DECODER.decode(line)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         _refuse_newer(line)
         raise DamagedError(printable(str(error), 300)) from None
     if isinstance(record, Session | Header) and record.format > FORMAT:
@@ -88,7 +89,7 @@ def _refuse_newer(line: bytes) -> None:
     """Raises ResultError for a newer format, even if its records do not decode."""
     try:
         peek = _PEEK.decode(line)
-    except _UNREADABLE:
+    except UNREADABLE:
         return
     if peek.format <= FORMAT or peek.type not in ("session", "header"):
         return

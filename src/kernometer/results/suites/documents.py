@@ -11,12 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from kernometer.errors import ResultError
 from kernometer.results.model import Amount
-from kernometer.results.suites.output import Figure, Output
-from kernometer.text import printable
+from kernometer.results.suites.output import Figure, Output, readable
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 #: google-benchmark's measures, with the words after the row's name, and the unit ("": the entry's `time_unit`).
 _MEASURED = {
     "real_time": ("", ""),
@@ -108,7 +105,9 @@ _Rows = Iterator[tuple[str, list[Figure], list[str]]]
 
 
 def read(data: bytes, name: str) -> Output:
-    try:
+    known = "hyperfine, pyperf, pytest-benchmark or google-benchmark"
+    step = "Write it again: hyperfine --export-json, pyperf -o, pytest --benchmark-json, or --benchmark_out FILE."
+    with readable(f"{name} is not the JSON of {known}, or was cut off", step):
         said = msgspec.json.decode(data, type=_Json)
         output, rows = _of_suite(said)
         for row, figures, more in rows:
@@ -116,11 +115,6 @@ def read(data: bytes, name: str) -> Output:
             if output.suite == "hyperfine":
                 output.seconds += sum(time for figure in figures for process in figure.samples for time in process)
             output.left_out += [f"{row}: {each}" for each in more or ([] if figures else ["it has no figure"])]
-    except _UNREADABLE as error:
-        known = "hyperfine, pyperf, pytest-benchmark or google-benchmark"
-        why = f"{name} is not the JSON of {known}, or was cut off: {printable(str(error), 300)}."
-        step = "Write it again: hyperfine --export-json, pyperf -o, pytest --benchmark-json, or --benchmark_out FILE."
-        raise ResultError(why, step) from None
     failed = len({figure.row for figure in output.figures if "runs failed" in figure.note and figure.samples})
     output.notes += [f"{failed} of {len(said.results)} commands failed: see their notes."] if failed else []
     return output

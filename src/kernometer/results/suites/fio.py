@@ -7,14 +7,11 @@ from typing import Any
 
 import msgspec
 
-from kernometer.errors import ResultError
 from kernometer.results.model import Amount
-from kernometer.results.suites.output import Figure, Output
-from kernometer.text import printable
+from kernometer.results.suites.output import Figure, Output, readable
 
 #: The percentiles that are figures; the others are left out.
 PERCENTILES = {"50.000000": "median", "99.000000": "99 %", "99.900000": "99.9 %"}
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Latency(msgspec.Struct):
@@ -56,11 +53,9 @@ class _Json(msgspec.Struct):
 
 def read(text: str, name: str) -> Output:
     """What fio printed before its JSON is no figure."""
-    try:
+    step = "Write it again: fio --output-format=json --output=FILE."
+    with readable(f"{name} is not fio's JSON, or was cut off", step):
         said = msgspec.json.decode(text[text.find("{") :].rstrip().encode(), type=_Json)
-    except _UNREADABLE as error:
-        why = f"{name} is not fio's JSON, or was cut off: {printable(str(error), 300)}."
-        raise ResultError(why, "Write it again: fio --output-format=json --output=FILE.") from None
     output = Output("fio", said.version.removeprefix("fio-"), conditions=dict(said.options))
     output.ended = said.timestamp_ms / 1000
     output.left_out += ["client_stats, the jobs of other hosts"] if said.client_stats else []

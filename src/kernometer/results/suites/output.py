@@ -11,6 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from kernometer.errors import ResultError
+from kernometer.results.reader import UNREADABLE
+from kernometer.text import printable
+
 #: It is bounded, for a file may come from anywhere. Thousands may have commas.
 NUMBER = r"(?<![\d.])-?(?:\d{1,3}(?:,\d{3}){1,4}|\d{1,15})(?:\.\d{1,18})?(?:e[+-]?\d{1,2})?(?![\d.])"
 CUT = "its end: the run was aborted, or the file cut off"
@@ -49,6 +53,15 @@ def runs(text: str, begin: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     ends = [*(each.start() for each in begins[1:]), len(text)]
     for each, end in zip(begins, ends, strict=True):
         yield text[each.start() : end], each[1]
+
+
+@contextlib.contextmanager
+def readable(wrong: str, step: str) -> Iterator[None]:
+    """Raises ResultError, which says what is wrong with the file and what to do, if JSON is not read in the block."""
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ResultError(f"{wrong}: {printable(str(error), 300)}.", step) from None
 
 
 def number(printed: str) -> float:

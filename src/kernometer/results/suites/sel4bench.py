@@ -8,10 +8,8 @@ from typing import Any
 
 import msgspec
 
-from kernometer.errors import ResultError
 from kernometer.results.model import LARGEST
-from kernometer.results.suites.output import Figure, Output
-from kernometer.text import printable
+from kernometer.results.suites.output import Figure, Output, readable
 
 BEGIN = re.compile(r'^\s*JSON OUTPUT\s*$|\A\s*\[\s*\{\s*"Benchmark"', re.M)
 _END = "END JSON OUTPUT"
@@ -22,7 +20,6 @@ _COMPUTED = {
 }
 #: Rows of other events have no direction.
 _EVENT, _CYCLES = "Event", "Cycle counter"
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Benchmark(msgspec.Struct):
@@ -34,11 +31,9 @@ def read(text: str, name: str) -> Output:
     """A boot is a process: all samples of a row are of one."""
     begin = BEGIN.search(text)
     inside = text[begin.end() if begin and "OUTPUT" in begin[0] else 0 :].partition(_END)[0]
-    try:
+    step = "Keep all between 'JSON OUTPUT' and 'END JSON OUTPUT' as it was printed."
+    with readable(f"{name} is not sel4bench's JSON, or was cut off or garbled", step):
         said = msgspec.json.decode(inside.strip().encode(), type=tuple[_Benchmark, ...])
-    except _UNREADABLE as error:
-        why = f"{name} is not sel4bench's JSON, or was cut off or garbled: {printable(str(error), 300)}."
-        raise ResultError(why, "Keep all between 'JSON OUTPUT' and 'END JSON OUTPUT' as it was printed.") from None
     output = Output("sel4bench")
     for benchmark in said:
         for result in benchmark.results:
