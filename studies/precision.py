@@ -9,9 +9,8 @@ from statistics import fmean, median, quantiles, stdev
 
 from kernometer.results.model import Run
 from kernometer.stats.cost import IQR_OF_SD, MEDIAN_OF_MEAN
-from kernometer.stats.distributions import t_quantile
 from kernometer.stats.figures import FEW_FOR_MEDIAN
-from kernometer.stats.intervals import LEVEL
+from kernometer.stats.intervals import LEVEL, t_quantile
 from kernometer.stats.model import RowFigure
 
 #: The fewest runs for an interval.

@@ -3,7 +3,7 @@
 Data goes down this list. A file uses what those above it make, and imports none of its own line or below.
 
     model: the values
-    distributions, warmup, core, counters, differences: what needs no other rule
+    warmup, core, counters, differences: what needs no other rule
     cost, levels, curves, printed, intervals: one run; the kinds of a row's iterations; rows as curves; printed figures
     flags, serial, variance: why a figure needs care; units that are alike; parts of a variance
     figures, verdict: a figure for each row of a result; from an interval and a test to a verdict

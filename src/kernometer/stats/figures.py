@@ -16,7 +16,7 @@ from kernometer.stats.core import Core, core_of
 from kernometer.stats.cost import RunCost, geometric, run_cost, summed, unusable
 from kernometer.stats.counters import user_part
 from kernometer.stats.flags import flags
-from kernometer.stats.intervals import mean_interval, median_interval
+from kernometer.stats.intervals import mean_of, median_interval
 from kernometer.stats.levels import levels, middle_mean
 from kernometer.stats.model import Flag, FlagCode, RowFigure
 from kernometer.tables import grouped
@@ -187,7 +187,7 @@ def log_interval(costs: Sequence[float]) -> tuple[float | None, float | None]:
     if min(costs) == max(costs):
         return costs[0], costs[0]
 
-    low, high = mean_interval([math.log(cost) for cost in costs])
+    low, high = mean_of([math.log(cost) for cost in costs]).interval()
     return _exp(float(low)), _exp(float(high))
 
 

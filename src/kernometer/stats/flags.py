@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from kernometer.arrays import np
+from kernometer.arrays import np, special
 from kernometer.results.model import By, Counting, Result, Run
 from kernometer.results.rows import Row
 from kernometer.stats.core import core_of
 from kernometer.stats.cost import RunCost
-from kernometer.stats.distributions import chi2_above
 from kernometer.stats.model import Flag, FlagCode
 
 #: COARSE_CLOCK: one step of the clock against the median sample.
@@ -190,7 +189,7 @@ def unstable(_runs: Sequence[Run], costs: Sequence[RunCost], by: By) -> Flag | N
     within = sum(cost.se_log**2 for cost in costs) / len(costs)
     if between <= UNSTABLE_SD**2:
         return None
-    if within > 0 and chi2_above(len(costs) - 1, (len(costs) - 1) * between / within) > UNSTABLE_P:
+    if within > 0 and special.chdtrc(len(costs) - 1, (len(costs) - 1) * between / within) > UNSTABLE_P:
         return None
     return Flag(
         FlagCode.UNSTABLE,

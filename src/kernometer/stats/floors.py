@@ -68,9 +68,8 @@ def layouts(results: Iterable[Result]) -> tuple[Layout, ...]:
     groups: dict[tuple[object, ...], list[Result]] = {}
     for result in results:
         session = result.session
-        complete = result.end is not None and result.end.complete
         known = session.board and session.image and session.state
-        if session.by != "path" or not (known and complete) or session.experiment:
+        if session.by != "path" or not (known and result.complete) or session.experiment:
             continue
         which = (session.image, session.command_line, session.board, session.state, result.probe, session.seed)
         groups.setdefault((*which, session.path_definition), []).append(result)

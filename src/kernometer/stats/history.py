@@ -79,9 +79,7 @@ class Spread:
 def entry(result: Result, core: Core | None = None, quantile: float | None = None) -> Entry:
     """The entry of one result; `core` is that of `figures`. `quantile`: its figures are that of single iterations."""
     session, header = result.session, result.header
-    name = session.host_id or (header.uname.get("nodename", "") if header else "")
-    host = (name, str(header.cpu.get("model", "")) if header else "")
-    uname = header.uname if header else {}
+    host = (session.host_id or result.uname.get("nodename", ""), str(header.cpu.get("model", "")) if header else "")
     seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)
     return Entry(
         session=session.id,
@@ -95,7 +93,7 @@ def entry(result: Result, core: Core | None = None, quantile: float | None = Non
             *result.probe,
             " ".join(f"{key}={value}" for key, value in sorted(session.effort.items()) if value),
         ),
-        kernel=" ".join(uname.get(key, "") for key in ("sysname", "release", "version")),
+        kernel=" ".join(result.uname.get(key, "") for key in ("sysname", "release", "version")),
         boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),

@@ -22,6 +22,7 @@ from kernometer.stats.history import Entry, Grain
 from kernometer.stats.model import Comparison, Flag, FlagCode, RowComparison, RowFigure, RunFigure
 from kernometer.stats.sides import Side
 from kernometer.tables import grouped
+from kernometer.text import some
 
 ONE_UNIT = (
     "a file counts as a session; no file names its boot, so files of one side that follow each other in time are one "
@@ -31,8 +32,6 @@ ONE_UNIT = (
 MOMENTARY = re.compile(r"date|time|load|uptime|duration|benchmark run|runnable|cpu_freq|rss", re.IGNORECASE)
 #: A figure below, in our unit, is none: lmbench prints differences that are negative by chance.
 SMALLEST = 1e-9
-#: Rows that a remark names.
-NAMED = 5
 
 
 def compare_imported(sides: Mapping[str, Sequence[Publication]], delta: float) -> tuple[Comparison, ...]:
@@ -155,5 +154,4 @@ def _facts(paper: Paper) -> dict[str, str]:
 def _without_direction(figures: Iterable[Published]) -> Iterator[str]:
     rows = list(dict.fromkeys(figure.row for figure in figures if not figure.better))
     if rows:
-        more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
-        yield f"not compared, since neither direction is better: {', '.join(rows[:NAMED])}{more}"
+        yield f"not compared, since neither direction is better: {some(rows)}"

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from kernometer.stats.distributions import chi2_quantile, t_quantile
+from kernometer.arrays import special
 from kernometer.stats.history import Entry, Grain, History, spread, squares
-from kernometer.stats.intervals import LEVEL
+from kernometer.stats.intervals import LEVEL, t_quantile
 from kernometer.stats.model import RowFigure
 
 
@@ -45,8 +45,8 @@ def row_noise(row: str, variance: float, df: float) -> RowNoise:
         row=row,
         sessions=round(df) + 1,
         sd=sd,
-        low=math.sqrt(df * variance / chi2_quantile(1 - tail, df)),
-        high=math.sqrt(df * variance / chi2_quantile(tail, df)),
+        low=math.sqrt(df * variance / float(special.chdtri(df, tail))),
+        high=math.sqrt(df * variance / float(special.chdtri(df, 1 - tail))),
         limit=math.expm1(min(float(t_quantile(1 - tail, df)) * sd * math.sqrt(2), 700.0)),
     )
 

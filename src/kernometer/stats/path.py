@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median_low
 
 from kernometer.results.model import Result
@@ -60,8 +60,8 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     measured = floors_for((*a.results, *b.results), floors)
     names = rows_of(a, b)
     used = Floors(dict.fromkeys(names, 0.0), measured.means) if alike else measured
-    rule = _Floored(delta, used, _told_apart(a, b) if itself else None)
-    rows = tuple(_row(row, a, b, rule, delta) for row in names)
+    apart = _told_apart(a, b) if itself else None
+    rows = tuple(_row(row, a, b, delta, used, apart) for row in names)
     words = (EXACT,) if itself else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, measured))
     modelled = all(any(result.memories for result in side.results) for side in (a, b))
     words = (*words, CYCLES_TOO if modelled else NOT_CYCLES)
@@ -135,7 +135,7 @@ def _same_layout(a: Side, b: Side) -> bool:
     return len(kinds) == 1 and kinds.pop()[0] != "" and not _told_apart(a, b)
 
 
-def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowComparison:
+def _row(row: str, a: Side, b: Side, delta: float, floors: Floors, itself: str | None) -> RowComparison:
     comparison, _, _, comparable = begun(row, a, b)
     if not comparable:
         return comparison
@@ -144,13 +144,14 @@ def _row(row: str, a: Side, b: Side, rule: _Floored, delta: float) -> RowCompari
         comparison, exact=of_a.exact and of_b.exact, by_mean=bool(of_a.levels or of_b.levels), a=of_a, b=of_b
     )
     if of_a.unit == "count":
-        rule = _Floored(delta, Floors({row: 0.0}))  # no instructions: where code lies does not matter
+        floors, itself = Floors({row: 0.0}), None  # no instructions: where code lies does not matter
     costs = comparison.costs
     if costs is None:
         return comparison
     comparison = replace(comparison, ratio=costs[1] / costs[0])
     spread = max(_own_spread(side.figures_of(row), by_mean=comparison.by_mean) for side in (a, b))
-    return rule.judge(comparison, costs[1] / costs[0], spread, unlike=not alike_levels(of_a.levels, of_b.levels, delta))
+    unlike = not alike_levels(of_a.levels, of_b.levels, delta)
+    return _floored(comparison, costs[1] / costs[0], spread, delta, floors, itself, unlike=unlike)
 
 
 def _together(figures: Sequence[RowFigure]) -> RowFigure:
@@ -164,40 +165,41 @@ def _together(figures: Sequence[RowFigure]) -> RowFigure:
     return with_values(made, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Floored:
-    """Judges by the floor (at least the counts' own spread) in place of an interval's half width."""
-
-    delta: float
-    floors: Floors
-    itself: str | None = None  #: not None: both sides are one kernel, with these differences; the row stays undecided
-
-    def judge(self, row: RowComparison, ratio: float, spread: float, *, unlike: bool) -> RowComparison:
-        """`unlike`: the two sides have different levels, so that equal means are not enough."""
-        if self.itself is not None and ratio == 1:
-            return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
-        known, default = (
-            (self.floors.means, DEFAULT_MEANS_FLOOR) if row.by_mean else (self.floors.rows, DEFAULT_LAYOUT_FLOOR)
-        )
-        stated = known.get(row.row)
-        floor = max(default if stated is None else stated, spread)
-        notes = () if stated is not None else (f"layout floor not measured, taken as {100 * default:.3g} %",)
-        if self.itself is not None:
-            notes = (f"the same kernel counts differently{f': {self.itself}' if self.itself else ''}", *notes)
-        if row.by_mean:
-            notes = (MEANS, *notes)
-        row = replace(row, notes=(*notes, *row.notes), floor=floor)
-        away, half = abs(math.log(ratio)), math.log1p(floor)
-        within = ratio == 1 or away + half <= math.log1p(self.delta)
-        if within and unlike:
-            return replace(row, smallest=floor, notes=("equal means of unlike levels", *row.notes))
-        if within:
-            return replace(row, verdict=Verdict.EQUIVALENT)
-        if away <= half:
-            return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
-        if self.itself is not None:
-            return replace(row, smallest=math.expm1(away))
-        return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
+def _floored(
+    row: RowComparison,
+    ratio: float,
+    spread: float,
+    delta: float,
+    floors: Floors,
+    itself: str | None,
+    *,
+    unlike: bool,
+) -> RowComparison:
+    """Judges by the floor (at least the counts' own spread) in place of an interval's half width. `itself`: not None:
+    both sides are one kernel, with these differences, and the row stays undecided. `unlike`: the two sides have
+    different levels, so that equal means are not enough."""
+    if itself is not None and ratio == 1:
+        return replace(row, verdict=Verdict.EQUIVALENT, notes=("equal counts", *row.notes))
+    known, default = (floors.means, DEFAULT_MEANS_FLOOR) if row.by_mean else (floors.rows, DEFAULT_LAYOUT_FLOOR)
+    stated = known.get(row.row)
+    floor = max(default if stated is None else stated, spread)
+    notes = () if stated is not None else (f"layout floor not measured, taken as {100 * default:.3g} %",)
+    if itself is not None:
+        notes = (f"the same kernel counts differently{f': {itself}' if itself else ''}", *notes)
+    if row.by_mean:
+        notes = (MEANS, *notes)
+    row = replace(row, notes=(*notes, *row.notes), floor=floor)
+    away, half = abs(math.log(ratio)), math.log1p(floor)
+    within = ratio == 1 or away + half <= math.log1p(delta)
+    if within and unlike:
+        return replace(row, smallest=floor, notes=("equal means of unlike levels", *row.notes))
+    if within:
+        return replace(row, verdict=Verdict.EQUIVALENT)
+    if away <= half:
+        return replace(row, smallest=floor, notes=("below the layout floor", *row.notes))
+    if itself is not None:
+        return replace(row, smallest=math.expm1(away))
+    return replace(row, verdict=Verdict.SLOWER if ratio > 1 else Verdict.FASTER)
 
 
 def _own_spread(figures: Sequence[RowFigure], *, by_mean: bool) -> float:

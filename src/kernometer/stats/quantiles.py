@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from kernometer.arrays import Floats, np
+from kernometer.arrays import Floats, np, special
 from kernometer.results.model import Result, Run, Session
 from kernometer.stats.core import readings
 from kernometer.stats.cost import CLOCK_STEPS, middle_of, summed, unusable
-from kernometer.stats.distributions import binomial_below, t_quantile
-from kernometer.stats.figures import figures
-from kernometer.stats.intervals import LEVEL
+from kernometer.stats.figures import figures, with_values
+from kernometer.stats.intervals import LEVEL, t_quantile
 from kernometer.stats.model import Comparison, Flag, FlagCode, Quantile, RowFigure, Tail
 from kernometer.stats.warmup import inflation, warmup
 from kernometer.tables import grouped
@@ -67,23 +66,13 @@ def _lacking(quantile: Quantile, more_runs: int, samples: int) -> Quantile:
 
 def _as_figure(figure: RowFigure, tail: Tail) -> RowFigure:
     known = tail.quantiles[0] if tail.quantiles else None
-    empty = replace(
-        figure,
-        unit="ns",
-        better="lower",
-        cost=None,
-        low=None,
-        high=None,
-        value=None,
-        value_low=None,
-        value_high=None,
-        flags=(),
-    )
+    made = replace(figure, unit="ns", better="lower", cost=None, low=None, high=None, flags=())
     if known is None or known.missing:
         why = tail.why if known is None else f"{quantile_name(known.q)} needs {missing_words(known)} (samples)"
-        return replace(empty, flags=(Flag(FlagCode.FEW_SAMPLES, why),))
-    value, low, high = known.value, known.low, known.high
-    return replace(empty, cost=value, low=low, high=high, value=value, value_low=low, value_high=high)
+        made = replace(made, flags=(Flag(FlagCode.FEW_SAMPLES, why),))
+    else:
+        made = replace(made, cost=known.value, low=known.low, high=known.high)
+    return with_values(made, 0.0)
 
 
 def asked_for(session: Session) -> float | None:
@@ -228,4 +217,4 @@ def enclosing(q: float, n: int, ordered: Floats) -> tuple[float | None, float | 
 
 def _binomial_quantile(p: float, n: int, q: float) -> int:
     """The least number of samples below the quantile q, of n, that is not exceeded with probability p."""
-    return bisect_left(range(n), p, key=lambda k: binomial_below(k, n, q))
+    return bisect_left(range(n), p, key=lambda k: float(special.bdtr(k, n, q)))

@@ -126,10 +126,8 @@ def series(
 def versions(columns: Sequence[Column]) -> list[Column]:
     """Those of the series: not aside, and of one system, by the name that kernels give themselves; of several systems
     the one with the most, the first of equals. A step to another system is no change that anybody made."""
-    names = [column.results[0].header.uname if column.results[0].header else {} for column in columns]
-    by_system = grouped(
-        (uname.get("sysname", ""), column) for uname, column in zip(names, columns, strict=True) if not column.aside
-    )
+    of_series = (column for column in columns if not column.aside)
+    by_system = grouped((column.results[0].uname.get("sysname", ""), column) for column in of_series)
     return max(by_system.values(), key=len, default=[])
 
 

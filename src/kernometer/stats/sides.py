@@ -14,6 +14,7 @@ from kernometer.stats.figures import pooled
 from kernometer.stats.history import Entry, Grain, entry, unit_key, unit_logs
 from kernometer.stats.model import Comparison, FlagCode, RowComparison, RowFigure, Verdict
 from kernometer.stats.verdict import ratio
+from kernometer.text import some
 
 #: How a comparison was made; "imported": of other suites' files.
 Method = Literal["ab", "compare", "path", "imported"]
@@ -81,10 +82,6 @@ def rows_of(a: Side, b: Side) -> tuple[str, ...]:
     return tuple(row for row in a.tried if row in on_b and not (row in lacking[0] and row in lacking[1]))
 
 
-#: How many names a remark lists.
-_NAMED = 5
-
-
 def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
     """A remark on rows that only one side was asked for: nothing failed, but they cannot be compared."""
     remarks = []
@@ -92,8 +89,7 @@ def one_sided_remark(a: Side, b: Side) -> tuple[str, ...]:
         there = other.tried
         alone = [row for row in side.tried if row not in there]
         if alone:
-            more = f" and {len(alone) - _NAMED} more" if len(alone) > _NAMED else ""
-            remarks.append(f"measured on {side.name} only, and left out: {', '.join(alone[:_NAMED])}{more}")
+            remarks.append(f"measured on {side.name} only, and left out: {some(alone)}")
     return tuple(remarks)
 
 

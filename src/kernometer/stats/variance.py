@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernometer.arrays import Floats, np
-from kernometer.stats.distributions import t_quantile
-from kernometer.stats.intervals import LEVEL
+from kernometer.stats.intervals import LEVEL, t_quantile
 
 #: The parts of the variance: main effects; what a kernel does on one machine and not on another; sessions of one kernel
 #: on one machine.

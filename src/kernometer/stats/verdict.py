@@ -11,9 +11,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kernometer.arrays import stats
-from kernometer.stats.distributions import noncentrality, t_quantile
-from kernometer.stats.intervals import LEVEL, Contrast
+from kernometer.arrays import special, stats
+from kernometer.stats.intervals import LEVEL, Contrast, t_quantile
 from kernometer.stats.model import RowComparison, Verdict
 from kernometer.stats.serial import BATCHES, variance_in_a_row
 
@@ -120,7 +119,7 @@ def smallest_log(se: float, df: float) -> float:
     """The smallest true difference of logs that a test at 5 % finds with 80 % power, by the noncentral t."""
     if se == 0:
         return 0.0
-    return se * noncentrality(df, 1 - POWER, float(t_quantile(0.5 + LEVEL / 2, df)))
+    return se * float(special.nctdtrinc(df, 1 - POWER, float(t_quantile(0.5 + LEVEL / 2, df))))
 
 
 def smallest_ratio(se: float, df: float) -> float:

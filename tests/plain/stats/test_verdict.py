@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control  # type: ignore[import-untyped]  # scipy carries no types
 
-from kernometer.stats.distributions import t_quantile
-from kernometer.stats.intervals import Contrast, paired, welch
+from kernometer.stats.intervals import Contrast, paired, t_quantile, welch
 from kernometer.stats.model import RowComparison, Verdict
 from kernometer.stats.verdict import MOST_UNITS, Draft, judge, smallest_log, smallest_ratio, units_needed, verdict
 from tests.support.stats.simulate import upper_bound

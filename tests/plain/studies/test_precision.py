@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from kernometer.results.model import Run
-from kernometer.stats.distributions import t_quantile
 from kernometer.stats.figures import figure
-from kernometer.stats.intervals import median_interval
+from kernometer.stats.intervals import median_interval, t_quantile
 from kernometer.stats.model import RowFigure
 from studies.precision import bounds, half_width, runs_until, seconds_until, spread
 from tests.support.stats.simulate import ROW, exact_run, result, run, session, workload
