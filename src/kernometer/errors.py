@@ -18,35 +18,24 @@ from enum import IntEnum
 
 
 class Status(IntEnum):
-    """Exit statuses. The docs and the man page print this list."""
+    """Exit statuses, each with a sentence for the man page and the docs, which print this list."""
 
-    DONE = 0
-    ROWS_FAILED = 1
-    USAGE = 2
-    TARGET = 3
-    BUILD = 4
-    RESULT = 5
-    MISSING = 6
-    GATE = 7
-    INTERRUPTED = 130
+    meaning: str
 
-    @property
-    def meaning(self) -> str:
-        """One sentence for the man page and the docs."""
-        return _MEANINGS[self]
+    def __new__(cls, number: int, meaning: str) -> Status:
+        made = int.__new__(cls, number)
+        made._value_, made.meaning = number, meaning
+        return made
 
-
-_MEANINGS = {
-    Status.DONE: "Done.",
-    Status.ROWS_FAILED: "Done, and at least one row failed (the others are there), or the command after -- did.",
-    Status.USAGE: "The words on the command line are wrong.",
-    Status.TARGET: "A target died, hung, or printed what is not the probe's.",
-    Status.BUILD: "The probe does not build.",
-    Status.RESULT: "A result file or the store cannot be read or written.",
-    Status.MISSING: "Something must be installed first, or a limit of this process raised.",
-    Status.GATE: "Done, and the gate failed: a row is slower, failed, or missing on one side (--strict: or undecided).",
-    Status.INTERRUPTED: "Interrupted; what was measured is kept.",
-}
+    DONE = 0, "Done."
+    ROWS_FAILED = 1, "Done, and at least one row failed (the others are there), or the command after -- did."
+    USAGE = 2, "The words on the command line are wrong."
+    TARGET = 3, "A target died, hung, or printed what is not the probe's."
+    BUILD = 4, "The probe does not build."
+    RESULT = 5, "A result file or the store cannot be read or written."
+    MISSING = 6, "Something must be installed first, or a limit of this process raised."
+    GATE = 7, "Done, and the gate failed: a row is slower, failed, or missing on one side (--strict: or undecided)."
+    INTERRUPTED = 130, "Interrupted; what was measured is kept."
 
 
 class KernometerError(Exception):

@@ -29,7 +29,7 @@ from kernometer.cli.planning import (
 )
 from kernometer.cli.progress import progress
 from kernometer.cli.second import Again
-from kernometer.cli.show_comparisons import known_layouts, show_comparisons
+from kernometer.cli.show_comparisons import known_layouts, show_comparisons, write_report
 from kernometer.cli.trio_kernels import partitions, settings
 from kernometer.errors import Status, UsageError
 from kernometer.results.model import By
@@ -70,7 +70,7 @@ def command(
     different_machines: bool,
     dry_run: bool,
     **gating: Any,
-) -> None:
+) -> Status:
     gate = gates.wanted(**gating)
     check_quantile(quantile, by, batch)
     kernels = boundaries or factorial
@@ -86,7 +86,7 @@ def command(
         given = [word for word in (a, b, *words) if word is not None]
         specs, rows = (partitions if boundaries else settings)(env, given, by, dry_run=dry_run)
         if not specs:
-            return
+            return Status.DONE
     elif a is None or b is None:
         raise click.MissingParameter(param_type="argument", param_hint="'TARGET-A'" if a is None else "'TARGET-B'")
     else:
@@ -107,8 +107,8 @@ def command(
         )
         columns = many.measure(env, specs, specs[1:], by, plan_of, how, unit_costs=unit_costs)
         if columns is None:
-            return
-        raise click.exceptions.Exit(many.judge(env, columns, shown))
+            return Status.DONE
+        return many.judge(env, columns, shown)
     a, b = specs
     with ExitStack() as stack:
         targets = (stack.enter_context(closing(target_of(a))), stack.enter_context(closing(target_of(b))))
@@ -125,7 +125,7 @@ def command(
         plan = replace(plan, effort=replace(plan.effort, runs=each, budget=0.0))
         if dry_run:
             print_commands(env, plan, targets)
-            return
+            return Status.DONE
         if gate is not None and plan.rows:
             gate.check_allowed((*plan.rows, *plan.unsupported))
         tell_notes(env, by, *targets)
@@ -138,12 +138,11 @@ def command(
         comparison = ab(*results, delta=delta, name_a=names[0], name_b=names[1], floors=floors)
         systems = {name: [result] for name, result in zip(names, results, strict=True)}
         judged = gates.judged(gate, systems, (comparison,), Again(env, plan, targets, label, rounds))
-    show_comparisons(
-        env, systems, (comparison,), report_file, everything=everything, points=points, counters=counters, gates=judged
-    )
+    show_comparisons(env, systems, (comparison,), everything=everything, points=points, counters=counters, gates=judged)
+    write_report(env, systems, (comparison,), None, report_file)
     if gate is not None:
-        raise click.exceptions.Exit(gates.tell(env, gate, systems, judged))
-    raise click.exceptions.Exit(Status.ROWS_FAILED if any(result.failures for result in results) else Status.DONE)
+        return gates.tell(env, gate, systems, judged)
+    return Status.ROWS_FAILED if any(result.failures for result in results) else Status.DONE
 
 
 def check_many(by: By) -> None:

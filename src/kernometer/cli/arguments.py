@@ -22,15 +22,10 @@ if TYPE_CHECKING:
 _KEY, _AGAIN = TakesCommand.KEY, "kernometer.again"
 
 
-def repeat(context: click.Context, rows: tuple[str, ...], command: tuple[str, ...]) -> None:
-    """Sets what a call without arguments measures: a stored session's rows, or its `command`."""
-    context.meta[_AGAIN] = (rows, command[command.index("--") + 1 :] if not rows and "--" in command else ())
-
-
 def rows_of(context: click.Context, given: tuple[str, ...]) -> tuple[str, ...]:
-    """The rows `given`; without rows and without a command, the rows of `repeat`."""
-    again: tuple[tuple[str, ...], tuple[str, ...]] = context.meta.get(_AGAIN, ((), ()))
-    rows, command = again
+    """The rows `given`; without rows and without a command, what a session measured that is `repeated`."""
+    rows: tuple[str, ...]
+    rows, command = context.meta.get(_AGAIN, ((), ()))
     if given or _KEY in context.meta:
         return given
     if command:
@@ -83,7 +78,8 @@ def repeated(context: click.Context, _parameter: click.Parameter, name: str) -> 
     given["processor"] = str(session.processor.get("name", "none"))
     given["unit_costs"] = any(Row(row).is_unit_cost for row in rows)
     context.default_map = {**(context.default_map or {}), **given}
-    repeat(context, tuple(Row(row).argument for row in rows if not Row(row).command), session.command)
+    again, command = tuple(Row(row).argument for row in rows if not Row(row).command), session.command
+    context.meta[_AGAIN] = (again, command[command.index("--") + 1 :] if not again and "--" in command else ())
 
 
 def writable(_context: click.Context, parameter: click.Parameter, path: Path) -> Path:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator
-
-import click
 
 from kernometer.cli.env import WIDTH, Env
 from kernometer.host import Finding, HostReport, Severity
@@ -25,9 +22,9 @@ HEAD = ("system", "kernel", "cpu")
 def command(env: Env) -> None:
     report = check()
     if env.json:
-        click.echo(json.dumps(report.as_record(), indent=2, ensure_ascii=False), file=env.out)
-        return
-    click.echo("\n".join(lines(report, min(env.console().width, WIDTH))), file=env.out)
+        env.print_json(report.as_record(), indent=2, ensure_ascii=False)
+    else:
+        env.print("\n".join(lines(report, min(env.console().width, WIDTH))))
 
 
 def lines(report: HostReport, width: int) -> Iterator[str]:

@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
 from kernometer.cli import gate as gates
 from kernometer.cli import published
 from kernometer.cli.env import Env
 from kernometer.cli.planning import check_machines
 from kernometer.cli.show_comparisons import known_layouts, show_comparisons, write_report
-from kernometer.errors import UsageError
+from kernometer.errors import Status, UsageError
 from kernometer.results.model import Publication, Result
 from kernometer.results.store import Store
 from kernometer.stats.compare import compare_many
@@ -33,7 +31,7 @@ def command(
     points: bool,
     different_machines: bool,
     **gating: Any,
-) -> None:
+) -> Status:
     gate = gates.wanted(**gating)
     first, others = _sides(names, baseline)
     store = env.store()
@@ -47,7 +45,7 @@ def command(
         )
     if not measured and not imported:
         published.compare(env, {name: store.column(name) for name in parts}, report_file)
-        return
+        return Status.DONE
     sets = {name: tuple(store.read(path) for path in paths) for name, (paths, _publications) in parts.items()}
     comparisons, history = (
         judged(store, sets, delta, quantile, different_machines=different_machines) if measured else ((), None)
@@ -57,12 +55,13 @@ def command(
     systems = {name: sets.get(name, ()) for each in told for name in (each.a, each.b)}
     for line in _left_out(parts, measured=measured, suites={each.a.partition(" of ")[0] for each in imported}):
         env.say(line)
-    show_comparisons(env, systems, told, None, everything=everything, points=points, gates=judgements)
+    show_comparisons(env, systems, told, everything=everything, points=points, gates=judgements)
     write_report(env, sets, comparisons, history, report_file)
     if gate is not None:
         if any(gated.again for gated in judgements):
             env.say("Not measured again, since these sessions are stored: kernometer ab --gate does that.")
-        raise click.exceptions.Exit(gates.tell(env, gate, systems, judgements))
+        return gates.tell(env, gate, systems, judgements)
+    return Status.DONE
 
 
 def _imported(sides: Mapping[str, Sequence[Publication]], delta: float) -> list[Comparison]:

@@ -53,7 +53,7 @@ SHELLS = {"bash": Bash, "zsh": ZshComplete, "fish": FishComplete}
 
 def command(env: Env, shell: str) -> None:
     completer = SHELLS[shell](kernometer, {}, "kernometer", "_KERNOMETER_COMPLETE")
-    click.echo(completer.source(), file=env.out)
+    env.print(completer.source())
 
 
 #: How many sessions are offered by id. Every label is offered.

@@ -48,6 +48,23 @@ class Env:
 
         show(self.console(), blocks)
 
+    def print(self, text: str) -> None:
+        """Prints a line on `out`, as it is."""
+        click.echo(text, file=self.out)
+
+    def print_json(self, document: object, **how: Any) -> None:
+        """Prints a document; `how` as json.dumps takes it."""
+        import json
+
+        self.print(json.dumps(document, **{"indent": 1, **how}))
+
+    def answer(self, document: Callable[[], object], blocks: Iterable[Block], **how: Any) -> None:
+        """Prints with --json the document, else the lines and tables."""
+        if self.json:
+            self.print_json(document(), **how)
+        else:
+            self.show(blocks)
+
     def store(self) -> Store:
         """The store of results. Raises ResultError if there is no place for one."""
         from kernometer.results.store import Store, default_folder
@@ -78,8 +95,13 @@ def called(module: str, name: str) -> Callable[..., Any]:
 
 
 def done_by(module: str, name: str = "command") -> Callable[[_F], Callable[..., None]]:
-    """Turns a declaration, which has the help text, into a command that calls that function with its Env."""
-    return lambda declared: functools.update_wrapper(click.make_pass_decorator(Env)(called(module, name)), declared)
+    """Turns a declaration, which has the help text, into a command that calls that function with its Env, and leaves
+    with the status that it returns; without one it is done."""
+
+    def call(env: Env, /, *given: Any, **named: Any) -> None:
+        raise click.exceptions.Exit(called(module, name)(env, *given, **named) or 0)
+
+    return lambda declared: functools.update_wrapper(click.make_pass_decorator(Env)(call), declared)
 
 
 def callback(module: str, name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:

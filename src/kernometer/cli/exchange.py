@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-import click
-
 from kernometer.cli.env import Env
 from kernometer.cli.progress import counted
 from kernometer.errors import ResultError, UsageError
@@ -109,7 +107,7 @@ def _merge(env: Env, source: Path) -> int:
             else:
                 kept[copied.kept] += 1
     parts = [f"{kept[kind]:,} {kind.value}" for kind in Kept] + ([f"{lost:,} not taken"] if lost else [])
-    click.echo(printable(f"{source}: {', '.join(parts)}"), file=env.out)
+    env.print(printable(f"{source}: {', '.join(parts)}"))
     return lost
 
 
@@ -125,7 +123,7 @@ def _of_suite(env: Env, path: Path, label: str, command: str) -> None:
         ours = sum(bool(figure.ours) for figure in run.figures)
         what = f"{paper.title}, {len(run.figures)} figures, {ours} with the definition of a row of ours"
         which = f"; {paper.label or 'one run of the file'}: {paper.systems[0].name}" if len(runs) > 1 else ""
-        click.echo(f"{kept.stem}: {what}{which}", file=env.out)
+        env.print(f"{kept.stem}: {what}{which}")
         for note in paper.notes:
             env.say(f"  {note}")
         for line in paper.left_out[:SHOWN]:

@@ -3,11 +3,8 @@ events, other guests by the topics of their functions."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-import click
 
 from kernometer.cli import many
 from kernometer.cli.arguments import is_target
@@ -38,6 +35,7 @@ from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison
 from kernometer.stats.path import conditions
 from kernometer.stats.sides import side
+from kernometer.text import some
 
 #: For `--report` without anything that it draws.
 _NO_REPORT = UsageError("--report draws cycles, and costs by events, of two sides by path.", "--help has examples.")
@@ -55,7 +53,7 @@ def command(
     processor: str,
     different_machines: bool,
     report_file: Path | None,
-) -> None:
+) -> Status:
     store = env.store()
     names = [name for name in (name_a, name_b) if name]
     if len(set(names)) < len(names):
@@ -64,9 +62,9 @@ def command(
         if report_file is not None:
             raise _NO_REPORT
         tell_time(env, name_a, name_b, words)
-        return
+        return Status.DONE
     if all(map(is_target, names)):
-        raise click.exceptions.Exit(_measured(env, names, words, processor, report_file))
+        return _measured(env, names, words, processor, report_file)
     if words:
         raise UsageError("ROW is for targets to be measured.", "For example: qemu:trio-mono qemu:trio-micro.")
     columns = {name: store.column(name) for name in names}
@@ -94,11 +92,12 @@ def command(
         )
         told |= {"topics": topics_document(topics)} if topics else {}
         told |= {"modelled": cycles.document(*sets.values())} if in_cycles else {}
-        click.echo(json.dumps(told, indent=1), file=env.out)
+        env.print_json(told)
     else:
         if topics:
             tell_topics(env, topics, [side[0].session.target for side in sets.values()])
         env.show(diagnosis_report.blocks(diagnosis, remarks))
+    return Status.DONE
 
 
 def _measured(env: Env, specs: list[str], words: tuple[str, ...], processor: str, report_file: Path | None) -> Status:
@@ -115,7 +114,7 @@ def _measured(env: Env, specs: list[str], words: tuple[str, ...], processor: str
     if env.json:
         told: dict[str, object] = {"costs": costs_report.document(costs) if costs else None, "conditions": told_under}
         told |= {"topics": topics_document(topics), "modelled": cycles.document(*sides.values())}
-        click.echo(json.dumps(told, indent=1), file=env.out)
+        env.print_json(told)
     elif topics:
         tell_topics(env, topics, specs)
     failed = any(result.failures for results in sides.values() for result in results)
@@ -129,8 +128,7 @@ def _remarks(systems: Sequence[System], comparison: Comparison | None, papers: S
         remarks += comparison.conditions
         differ = list(dict.fromkeys(fact.what for fact in comparison.differs if not fact.asked))
         if differ:
-            more = f" and {len(differ) - NAMED} more" if len(differ) > NAMED else ""
-            remarks.append(f"The sides differ in {', '.join(differ[:NAMED])}{more}.")
+            remarks.append(f"The sides differ in {some(differ, NAMED)}.")
         if comparison.undecidable:
             remarks.append("One session a side shows no spread between sessions: ratios are taken as they are.")
     elif len(systems) == 2 and systems[0].by != systems[1].by:
@@ -165,12 +163,9 @@ def tell_time(env: Env, by_time: str, by_path: str | None, others: Sequence[str]
         if its_processor != processor:
             raise UsageError(f"{name} has no counts of that processor.", f"B's is {processor.name}: --processor.")
         results[name] = {row: each.cycles for row, each in its_rows.items() if Row(row).family in timing.FAMILIES}
-    sides = timing_report.Side.from_results(by_time, timed), timing_report.Side.from_results(by_path, [counted])
-    view = timing_report.View(*sides, processor.name, judgement, results)
-    if env.json:
-        click.echo(json.dumps(timing_report.document(view), indent=1), file=env.out)
-    else:
-        env.show(timing_report.blocks(view))
+    kernels = timed[0].kernel, counted.kernel
+    view = timing_report.View((by_time, by_path), kernels, len(timed), processor.name, judgement, results)
+    env.answer(lambda: timing_report.document(view), timing_report.blocks(view))
 
 
 #: How many of a target's newest sessions are searched for unit costs.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -10,9 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
-
-import click
+from typing import Any, TypeVar
 
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.env import Env
@@ -39,16 +36,13 @@ def command(
     env: Env,
     paths: tuple[Path, ...],
     specs: tuple[str, ...],
-    count: int,
     kinds: str,
     services: str,
     functions: str,
-    operations: int,
     checked: bool,
     jobs: int | None,
-    label: str,
-    seed: int,
     report_file: Path | None,
+    **given: Any,
 ) -> None:
     files = list(paths)
     with ExitStack() as stack:
@@ -56,15 +50,12 @@ def command(
         if targets:
             wanted = Wanted(
                 targets=targets,
-                count=count,
-                seed=seed,
-                operations=operations,
                 kinds=_chosen("kind", kinds, KINDS),
                 services=_chosen("service", services, tuple(dict.fromkeys((*calls(), *SUBJECTS)))),
                 functions=frozenset(filter(None, functions.split(","))),
-                label=label,
                 checked=checked,
                 jobs=jobs or len(os.sched_getaffinity(0)),
+                **given,
             )
             files.append(_kept(env, wanted))
         elif not paths:
@@ -72,10 +63,7 @@ def command(
     campaigns = read(files)
     if not campaigns:
         raise ResultError(f"{files[0]} has no fault.", "Name a campaign's file.")
-    if env.json:
-        click.echo(json.dumps(report.document(campaigns), ensure_ascii=False, indent=1), file=env.out)
-    else:
-        env.show(report.blocks(campaigns))
+    env.answer(lambda: report.document(campaigns), report.blocks(campaigns), ensure_ascii=False)
     if report_file is not None:
         write(report_file, report.page(campaigns))
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from kernometer.cli.env import Env
 from kernometer.cli.report import name_systems
 from kernometer.errors import UsageError
-from kernometer.report.literature import definition
-from kernometer.report.literature.definition import PaperFigure, find
+from kernometer.report.literature.definition import PaperFigure, find, paper_figures
 from kernometer.report.literature.draw import FORMATS, picture
 from kernometer.report.literature.points import Source, draw, source_of, source_of_published
 from kernometer.report.literature.text import as_csv, blocks
@@ -24,7 +23,8 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
     if listed or name is None:
         if not listed:
             raise UsageError("Which figure?", "'kernometer figure --list' names them.")
-        _list(env)
+        rows = ((figure.name, figure.title, figure.shows) for figure in paper_figures().values())
+        env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), unbroken=(0,))])
         return
     figure = find(name)
     form = output.suffix.removeprefix(".").lower() if output else ""
@@ -38,11 +38,6 @@ def command(env: Env, name: str | None, results: tuple[str, ...], listed: bool, 
         return
     write(output, as_csv(drawing) if form == "csv" else picture(drawing, form), "figure")
     env.say(f"The figure is in {output}.")
-
-
-def _list(env: Env) -> None:
-    rows = ((figure.name, figure.title, figure.shows) for figure in definition.paper_figures().values())
-    env.show([Grid(("name", "", "the original"), rows, left=(0, 1, 2), unbroken=(0,))])
 
 
 def _sources(env: Env, figure: PaperFigure, words: Sequence[str]) -> list[Source]:
@@ -75,12 +70,11 @@ def _published(figure: PaperFigure, column: Column) -> list[Source]:
     ]
     if not any(source.values for source in made):
         raise UsageError(f"{column.name} has no figures of Kernometer's rows.", "Give a measured result.")
-    return [source for source in made if column.system or (source.values and _whole(figure, source))]
-
-
-def _whole(figure: PaperFigure, source: Source) -> bool:
-    """Whether the source has all bars: a whole table's system without one is left out."""
-    return all(any(row in source.values for row in bar.rows) for bar in figure.bar)
+    return [  # a whole table's system without one of the bars is left out
+        source
+        for source in made
+        if column.system or (source.values and all(source.values.keys() & {*bar.rows} for bar in figure.bar))
+    ]
 
 
 def _session(env: Env, word: str) -> Result:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-
-import click
 
 from kernometer.campaign.cells import Outcome, measure_cells
 from kernometer.campaign.here import Here
@@ -38,7 +35,7 @@ def command(
     label: str,
     every: bool,
     dry_run: bool,
-) -> None:
+) -> Status:
     failed = False
     images: set[str] = set()
     with ExitStack() as stack:
@@ -49,15 +46,18 @@ def command(
             images = {guest.guest.image for guest in guests}
             if dry_run:
                 print_commands(env, plan, rotated)
-                return
+                return Status.DONE
             tell_notes(env, "path", *guests)
             outcomes = measured(env, plan, rotated, label, jobs)
-            failed = any(outcome.error is not None or _rows_failed(outcome) for outcome in outcomes)
+            failed = any(
+                outcome.error is not None or any(read_file(path).failures for path in outcome.paths)
+                for outcome in outcomes
+            )
         elif words or dry_run:
             raise UsageError("The guest to measure is missing.", "Name it: --on qemu:linux-6.1.")
     layouts = [layout for layout in known_layouts(env.store()) if not images or layout.image in images]
     _show(env, layouts, most=sys.maxsize if every else SHOWN)
-    raise click.exceptions.Exit(Status.ROWS_FAILED if failed else Status.DONE)
+    return Status.ROWS_FAILED if failed else Status.DONE
 
 
 def _guests(stack: ExitStack, specs: Sequence[str]) -> list[QemuTarget]:
@@ -81,13 +81,9 @@ def measured(
     return outcomes
 
 
-def _rows_failed(outcome: Outcome) -> bool:
-    return any(read_file(path).failures for path in outcome.paths)
-
-
 def _show(env: Env, layouts: Sequence[Layout], *, most: int) -> None:
     if env.json:
-        click.echo(json.dumps([document(layout) for layout in layouts], ensure_ascii=False, indent=1), file=env.out)
+        env.print_json([document(layout) for layout in layouts], ensure_ascii=False)
         return
     if not layouts:
         env.say("The store has no kernel counted on three or more machines: kernometer floors --on qemu:GUEST.")

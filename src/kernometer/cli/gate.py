@@ -16,17 +16,15 @@ from kernometer.errors import Status, UsageError
 from kernometer.explain.functions import differences
 from kernometer.report.comparison import gate as report
 from kernometer.report.profile.functions import sentence_of
-from kernometer.report.write.file import complete_file
+from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.gate import Allowance, Gate, gate, looked_again
 from kernometer.stats.model import Comparison
+from kernometer.text import some
 
 if TYPE_CHECKING:
     from kernometer.cli.second import Again  # imports the campaign, which stored results do not need
-
-#: How many rows an error names.
-SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,8 @@ class Wanted:
         known = tuple(rows)
         for allowance in self.allowed:
             if not any(Row(row).is_named(allowance.rows) for row in known):
-                more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
-                raise UsageError(
-                    f"--allow {allowance.rows!r} names no row that is compared.",
-                    f"They are {', '.join(known[:SHOWN])}{more}.",
-                )
+                text = f"--allow {allowance.rows!r} names no row that is compared."
+                raise UsageError(text, f"They are {some(known)}.")
 
 
 def wanted(
@@ -112,6 +107,5 @@ def tell(env: Env, wanted: Wanted, systems: Mapping[str, Sequence[Result]], gate
         (wanted.mail, partial(report.mail, systems=systems)),
     ):
         if path is not None:
-            with complete_file(path, "summary") as file:
-                file.write(form(gates))
+            write(path, form(gates), "summary")
     return Status.DONE if all(each.passed for each in gates) else Status.GATE

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import textwrap
 from pathlib import Path
-from typing import Any
 
-import click
 import msgspec
 
 from kernometer.cli.env import Env
@@ -32,13 +29,20 @@ LAST_LINES = 8
 def list_(env: Env) -> None:
     guests = store.listed()
     if env.json:
-        click.echo(json.dumps([_document(guest) for guest in guests], indent=1), file=env.out)
+        env.print_json([{**msgspec.to_builtins(guest.manifest), "kernel": str(guest.kernel)} for guest in guests])
         return
     if not guests:
         env.say(f"There are no guests in {store.guests_folder()}.")
         env.say("'kernometer guest add linux' fetches one.")
         return
-    _print(env, guests)
+    rows = [("guest", "kernel", "MB", "from"), *map(_row, guests)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for (name, kernel, size, origin), guest in zip(rows, (None, *guests), strict=True):
+        _folded(env, f"{name:{widths[0]}}  {kernel:{widths[1]}}  {size:>{widths[2]}}  {origin}")
+        if guest is not None:  # below it, its options that differ from the defaults, and its variants
+            variants = (each.removeprefix(guest.manifest.name) for each in guest.manifest.variants)
+            for below in filter(None, (_machine(guest), *guest.manifest.remarks, *variants)):
+                _folded(env, f"  {printable(below)}")
 
 
 def rm(env: Env, names: tuple[str, ...]) -> None:
@@ -47,45 +51,20 @@ def rm(env: Env, names: tuple[str, ...]) -> None:
             linux.forget(name)
         else:
             store.remove(name)
-        click.echo(f"{name}: removed", file=env.out)
+        env.print(f"{name}: removed")
 
 
-def _document(guest: Guest) -> dict[str, Any]:
-    return {**msgspec.to_builtins(guest.manifest), "kernel": str(guest.kernel)}
-
-
-def _print(env: Env, guests: tuple[Guest, ...]) -> None:
-    """One line per guest; below it, indented, its options that differ from the defaults, and its variants."""
-    rows = [("guest", "kernel", "MB", "from"), *(_row(guest) for guest in guests)]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    _line(env, rows[0], widths)
-    for guest, row in zip(guests, rows[1:], strict=True):
-        _line(env, row, widths)
-        made = guest.manifest
-        variants = (name.removeprefix(made.name) for name in made.variants)
-        for below in (_machine(guest), *made.remarks, *variants):
-            if below:
-                _folded(env, f"  {printable(below)}")
-
-
-def _row(guest: Guest) -> tuple[str, str, str, str]:
+def _row(guest: Guest) -> tuple[str, ...]:
     made = guest.manifest
     origin = made.package if made.package.startswith("/") else made.suite or made.package
     megabytes = made.kernel_bytes / 1e6
     size = f"{megabytes:.0f}" if megabytes >= 1 else f"{megabytes:.1f}"
-    cells = (made.name, made.release or made.version, size, origin)
-    name, kernel, shown, where = map(printable, cells)
-    return name, kernel, shown, where
-
-
-def _line(env: Env, row: tuple[str, str, str, str], widths: list[int]) -> None:
-    name, kernel, size, origin = row
-    _folded(env, f"{name:{widths[0]}}  {kernel:{widths[1]}}  {size:>{widths[2]}}  {origin}")
+    return tuple(map(printable, (made.name, made.release or made.version, size, origin)))
 
 
 def _folded(env: Env, text: str) -> None:
     lines = textwrap.wrap(text, env.console().width, subsequent_indent="    ", break_on_hyphens=False)
-    click.echo("\n".join(lines), file=env.out)
+    env.print("\n".join(lines))
 
 
 def _machine(guest: Guest) -> str:
@@ -106,7 +85,7 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
     console = Console(target.untried(by) if dry_run else target, by, debugger=gdb)
     argv = console.argv
     if dry_run:
-        click.echo(shlex.join(argv), file=env.out)
+        env.print(shlex.join(argv))
         return
     if console.note:
         env.say(f"note: {console.note}")
@@ -121,19 +100,19 @@ def boot(env: Env, spec: str, by: By, gdb: bool, dry_run: bool) -> None:
         attended(argv, folder, shell=console.has_shell)
 
 
-def check(env: Env, spec: str) -> None:
+def check(env: Env, spec: str) -> Status:
     target = QemuTarget.from_spec(spec.removeprefix("qemu:"))
     failed = False
     env.say(f"{target.name}: booting it, a minute for most kernels …")
     for rung in climb(target):
         failed |= bool(rung.failure)
         told = rung.failure or ", ".join(filter(None, ("ok", rung.remark)))
-        click.echo(printable(f"{rung.name:9}  {'failed: ' if rung.failure else ''}{told}"), file=env.out)
+        env.print(printable(f"{rung.name:9}  {'failed: ' if rung.failure else ''}{told}"))
         if rung.failure and rung.step:
-            click.echo(f"           next: {printable(rung.step)}", file=env.out)
+            env.print(f"           next: {printable(rung.step)}")
         for line in rung.last_output.splitlines()[-LAST_LINES:]:
-            click.echo(f"           | {printable(line, 120)}", file=env.out)
-    raise click.exceptions.Exit(Status.TARGET if failed else Status.DONE)
+            env.print(f"           | {printable(line, 120)}")
+    return Status.TARGET if failed else Status.DONE
 
 
 def how_to_attach(guest: Guest, socket: Path) -> str:

@@ -7,8 +7,6 @@ from pathlib import Path
 from stat import S_IFREG
 from typing import Any
 
-import click
-
 from kernometer.cli.commands.guests import MINE
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
@@ -245,13 +243,13 @@ def _list_variant(env: Env, wanted: Wanted, guest: str) -> None:
     if wanted.words:
         named = wanted.variant(guest)
         linux.record(named)
-        click.echo(f"{named.name}: a variant of {guest}", file=env.out)
+        env.print(f"{named.name}: a variant of {guest}")
 
 
 def _say_added(env: Env, guest: Guest) -> None:
     made = guest.manifest
     where = f" ({made.suite})" if made.suite else ""
-    click.echo(f"{guest.name}: {made.package} {made.version}{where}", file=env.out)
+    env.print(f"{guest.name}: {made.package} {made.version}{where}")
 
 
 SYSTEMS = {"linux": _linux, "kernel": _kernel, "xen": _xen, "trio": _trio, "gnumach": _gnumach}

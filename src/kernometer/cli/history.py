@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import click
 from msgspec import msgpack
 
 from kernometer.cache import sha256
@@ -45,10 +43,7 @@ def command(
         step = "A session's label, or -gHASH in its kernel's release, names its commit: kernometer run --label HASH"
         told = "'kernometer list' and 'kernometer show' tell what is."
         raise UsageError("No stored session has such a row.", step if tree and not known else told)
-    if env.json:
-        click.echo(json.dumps(document(shown), indent=1), file=env.out)
-    else:
-        env.show(blocks(shown, every=bool(rows)))
+    env.answer(lambda: document(shown), blocks(shown, every=bool(rows)))
     if report_file is not None:
         write(report_file, since.render(shown, known, _functions(env.store(), pasts, shown)))
         env.say(f"The report is in {report_file}.")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
 from rich.measure import Measurement
 
 from kernometer.cli.env import Env
@@ -49,13 +47,13 @@ def command(
         return
     store = env.store()
     callable_ = [session.path for session in store.summaries() if not session.problem and not session.growing]
-    places = {path: place for place, path in enumerate(callable_)}
+    names = {path: f"@{place or 'last'}" for place, path in enumerate(callable_)}
     sessions = store.summaries(label=label, target=target, by=by or "", newest=newest or 0)
     if env.json:
-        click.echo(json.dumps([_document(session) for session in sessions], indent=1), file=env.out)
+        env.print_json([asdict(session) | {"path": str(session.path)} for session in sessions])
         return
     if sessions:
-        _print(env.console(), [(_call(places.get(session.path)), session) for session in sessions])
+        _print(env.console(), [(names.get(session.path, ""), session) for session in sessions])
     else:
         env.say(f"No results in {store.folder}" + (" of that kind." if label or target or by else "."))
         env.say("'kernometer run' measures this machine.")
@@ -65,14 +63,6 @@ def command(
 WIDE = 100
 #: Characters of a line, at the most.
 LONGEST = 2000
-
-
-def _call(place: int | None) -> str:
-    return "" if place is None else "@last" if place == 0 else f"@{place}"
-
-
-def _document(session: Summary) -> dict[str, Any]:
-    return asdict(session) | {"path": str(session.path)}
 
 
 def _print(console: Console, named: list[tuple[str, Summary]]) -> None:
@@ -112,4 +102,4 @@ def state(session: Summary) -> str:
 
 def remove(env: Env, names: tuple[str, ...], yes: bool) -> None:
     for path in env.store().remove(names, sets=yes):
-        click.echo(f"{path.stem}: removed", file=env.out)
+        env.print(f"{path.stem}: removed")

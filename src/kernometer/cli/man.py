@@ -40,7 +40,7 @@ error names file, table and option."""
 
 def command(env: Env) -> None:
     root = click.get_current_context().find_root()
-    click.echo("\n".join(page(kernometer, root)), file=env.out)
+    env.print("\n".join(page(kernometer, root)))
 
 
 def escaped(text: str) -> str:

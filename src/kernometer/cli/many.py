@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-import click
-
-from kernometer.campaign.cells import Finished, Outcome, finished, measure_cells
+from kernometer.campaign.cells import Listen, Outcome, Places, finished, measure_cells
 from kernometer.campaign.here import Here
 from kernometer.campaign.plan import Plan
 from kernometer.campaign.scheduler import workers_of
-from kernometer.cli.columns import measured
 from kernometer.cli.compare import history_of_hosts
 from kernometer.cli.env import Env
 from kernometer.cli.planning import (
@@ -44,11 +41,11 @@ from kernometer.report.matrix.view import view
 from kernometer.report.session import counters
 from kernometer.report.write.file import write
 from kernometer.results.model import By
-from kernometer.results.store import Store
+from kernometer.results.store import Store, read_file
 from kernometer.results.writer import new_session_id
 from kernometer.stats.figures import Counted
 from kernometer.stats.series import Column, Series, series
-from kernometer.targets.base import Profiled, Target
+from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
 #: The word for a guest's own machine.
@@ -117,23 +114,62 @@ def measure(
     *,
     unit_costs: bool,
 ) -> list[Column] | None:
-    """A column for each target; `plan_of` makes the plan for one of them. None after a dry run."""
-    if rounds.scheduler:
+    """A column for each target; `plan_of` makes the plan for one of them. None after a dry run. Raises UsageError for
+    an unknown target, and for fewer than two."""
+    store = env.store()
+    if rounds.scheduler:  # only its workers need the guests and the targets
         plan = plan_of(None, program="probe-trio" if unit_costs else "probe")
-        plan = with_processor(plan, rounds.processor, env.store())
-        return _by_scheduler(env, specs, beside, replace(plan, profiled=rounds.profiled), rounds)
+        plan = replace(with_processor(plan, rounds.processor, store), profiled=rounds.profiled)
+        if rounds.jobs is not None:
+            raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
+        if rounds.dry_run:
+            raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
+        workers = partial(workers_of, rounds.scheduler, by, store, rounds.label)
+        return _measured(env, plan, specs, beside, rounds, workers, silence=plan.patience)
     with ExitStack() as stack:
-        targets = _targets(stack, specs, by)
+        targets = [stack.enter_context(closing(target_of(spec))) for spec in specs]  # all, before any is measured
+        if len(targets) < 2:
+            raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
+        check_by(by, *targets)
         if not rounds.different_machines:
             check_targets({target.name: target for target in targets}, by, may_boot=not rounds.dry_run)
         plan = plan_of(None if rounds.dry_run else targets[0], program=program_for(*targets, unit_costs=unit_costs))
         plan = with_profiles(plan, rounds.profiled, *targets)
-        plan = with_processor(plan, rounds.processor, env.store())
+        plan = with_processor(plan, rounds.processor, store)
         if rounds.dry_run:
             print_commands(env, plan, targets)
             return None
         tell_notes(env, by, *targets)
-        return _measured(env, plan, targets, beside, rounds)
+        jobs = rounds.jobs or len(os.sched_getaffinity(0))
+        names = [target.name for target in targets]
+
+        def here(listen: Listen) -> AbstractContextManager[Places]:
+            return nullcontext(Here(targets, store, rounds.label, listen, jobs))
+
+        return _measured(env, plan, names, beside, rounds, here)
+
+
+def _measured(
+    env: Env,
+    plan: Plan,
+    targets: Sequence[str],
+    beside: Sequence[str],
+    rounds: Rounds,
+    places: Callable[[Listen], AbstractContextManager[Places]],
+    silence: float | None = None,
+) -> list[Column]:
+    """Measures the cells that are left in the places that `places` gives for a listener. Prints what failed and where
+    the sessions are; returns the columns."""
+    known = finished(env.store(), rounds.label, plan) if rounds.resume else {}
+    each = rounds.boots if plan.by == "time" else 1
+    there = sum(min(each, len(paths)) for (target, _host), paths in known.items() if target in targets)
+    left = max(0, each * len(targets) - there)
+    with progress(env, plan, left, silence=silence) as listen, places(listen) as measuring:
+        outcomes = measure_cells(plan, targets, measuring, rounds.label, rounds.boots, known)
+    tell_errors(env, outcomes)
+    if any(outcome.paths for outcome in outcomes):
+        env.say(f"The sessions are stored under the label {rounds.label}: kernometer matrix 'label:{rounds.label}'")
+    return measured(outcomes, beside)
 
 
 def with_units(
@@ -148,57 +184,18 @@ def with_units(
         yield from (measure(env, chosen, [], "path", plan_of, how, unit_costs=units) or ()) if chosen else ()
 
 
-def _by_scheduler(env: Env, specs: Sequence[str], beside: Sequence[str], plan: Plan, rounds: Rounds) -> list[Column]:
-    """As `measure`, by workers; only they need the guests and the targets."""
-    if rounds.jobs is not None:
-        raise UsageError("A scheduler's workers have as many cells as processors and threads.", "Leave --jobs out.")
-    if rounds.dry_run:
-        raise UsageError("A scheduler's workers are not asked for their commands.", "Leave --dry-run out.")
-    finished = _finished(env.store(), plan, rounds)
-    with (
-        progress(env, plan, _left(specs, plan, rounds, finished), silence=plan.patience) as listen,
-        workers_of(rounds.scheduler, plan.by, env.store(), rounds.label, listen) as workers,
-    ):
-        outcomes = measure_cells(plan, specs, workers, rounds.label, rounds.boots, finished)
-    return _told(env, outcomes, beside, rounds.label)
-
-
-def _finished(store: Store, plan: Plan, rounds: Rounds) -> Finished:
-    return finished(store, rounds.label, plan) if rounds.resume else {}
-
-
-def _left(targets: Sequence[str], plan: Plan, how: Rounds, finished: Finished) -> int:
-    """How many sessions are left."""
-    rounds = how.boots if plan.by == "time" else 1
-    there = sum(min(rounds, len(paths)) for (target, _host), paths in finished.items() if target in targets)
-    return max(0, rounds * len(targets) - there)
-
-
-def _targets(stack: ExitStack, specs: Sequence[str], by: By) -> list[Target]:
-    """All targets, before anything is measured. Raises UsageError for an unknown one, and for fewer than two."""
-    targets = [stack.enter_context(closing(target_of(spec))) for spec in specs]
-    if len(targets) < 2:
-        raise UsageError("A matrix needs at least two targets.", "For example: --on qemu:linux-6.1,qemu:linux-6.12")
-    check_by(by, *targets)
-    return targets
-
-
-def _measured(env: Env, plan: Plan, targets: Sequence[Target], beside: Sequence[str], rounds: Rounds) -> list[Column]:
-    store = env.store()
-    names = [target.name for target in targets]
-    finished = _finished(store, plan, rounds)
-    with progress(env, plan, _left(names, plan, rounds, finished)) as listen:
-        here = Here(targets, store, rounds.label, listen, rounds.jobs or len(os.sched_getaffinity(0)))
-        outcomes = measure_cells(plan, names, here, rounds.label, rounds.boots, finished)
-    return _told(env, outcomes, beside, rounds.label)
-
-
-def _told(env: Env, outcomes: Sequence[Outcome], beside: Sequence[str], label: str) -> list[Column]:
-    """Prints what failed and where the sessions are; returns the columns."""
-    tell_errors(env, outcomes)
-    if any(outcome.paths for outcome in outcomes):
-        env.say(f"The sessions are stored under the label {label}: kernometer matrix 'label:{label}'")
-    return measured(outcomes, beside)
+def measured(outcomes: Sequence[Outcome], aside: Sequence[str]) -> list[Column]:
+    """One column per target (by time: per target and machine), in the order given. `aside` names targets, which stand
+    aside on every machine, or columns. Raises ResultError if a file cannot be read."""
+    return [
+        Column(
+            outcome.name,
+            tuple(read_file(path) for path in outcome.paths),
+            outcome.why,
+            bool({outcome.name, outcome.target}.intersection(aside)),
+        )
+        for outcome in outcomes
+    ]
 
 
 def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
@@ -217,7 +214,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     if in_measure is None:
         raise UsageError(f"{judged.baseline} has no {shown.measure}.", "Measure it: --by path --processor skylake")
     if env.json:
-        click.echo(document(judged, in_measure), file=env.out)
+        env.print(document(judged, in_measure))
     else:
         _print(env, judged, shown, in_measure)
     if shown.report_file is not None:

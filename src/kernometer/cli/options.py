@@ -63,12 +63,16 @@ class TakesCommand(BriefHelp):
         return super().parse_args(ctx, args)
 
 
+#: A file to be written, and a directory that is there; the ways of measuring; the profiles.
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+WAYS, PROFILES = click.Choice(["time", "path"]), click.Choice(["quick", "full"])
 #: A paragraph for the foot of a command's help.
 TARGETS = f"TARGET: {', '.join(f'{form} ({what})' for form, what in FORMS)}."
 
 profile = click.option(
     "--profile",
-    type=click.Choice(["quick", "full"]),
+    type=PROFILES,
     default="quick",
     show_default=True,
     help="Which rows: quick is at most a minute on two cores.",
@@ -83,7 +87,7 @@ processor = click.option(
 )
 by = click.option(
     "--by",
-    type=click.Choice(["time", "path"]),
+    type=WAYS,
     default="time",
     show_default=True,
     help="Measure time, or count instructions (on a guest).",
@@ -124,7 +128,7 @@ report = click.option(
     "--report",
     "report_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     callback=writable,
     help="Also write the report, one HTML file.",
 )
@@ -167,6 +171,7 @@ unit_costs = click.option(
     is_flag=True,
     help="Unit costs of Trio or GNU Mach, no workloads: kernel entry, service call, fault, switch (docs/trio.md).",
 )
+jobs = click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
 dry_run = click.option("--dry-run", is_flag=True, help="Print the commands without running them.")
 again = click.option(
     "--again",
@@ -180,8 +185,7 @@ again = click.option(
 
 
 def _file(name: str, what: str) -> Callable[[_F], _F]:
-    path = click.Path(dir_okay=False, path_type=Path)
-    return click.option(name, metavar="FILE", type=path, callback=writable, help=f"With --gate: {what}.")
+    return click.option(name, metavar="FILE", type=FILE, callback=writable, help=f"With --gate: {what}.")
 
 
 #: What gate.wanted takes.

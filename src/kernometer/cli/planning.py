@@ -87,20 +87,17 @@ def with_processor(plan: Plan, name: str, store: Store) -> Plan:
 
 def program_for(*targets: Target, unit_costs: bool) -> Program:
     """The program that measures. Raises UsageError if one of the targets has no such program."""
-    for target in targets:
-        if not unit_costs and "probe" not in target.programs:
-            raise UsageError(
-                f"{target.name} runs no program but that of the unit costs.", "kernometer run --by path --unit-costs"
-            )
-    if not unit_costs:
-        return "probe"
-    for target in targets:
-        if "probe-trio" not in target.programs:
-            raise UsageError(
-                f"{target.name} is neither Trio nor GNU Mach, and --unit-costs are of their own calls.",
-                "One that is: qemu:trio-mono, qemu:gnumach. Without --unit-costs any kernel can be measured.",
-            )
-    return "probe-trio"
+    wanted: Program = "probe-trio" if unit_costs else "probe"
+    lacking = next((target.name for target in targets if wanted not in target.programs), None)
+    if lacking is not None and unit_costs:
+        raise UsageError(
+            f"{lacking} is neither Trio nor GNU Mach, and --unit-costs are of their own calls.",
+            "One that is: qemu:trio-mono, qemu:gnumach. Without --unit-costs any kernel can be measured.",
+        )
+    if lacking is not None:
+        step = "kernometer run --by path --unit-costs"
+        raise UsageError(f"{lacking} runs no program but that of the unit costs.", step)
+    return wanted
 
 
 def tell_notes(env: Env, by: By, *targets: Target) -> None:
@@ -133,4 +130,4 @@ def check_targets(sides: Mapping[str, Target], by: By, *, may_boot: bool = True)
 def print_commands(env: Env, plan: Plan, targets: Sequence[Target]) -> None:
     """Prints one line per target, as a shell would take it, for --dry-run."""
     for target in targets:
-        click.echo(shlex.join(target.describe(plan.job())), file=env.out)
+        env.print(shlex.join(target.describe(plan.job())))

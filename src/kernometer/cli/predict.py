@@ -74,10 +74,7 @@ def command(
     missing = sorted(rows - (sheets[0].keys() & sheets[1]))
     by_name = Path(recorder.recorder("")[0]).name
     view = View(a, b, by, words, asked.status, by_name, asked.witness, tuple(missing))
-    if env.json:
-        click.echo(document(predicted, view), file=env.out)
-    else:
-        env.show(blocks(predicted, view))
+    env.answer(lambda: document(predicted, view), blocks(predicted, view), ensure_ascii=False)
 
 
 def _check(names: Iterable[str], held: Mapping[str, Result], by: By, *, different_machines: bool) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
-
-import click
 
 from kernometer.cli.env import Env
 from kernometer.cli.planning import plan_for, print_commands, program_for, with_processor, with_profiles
@@ -17,11 +14,10 @@ from kernometer.explain.cycles import SHOWN
 from kernometer.explain.functions import INSTRUCTIONS, Breakdown, breakdowns, charged
 from kernometer.report.profile import functions
 from kernometer.report.profile.files import FORMS
-from kernometer.report.write.file import complete_file
+from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.results.rows import Row
 from kernometer.stats.path import processor as emulated
-from kernometer.targets.base import Profiled
 from kernometer.targets.parse import target_of
 
 #: What is shown by page if nothing else is said.
@@ -45,17 +41,24 @@ def command(
     seed: int | None,
     report_file: Path | None,
     dry_run: bool,
-) -> None:
+) -> Status:
     if (spec is None) == (name is None):
         raise UsageError("Give a guest with --on, or a stored session with --of.", "For example: --on qemu:linux-6.1")
     if name is not None:
         result = env.store().load(name)
+    elif not words:
+        raise UsageError("Which rows?", "For example proc/fork-exit; '*' is the quick profile.")
     else:
-        view: Profiled = "totals" if totals else "median"
-        measured = _measured(env, spec or "", words, view, unit_costs, processor, label, seed, dry_run)
-        if measured is None:
-            return
-        result = measured
+        with closing(target_of(spec or "")) as target:
+            program = program_for(target, unit_costs=unit_costs)
+            plan = plan_for(target, "path", "quick", words, seed, program)
+            plan = with_profiles(plan, "totals" if totals else "median", target)
+            plan = with_processor(plan, processor, env.store())
+            if dry_run:
+                print_commands(env, plan, (target,))
+                return Status.DONE
+            path, result = measured(env, plan, target, label)
+        env.say(f"The session is stored in {path}.")
     chosen = _chosen(breakdowns(result), words if name is not None else ())
     if measure or by_page:
         chosen = _charged(result, chosen, measure or WALKS, by_page=by_page)
@@ -64,32 +67,7 @@ def command(
     _show(env, [*chosen.values()], everything=everything, form=form, output=output)
     if report_file is not None:
         write_report(env, {result.session.label or "this session": [result]}, (), None, report_file)
-    raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
-
-
-def _measured(
-    env: Env,
-    spec: str,
-    words: tuple[str, ...],
-    view: Profiled,
-    unit_costs: bool,
-    processor: str,
-    label: str,
-    seed: int | None,
-    dry_run: bool,
-) -> Result | None:
-    if not words:
-        raise UsageError("Which rows?", "For example proc/fork-exit; '*' is the quick profile.")
-    with closing(target_of(spec)) as target:
-        program = program_for(target, unit_costs=unit_costs)
-        plan = with_profiles(plan_for(target, "path", "quick", words, seed, program), view, target)
-        plan = with_processor(plan, processor, env.store())
-        if dry_run:
-            print_commands(env, plan, (target,))
-            return None
-        path, result = measured(env, plan, target, label)
-    env.say(f"The session is stored in {path}.")
-    return result
+    return Status.ROWS_FAILED if result.failures else Status.DONE
 
 
 def _chosen(profiles: dict[str, Breakdown], words: tuple[str, ...]) -> dict[str, Breakdown]:
@@ -126,13 +104,12 @@ def _show(env: Env, profiles: list[Breakdown], *, everything: bool, form: str, o
         if output is None:
             env.out.write(data.decode())
             return
-        with complete_file(output, "profile") as file:
-            file.write(data)
+        write(output, data, "profile")
         return
     if output is not None:
         raise UsageError("-o needs a --format.", "For example: --format folded -o out.folded")
     if env.json:
-        click.echo(json.dumps([functions.document(profile) for profile in profiles], indent=1), file=env.out)
+        env.print_json([functions.document(profile) for profile in profiles])
         return
     for profile in profiles:
         env.show(functions.blocks(profile, everything=everything))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from kernometer.campaign.cells import Outcome
+from kernometer.campaign.cells import Listen, Outcome
 from kernometer.campaign.plan import Plan
 from kernometer.campaign.session import Further, Measured, measure
 from kernometer.cli.env import Env
@@ -24,7 +24,6 @@ from kernometer.text import printable
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-Listener = Callable[[AnyRecord], None]
 #: How many lines of a dead target's output are shown, the last ones, which tell most; characters of one.
 LAST_LINES, LINE = 5, 300
 #: Seconds between two lines without a terminal.
@@ -77,7 +76,7 @@ def tell_errors(env: Env, outcomes: Sequence[Outcome]) -> None:
 @contextmanager
 def progress(
     env: Env, plan: Plan, sessions: int = 1, *, paired: bool = False, silence: float | None = None
-) -> Iterator[Callable[[AnyRecord], None]]:
+) -> Iterator[Listen]:
     """Returns a listener for the records of so many sessions of the plan, each with its runs, or with as many as fit
     into its budget. `paired`: what one session lacks is not measured in another either.
 
@@ -138,7 +137,7 @@ def counted(env: Env, steps: int, what: str) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
-def _telling_silence(listen: Listener, silence: float, say: Callable[[str], None]) -> Iterator[Listener]:
+def _telling_silence(listen: Listen, silence: float, say: Callable[[str], None]) -> Iterator[Listen]:
     """The same listener, with a thread that prints how long no record came: after 30 s, 60 s, 120 s, …"""
     heard = time.monotonic()
     done = Event()
@@ -180,7 +179,7 @@ def _bar(env: Env, *, timed: bool) -> Progress:
     )
 
 
-def _on_terminal(bar: Progress, task: TaskID, steps: _Steps, *, timed: bool) -> Callable[[AnyRecord], None]:
+def _on_terminal(bar: Progress, task: TaskID, steps: _Steps, *, timed: bool) -> Listen:
     told: set[str] = set()
     start = time.monotonic()
 
@@ -198,7 +197,7 @@ def _on_terminal(bar: Progress, task: TaskID, steps: _Steps, *, timed: bool) -> 
     return listen
 
 
-def _on_stream(env: Env, steps: _Steps, budget: float) -> Callable[[AnyRecord], None]:
+def _on_stream(env: Env, steps: _Steps, budget: float) -> Listen:
     told: set[str] = set()
     start = last = time.monotonic()
 

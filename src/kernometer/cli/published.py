@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import click
 
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
@@ -23,20 +20,16 @@ from kernometer.text import printable
 def show_all(env: Env) -> None:
     """`show published` and `list --published`: every table."""
     papers = [load(PREFIX + name).publication for name in names()]
-    if env.json:
-        _print_json(env, [report.document(paper, paper.figures)["paper"] for paper in papers])
-    else:
-        env.show(report.papers_blocks(papers))
+    env.answer(
+        lambda: [report.document(paper, paper.figures)["paper"] for paper in papers], report.papers_blocks(papers)
+    )
 
 
 def show(env: Env, column: Column, rows: tuple[str, ...]) -> None:
     """`show published/NAME[:SYSTEM] [ROW]…`, and the same for an imported result."""
     figures = [figure for figure in column.publication.figures if column.system in ("", figure.system)]
     chosen = _choose(figures, rows)
-    if env.json:
-        _print_json(env, report.document(column.publication, chosen))
-    else:
-        env.show(report.blocks(column.publication, chosen))
+    env.answer(lambda: report.document(column.publication, chosen), report.blocks(column.publication, chosen))
 
 
 def _choose(figures: Sequence[Published], rows: tuple[str, ...]) -> list[Published]:
@@ -69,7 +62,7 @@ def compare(env: Env, sides: Mapping[str, Column | None], report_file: Path | No
         )
     documents = [_compare(env, (first, other), (sides[first], sides[other])) for other in others]
     if env.json:
-        _print_json(env, documents)
+        env.print_json(documents)
 
 
 def _compare(env: Env, names: tuple[str, str], sides: tuple[Column | None, Column | None]) -> dict[str, Any]:
@@ -129,7 +122,3 @@ def of_one_system(column: Column) -> Column:
         systems = [f"{column.name}:{system.system}" for system in column.publication.paper.systems]
         raise UsageError(f"{column.name} has several systems.", f"Name one: {', '.join(systems)}.")
     return column
-
-
-def _print_json(env: Env, document: Any) -> None:
-    click.echo(json.dumps(document, indent=1), file=env.out)

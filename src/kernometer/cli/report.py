@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernometer.cli.env import Env
 from kernometer.cli.show_comparisons import known_layouts
-from kernometer.report.page import render
+from kernometer.report.page import build, render
 from kernometer.report.write.file import write
 from kernometer.results.model import Result
 from kernometer.stats.alternate import ab
@@ -27,7 +27,7 @@ def command(env: Env, names: tuple[str, ...], output: Path, delta: float) -> Non
     comparisons = _compare(systems, earlier, delta, floors)
     named = history_of({result.session.id: result for result in results}.values())
     sessions = History((*earlier.entries, *named.entries))
-    write(output, render(results, comparisons, sessions, systems=systems, floors=floors))
+    write(output, render(build(systems, comparisons, sessions, floors=floors)))
     for comparison in comparisons:
         env.say(comparison.sentence)
     env.say(f"The report is in {output}.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -20,7 +18,6 @@ from kernometer.report.session.terminal import document, print_result
 from kernometer.results.model import By, Result
 from kernometer.results.store import Store
 from kernometer.stats.differences import machine_differences
-from kernometer.stats.model import RowFigure
 from kernometer.stats.noise import spread_between_sessions
 from kernometer.targets.parse import target_of
 from kernometer.text import printable
@@ -44,7 +41,7 @@ def command(
     dry_run: bool,
     quantile: float | None,
     **effort: float | str | None,
-) -> None:
+) -> Status:
     store, words = env.store(), rows_of(click.get_current_context(), words)
     check_quantile(quantile, by, effort.get("batch"))
     with closing(target_of(spec)) as target:
@@ -54,49 +51,27 @@ def command(
         plan = with_processor(plan, processor, store)
         if dry_run:
             print_commands(env, plan, (target,))
-            return
+            return Status.DONE
         path, result = measured(env, plan, target, label)
     _tell_probe(env, store, result)
     try:
-        _show(
-            env,
-            store,
-            result,
-            words,
-            everything=everything,
-            points=points,
-            beside_last=beside_last,
-            report_file=report_file,
-        )
+        rows = figures_of(store, result)
+        if env.json:
+            env.print_json(document(result, rows), ensure_ascii=False)
+        else:
+            print_result(env.console(), result, rows, everything=everything, points=points, named=words)
+        systems, comparisons, history = compared_with_last(store, result) if beside_last else alone(result)
+        if history is not None and not env.json:
+            env.console().print()
+            show_comparisons(env, systems, comparisons, everything=everything, points=points)
+            sessions = [rows, *(entry.figures for entry in history.entries)]
+            spread = spread_view(spread_between_sessions(sessions), "of this host")
+            if spread is not None:
+                env.console().print(spread.summary)
+        write_report(env, systems, comparisons, history, report_file)
     finally:
         env.say(f"The session is stored in {path}.")
-    raise click.exceptions.Exit(Status.ROWS_FAILED if result.failures else Status.DONE)
-
-
-def _show(
-    env: Env,
-    store: Store,
-    result: Result,
-    named: Sequence[str],
-    *,
-    everything: bool,
-    points: bool,
-    beside_last: bool,
-    report_file: Path | None,
-) -> None:
-    """Prints the table or JSON; with `beside_last` also the last session, and how far this host's sessions lie apart.
-    `named`: rows given by name, all of which are shown."""
-    rows = figures_of(store, result)
-    if env.json:
-        click.echo(json.dumps(document(result, rows), ensure_ascii=False, indent=1), file=env.out)
-    else:
-        print_result(env.console(), result, rows, everything=everything, points=points, named=named)
-    shown = compared_with_last(store, result) if beside_last else alone(result)
-    if shown.history is not None and not env.json:
-        env.console().print()
-        show_comparisons(env, shown.systems, shown.comparisons, None, everything=everything, points=points)
-        _print_spread(env, [rows, *(entry.figures for entry in shown.history.entries)])
-    write_report(env, shown.systems, shown.comparisons, shown.history, report_file)
+    return Status.ROWS_FAILED if result.failures else Status.DONE
 
 
 def _tell_probe(env: Env, store: Store, result: Result) -> None:
@@ -106,9 +81,3 @@ def _tell_probe(env: Env, store: Store, result: Result) -> None:
         words = machine_differences((last.probe, result.build))
         differs = f"{words[last.probe]} → {words[result.build]}"
         env.say(printable(f"note: the probe has changed since {last.id}, which is not history here: {differs}", 600))
-
-
-def _print_spread(env: Env, sessions: Sequence[Mapping[str, RowFigure]]) -> None:
-    spread = spread_view(spread_between_sessions(sessions), "of this host")
-    if spread is not None:
-        env.console().print(spread.summary)

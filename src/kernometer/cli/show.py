@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-
-import click
 
 from kernometer.cli import published
 from kernometer.cli.env import Env
@@ -29,9 +26,9 @@ def command(env: Env, name: str, rows: tuple[str, ...], details: bool, everythin
     result = store.load(name)
     chosen = choose(result, figures_of(store, result), rows)
     if env.json:
-        click.echo(json.dumps(document(result, chosen), indent=1), file=env.out)
-        return
-    print_result(env.console(), result, chosen, everything=everything, details=details, points=points, named=rows)
+        env.print_json(document(result, chosen))
+    else:
+        print_result(env.console(), result, chosen, everything=everything, details=details, points=points, named=rows)
 
 
 def choose(result: Result, figures: Mapping[str, RowFigure], wanted: tuple[str, ...]) -> dict[str, RowFigure]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
 import msgspec
 
 from kernometer.cli.env import Env
@@ -36,24 +34,17 @@ if TYPE_CHECKING:
 
     #: Results by the name of their system, the baseline first.
     Systems = Mapping[str, Sequence[Result]]
+    #: And their comparisons, and the earlier sessions of the kind, if there are any.
+    Compared = tuple[Systems, tuple[Comparison, ...], History | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """A session and, if the store has one, the last of the same kind, compared."""
-
-    systems: Systems
-    comparisons: tuple[Comparison, ...] = ()
-    history: History | None = None  #: of earlier sessions of the kind; None without one
-
-
-def alone(result: Result) -> Beside:
+def alone(result: Result) -> Compared:
     """The session by itself."""
-    return Beside({result.session.label or "this session": [result]})
+    return {result.session.label or "this session": [result]}, (), None
 
 
-def compared_with_last(store: Store, result: Result) -> Beside:
-    """The session next to the last one of the same host, target, way of taking time and profile."""
+def compared_with_last(store: Store, result: Result) -> Compared:
+    """The session next to the last one of the same host, target, way of taking time and profile, if there is one."""
     definition = result.session.path_definition
     before = [past for past in store.history(result) if past.session.path_definition == definition]
     if not before:
@@ -63,23 +54,20 @@ def compared_with_last(store: Store, result: Result) -> Beside:
     last, this = systems
     earlier = History(history.entries[1:])  # earlier than both; computing figures anew takes 0.3 s each
     comparison = compare(before[:1], [result], history=earlier, name_a=last, name_b=this)
-    return Beside(systems, (comparison,), history)
+    return systems, (comparison,), history
 
 
 def show_comparisons(
     env: Env,
     systems: Systems,
     comparisons: Sequence[Comparison],
-    report_file: Path | None,
-    history: History | None = None,
     *,
-    everything: bool = False,
-    points: bool = False,
+    everything: bool,
+    points: bool,
     counters: bool = False,
     gates: Sequence[Gate] = (),
 ) -> None:
-    """Prints them all, with --json as one JSON array. Then writes the report, if a file is named. `gates`: of each
-    comparison, for the array; none without --gate.
+    """Prints them all, with --json as one JSON array. `gates`: of each comparison, for the array; none without --gate.
 
     `everything`: every row; `points`: every row, with every point of a curve as a row. JSON always has all rows.
     """
@@ -99,7 +87,7 @@ def show_comparisons(
             | ({"gate": gate_of[id(comparison)]} if id(comparison) in gate_of else {})
             for comparison in comparisons
         ]
-        click.echo(msgspec.json.encode(made).decode(), file=env.out)
+        env.print(msgspec.json.encode(made).decode())
     else:
         for comparison in comparisons:
             view = named_view(comparison, {} if points else workloads)
@@ -108,7 +96,6 @@ def show_comparisons(
             env.show(cycles.blocks(systems[comparison.a], systems[comparison.b], everything=everything))
         if counters:
             env.show(session_counters.blocks(systems))
-    write_report(env, systems, comparisons, history, report_file)
 
 
 def write_report(
@@ -122,12 +109,11 @@ def write_report(
     """Writes one HTML file, if `report_file` is given."""
     if report_file is None:
         return
-    from kernometer.report.page import render
+    from kernometer.report.page import build, render
 
     results = [result for results_of in systems.values() for result in results_of]
     floors = known_layouts(env.store()) if all(result.session.by == "path" for result in results) else ()
-    page = render(results, comparisons, history, systems=systems, floors=floors, structures=structures)
-    write(report_file, page)
+    write(report_file, render(build(systems, comparisons, history, floors=floors, structures=structures)))
     env.say(f"The report is in {report_file}.")
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import click
 
 from kernometer.cli import many
 from kernometer.cli.env import Env
 from kernometer.cli.planning import plan_for
 from kernometer.cli.show_comparisons import compared_with_last, write_report
 from kernometer.errors import KernometerError, Status, StoppedError, TargetError
-from kernometer.explain.structure_cycles import in_cycles
-from kernometer.explain.structure_factors import LINUX, ROWS, SYSTEMS, answer
+from kernometer.explain.structure_factors import LINUX, ROWS, SYSTEMS, answer, in_cycles
 from kernometer.guests import store
 from kernometer.guests.inside import programs
 from kernometer.guests.kernels import linux, trio
@@ -22,7 +18,7 @@ from kernometer.report.explanation.structures import StructuresView, blocks, doc
 from kernometer.results.model import Result
 
 
-def command(env: Env, words: tuple[str, ...], also: str | None, processor: str, report_file: Path | None) -> None:
+def command(env: Env, words: tuple[str, ...], also: str | None, processor: str, report_file: Path | None) -> Status:
     store = env.store()
     beside = store.load(also) if also else None
     left_out: dict[str, KernometerError] = {}
@@ -37,13 +33,10 @@ def command(env: Env, words: tuple[str, ...], also: str | None, processor: str, 
     answered = answer(systems)
     priced = in_cycles(systems, [operation.row for operation in answered.operations])
     shown = view(answered, priced, left_out)
-    if env.json:
-        click.echo(json.dumps(document(answered, priced, left_out), indent=1), file=env.out)
-    else:
-        env.show(blocks(shown))
+    env.answer(lambda: document(answered, priced, left_out), blocks(shown))
     _report(env, report_file, beside, systems, shown)
     failed = any(result.failures for sessions in systems.values() for result in sessions)
-    raise click.exceptions.Exit(Status.ROWS_FAILED if failed or left_out else Status.DONE)
+    return Status.ROWS_FAILED if failed or left_out else Status.DONE
 
 
 def _measured(
@@ -97,7 +90,6 @@ def _report(
 ) -> None:
     """One file: the stored session beside the last, if one is named, else the sessions of `systems`; and the answer."""
     if beside is not None:
-        last = compared_with_last(env.store(), beside)
-        write_report(env, last.systems, last.comparisons, last.history, file, structures=shown)
+        write_report(env, *compared_with_last(env.store(), beside), file, structures=shown)
     else:
         write_report(env, systems, (), None, file, structures=shown)

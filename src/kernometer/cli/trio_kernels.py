@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from itertools import takewhile
 
-import click
-
 from kernometer.cli.arguments import is_target
 from kernometer.cli.env import Env
 from kernometer.errors import UsageError
@@ -47,7 +45,7 @@ def compiled(env: Env, structures: Sequence[str], say: Callable[[], None], *, dr
     current = trio.current()
     missing = [each for each in structures if each not in current]
     if dry_run and missing:
-        click.echo(shlex.join(("kernometer", "guest", "add", "trio", *missing)), file=env.out)
+        env.print(shlex.join(("kernometer", "guest", "add", "trio", *missing)))
         return False
     say()
     for number, each in enumerate(missing, 1):

@@ -53,10 +53,8 @@ def factors(result: Result) -> tuple[str, str]:
             machine.insert(0, own)
         named = "+".join(filter(None, (architecture, *machine)))
         return "+".join((kernel, *(word for word in words if word not in machine))), named or STANDARD
-    uname = result.header.uname if result.header is not None else {}
-    kernel = " ".join(filter(None, (uname.get("sysname", ""), uname.get("release", ""))))
     host = session.target if session.target.startswith("ssh:") else f"host {session.host_id[:8]}"
-    return kernel, session.machine if session.target.startswith("console:") else host
+    return result.kernel, session.machine if session.target.startswith("console:") else host
 
 
 def study(results: Iterable[Result]) -> Study | None:

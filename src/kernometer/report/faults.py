@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernometer import __version__
 from kernometer.faults.kinds import FAIL_STOP, KINDS
 from kernometer.faults.outcomes import OUTCOMES, WORDS, Outcome, told, wrong
 from kernometer.faults.records import Campaign, Record
 from kernometer.report.write.document import plain
 from kernometer.report.write.html import fill
-from kernometer.report.write.terminal import BLANK, Block, Line
+from kernometer.report.write.terminal import Block, Line
 from kernometer.stats.intervals import wilson
 from kernometer.text import printable
 
@@ -79,9 +78,7 @@ def structures(campaigns: Sequence[Campaign]) -> tuple[Structure, ...]:
 def blocks(campaigns: Sequence[Campaign]) -> Iterator[Block]:
     """For the terminal: of each structure a sentence and the groups."""
     for number, structure in enumerate(structures(campaigns)):
-        if number:
-            yield BLANK
-        yield Line(structure.name, "bold")
+        yield Line(structure.name, "bold", apart=number > 0)
         yield Line(structure.sentence)
         groups = structure.every_group
         yield from (Line(_words(group), indent=2, lead=f"{group.name}, {group.total}: ") for group in groups)
@@ -117,7 +114,6 @@ def page(campaigns: Sequence[Campaign]) -> str:
     shown = structures(campaigns)
     values = {
         "title": f"Faults in {', '.join(structure.name for structure in shown)}",
-        "made": f"Kernometer {__version__}",
         "words": [(outcome, WORDS[outcome]) for outcome in OUTCOMES],
         "structures": shown,
         "note": NOT_STRUCK,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernometer import __version__
 from kernometer.errors import ResultError
 from kernometer.explain.boundary_prices import of_results
 from kernometer.explain.functions import Difference, decided, differences, newest
@@ -27,11 +26,10 @@ from kernometer.report.session.systems import Subject, gather, rows_of, workload
 from kernometer.report.session.view import AbsoluteView
 from kernometer.report.words.names import name
 from kernometer.report.write.html import fill
-from kernometer.results.model import Result, Workload
+from kernometer.results.model import Result
 from kernometer.stats.floors import Layout
 from kernometer.stats.history import History
 from kernometer.stats.model import Comparison
-from kernometer.tables import grouped
 
 #: Results by the name of their system, the baseline first.
 Systems = Mapping[str, Sequence[Result]]
@@ -44,7 +42,6 @@ class Page:
     figures: AbsoluteView
     by: str  #: "time", "path", or both
     bracket: str  #: what is subtracted from every figure, and included in the gross samples
-    made: str  #: the program that wrote the page
     comparisons: tuple[ComparisonView, ...]
     truth: Counts
     counters: Counts
@@ -60,10 +57,11 @@ class Page:
     findings: tuple[Finding, ...]
     spreads: tuple[Spread, ...]
     distributions: tuple[tuple[str, tuple[Distribution, ...]], ...]
-    quantile_words: tuple[str, ...]
-    ecdf_steps: int  #: how many quantiles of a run its drawing keeps
-    marks: tuple[str, ...]  #: SVG paths of the systems' marks in curves, in order, repeated if there are more systems
-    order_buckets: int  #: stretches of a run whose smallest and largest samples its drawing keeps
+    quantile_words: tuple[str, ...] = tuple(word for word, _share in QUANTILES)
+    ecdf_steps: int = small.ECDF_STEPS  #: how many quantiles of a run its drawing keeps
+    #: SVG paths of the systems' marks in curves, in order, repeated if there are more systems.
+    marks: tuple[str, ...] = curve_plots.MARKS
+    order_buckets: int = small.ORDER_BUCKETS  #: stretches of a run whose least and largest samples its drawing keeps
 
     @property
     def title(self) -> str:
@@ -76,26 +74,7 @@ class Page:
         return frozenset((*samples, *(curve.anchor for comparison in self.comparisons for curve in comparison.curves)))
 
 
-def render(
-    results: Sequence[Result],
-    comparisons: Sequence[Comparison] = (),
-    history: History | None = None,
-    *,
-    systems: Systems | None = None,
-    floors: Sequence[Layout] = (),
-    structures: StructuresView | None = None,
-) -> str:
-    """The page of these results; with two systems or more, of their comparisons against the baseline.
-
-    `history`: earlier sessions, for the spread of the first result's host. `systems`: the results of each name in
-    the comparisons, the baseline first; needed if the results have other names. `floors`: by path, the known layouts.
-    `structures`: a section of its own.
-    Raises ResultError if there is no result, or results and comparisons do not match.
-    """
-    return lay_out(build(results, comparisons, history, systems, floors, structures))
-
-
-def lay_out(page: Page) -> str:
+def render(page: Page) -> str:
     """The view model as HTML."""
     heat = ("matrix.css",) if page.boundaries else ()
     falls = ("costs.css",) if page.structures else ()
@@ -103,17 +82,23 @@ def lay_out(page: Page) -> str:
 
 
 def build(
-    results: Sequence[Result],
-    comparisons: Sequence[Comparison],
+    systems: Systems,
+    comparisons: Sequence[Comparison] = (),
     history: History | None = None,
-    systems: Systems | None = None,
+    *,
     floors: Sequence[Layout] = (),
     structures: StructuresView | None = None,
 ) -> Page:
-    """The whole page. Raises ResultError if there is no result, or results and comparisons do not match."""
+    """The page of these results; with two systems or more, of their comparisons against the baseline.
+
+    `history`: earlier sessions, for the spread of the first result's host. `floors`: by path, the known layouts.
+    `structures`: a section of its own.
+    Raises ResultError if there is no result, or if a comparison is of another system.
+    """
+    results = [result for members in systems.values() for result in members]
     if not results:
         raise ResultError("There is nothing to report on.", "Name at least one result: 'kernometer list' shows them.")
-    subjects = gather(list(systems.items()) if systems else groups(results, comparisons), floors)
+    subjects = gather(list(systems.items()), floors)
     by_name = {subject.key: subject for subject in subjects}
     for title in (title for comparison in comparisons for title in (comparison.a, comparison.b)):
         if title not in by_name:
@@ -121,15 +106,18 @@ def build(
                 f"A comparison names {name(title)!r}, which is none of the systems.", "Give the compared results."
             )
     workloads, rows = workloads_of(subjects), rows_of(subjects)
-    views = tuple(_compared(by_name[each.a], by_name[each.b], each, workloads, rows) for each in comparisons)
+    views = []
+    for comparison in comparisons:
+        a, b = by_name[comparison.a], by_name[comparison.b]
+        view = compared.view(comparison, a.system, b.system, workloads, rows)
+        views.append(replace(view, causes=tuple(causes(a, b, comparison))))
     priced = of_results(results)
     ways = list(dict.fromkeys(result.session.by for result in results))
     return Page(
         figures=absolute.view(subjects),
         by=" and ".join(dict.fromkeys((*ways, *(("path",) if structures and structures.rows else ())))),
         bracket="the empty bracket" if ways == ["path"] else "the clock and the empty loop",
-        made=f"Kernometer {__version__}",
-        comparisons=views,
+        comparisons=tuple(views),
         truth=evidence.truth(subjects),
         counters=evidence.counters(subjects),
         events=evidence.events(subjects),
@@ -144,53 +132,7 @@ def build(
         findings=evidence.findings(subjects),
         spreads=spreads(subjects, history),
         distributions=distributions(subjects),
-        quantile_words=tuple(word for word, _share in QUANTILES),
-        ecdf_steps=small.ECDF_STEPS,
-        marks=curve_plots.MARKS,
-        order_buckets=small.ORDER_BUCKETS,
     )
-
-
-def groups(results: Sequence[Result], comparisons: Sequence[Comparison]) -> list[tuple[str, list[Result]]]:
-    """Results by system, the baseline first.
-
-    Without comparisons: by side of an `ab`, by label, or each session alone. With them, under the comparisons' names:
-    each result under its own name, or else all in the order in which names and results were given.
-    """
-    named = list(dict.fromkeys(side for comparison in comparisons for side in (comparison.a, comparison.b)))
-    own = grouped((_own_name(result), result) for result in results)
-    if not named:
-        return list(own.items())
-    matched = {title: [result for result in results if title in _names(result)] for title in named}
-    if sum(map(len, matched.values())) == len(results) and all(matched.values()):
-        return list(matched.items())
-    if len(results) == len(named):
-        return [(title, [result]) for title, result in zip(named, results, strict=True)]
-    if len(own) == len(named):
-        return list(zip(named, own.values(), strict=True))
-    raise ResultError(
-        f"The {len(named)} systems compared are not those of the {len(results)} results.",
-        "Say which results belong to which system (the argument `systems`).",
-    )
-
-
-def _own_name(result: Result) -> str:
-    """The default name of a result's system."""
-    session = result.session
-    return f"{session.target} ({session.side})" if session.experiment else session.label or session.id
-
-
-def _names(result: Result) -> tuple[str, ...]:
-    """The names that a comparison may use for the system of that result."""
-    session = result.session
-    return (session.id, session.label, f"label:{session.label}", session.side, session.target)
-
-
-def _compared(
-    a: Subject, b: Subject, comparison: Comparison, workloads: Mapping[str, Workload], rows: Sequence[str]
-) -> ComparisonView:
-    view = compared.view(comparison, a.system, b.system, workloads, rows)
-    return replace(view, causes=tuple(causes(a, b, comparison)))
 
 
 def _functions(by_name: Mapping[str, Subject], comparisons: Sequence[Comparison]) -> Functions:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kernometer.report.page import render
+from kernometer.report.page import build, render
 from tests.support.report import factory
 from tests.support.report.browser import NEEDS_BROWSER, axe, no_violations, visit
 from tests.support.turns import in_turn
@@ -24,12 +24,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     a, b, c = (factory.result(label, number=number) for number, label in enumerate(("before", "after", "later")))
     long = "x" * 5000
     made = {
-        "two": render([a, b], [factory.comparison(a, b)]),
-        "three": render([a, b, c], [factory.comparison(a, b), factory.comparison(a, c, ("before", "later"))]),
-        "one": render([a]),
-        "curves": render(list(curved), [factory.comparison(*curved)]),
-        "sessions": render([factory.result("before", number=number) for number in range(3)]),
-        "hostile": render([factory.hostile(), factory.hostile(long)]),
+        "two": render(build(factory.systems(a, b), [factory.comparison(a, b)])),
+        "three": render(
+            build(factory.systems(a, b, c), [factory.comparison(a, b), factory.comparison(a, c, ("before", "later"))])
+        ),
+        "one": render(build(factory.systems(a))),
+        "curves": render(build(factory.systems(*curved), [factory.comparison(*curved)])),
+        "sessions": render(build(factory.systems(*(factory.result("before", number=number) for number in range(3))))),
+        "hostile": render(build(factory.systems(factory.hostile(), factory.hostile(long)))),
     }
     folder = tmp_path_factory.mktemp("pages")
     for name, html in made.items():

@@ -12,10 +12,9 @@ import pytest
 from rich.console import Console
 
 from kernometer.errors import MissingError
-from kernometer.explain.structure_cycles import InCycles, in_cycles
-from kernometer.explain.structure_factors import ROWS, Operation, of_operations
+from kernometer.explain.structure_factors import ROWS, InCycles, Operation, in_cycles, of_operations
 from kernometer.report.explanation.structures import StructuresView, blocks, view
-from kernometer.report.page import render
+from kernometer.report.page import build, render
 from kernometer.report.write.terminal import show
 from tests.support.explain.memory import modelled
 from tests.support.explain.structures import found
@@ -65,7 +64,7 @@ def printed(of: StructuresView) -> str:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("structures") / "report.html"
-    path.write_text(render([factory.result("before")], structures=made()), encoding="utf-8")
+    path.write_text(render(build(factory.systems(factory.result("before")), structures=made())), encoding="utf-8")
     return path
 
 
@@ -108,13 +107,13 @@ def test_what_is_left_out_is_said_and_nothing_of_it_is_told() -> None:
 
 
 def test_the_page_says_what_is_left_out_and_escapes_it() -> None:
-    text = render([factory.result("before")], structures=view(None, None, LEFT_OUT))
+    text = render(build(factory.systems(factory.result("before")), structures=view(None, None, LEFT_OUT)))
     assert "Left out: linux." in text
     assert "No package source has &lt;b&gt;it&lt;/b&gt;. Mend the network." in text
-    plain = render([factory.result("before")])
+    plain = render(build(factory.systems(factory.result("before"))))
     assert 'id="structures"' not in plain
     assert "measured by time<" in text and "measured by time<" in plain
-    whole = render([factory.result("before")], structures=made())
+    whole = render(build(factory.systems(factory.result("before")), structures=made()))
     assert "measured by time and path<" in whole
     parts = [whole.index(f'<section id="{one}"') for one in ("first", "absolute", "samples", "structures")]
     assert parts == sorted(parts)  # this machine's rows come first

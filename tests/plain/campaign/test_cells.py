@@ -13,7 +13,7 @@ import pytest
 from kernometer.campaign.cells import Listen, Outcome, finished, measure_cells
 from kernometer.campaign.here import Here
 from kernometer.campaign.plan import EFFORTS, Plan
-from kernometer.cli.columns import stored
+from kernometer.cli.matrix import stored
 from kernometer.errors import ResultError, StoppedError, TargetError, UsageError
 from kernometer.results.model import AnyRecord, By, Run
 from kernometer.results.store import Store, read_file

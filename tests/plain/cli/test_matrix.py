@@ -13,7 +13,8 @@ import pytest
 from kernometer.cache import sha256
 from kernometer.campaign.cells import Outcome
 from kernometer.cli import arguments
-from kernometer.cli.columns import measured, stored
+from kernometer.cli.many import measured
+from kernometer.cli.matrix import stored
 from kernometer.errors import KernometerError, ResultError, Status, UsageError
 from kernometer.guests import store as guests
 from kernometer.guests.emulator import kvm, remembered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernometer.explain.cycles import cycles
-from kernometer.explain.structure_cycles import in_cycles
+from kernometer.explain.structure_factors import in_cycles
 from kernometer.results.model import Result
 from tests.support.explain.memory import SKYLAKE, modelled
 

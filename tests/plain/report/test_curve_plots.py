@@ -153,7 +153,7 @@ def test_names_from_a_file_are_no_markup() -> None:
 
 def test_the_page_has_a_curve_once_with_its_points_folded_and_rows_that_stand_alone() -> None:
     a, b = factory.curved("before"), factory.curved("after", number=1)
-    page = build([a, b], [factory.comparison(a, b)])
+    page = build(factory.systems(a, b), [factory.comparison(a, b)])
     [family] = [family for family in page.figures.families if family.key == "mem"]
     chase = next(workload for workload in family.workloads if workload.name == "mem/chase")
     assert chase.rows == () and [curve.name for curve in chase.curves] == [
@@ -163,19 +163,22 @@ def test_the_page_has_a_curve_once_with_its_points_folded_and_rows_that_stand_al
     assert chase.curves[0].summary.startswith("12 points, 4096 … 8388608; A 1.5")
     [view] = page.comparisons
     assert [len(curve.rows) for curve in view.curves] == [12, 12]
-    assert sum(tally.count for tally in view.curves[0].tallies) == 12
+    assert sum(view.curves[0].tallies.values()) == 12
     assert "largest decided difference 1.250 [1.200, 1.300] at" in view.curves[0].summary
     of_curves = [row for row in view.lines if "mem/chase" in row.row]
     assert [row.row for row in of_curves] == [curve.name for curve in chase.curves] and len(view.lines) == 12 + 2 + 1
-    assert of_curves[0].ratio_text == "1.250" and sum(one.count for one in of_curves[0].verdicts) == 12
-    html = render([a, b], [factory.comparison(a, b)])
+    assert of_curves[0].ratio_text == "1.250" and sum(of_curves[0].verdicts.values()) == 12
+    html = render(build(factory.systems(a, b), [factory.comparison(a, b)]))
     assert html.count('<figure class="curve"') == 4
     assert html.count(f'href="#{view.curves[0].anchor}"') == 1, "a line a curve, which leads to its picture"
 
 
 def test_three_systems_are_three_lines_in_one_picture() -> None:
     results = [factory.curved(name, number=number) for number, name in enumerate(("one", "two", "three"))]
-    page = build(results, [factory.comparison(results[0], one, ("one", one.session.label)) for one in results[1:]])
+    page = build(
+        factory.systems(*results),
+        [factory.comparison(results[0], one, ("one", one.session.label)) for one in results[1:]],
+    )
     [curve, _other] = [
         curve for family in page.figures.families for workload in family.workloads for curve in workload.curves
     ]

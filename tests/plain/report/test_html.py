@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernometer.errors import ResultError, Status
-from kernometer.report.page import render
+from kernometer.report.page import build, render
 from kernometer.report.write.file import write
 from kernometer.report.write.html import breakable
 from kernometer.results.model import Result
@@ -22,7 +22,7 @@ from tests.support.results import make
 
 def pair() -> str:
     a, b = factory.result("before"), factory.result("after", number=1)
-    return render([a, b], [factory.comparison(a, b)])
+    return render(build(factory.systems(a, b), [factory.comparison(a, b)]))
 
 
 def test_nothing_on_the_page_points_outside() -> None:
@@ -65,7 +65,7 @@ def test_tables_that_turn_into_cards_name_their_roles() -> None:
 def test_a_page_of_any_number_of_systems_is_well_formed(count: int) -> None:
     results = [factory.result(f"s{number}", number=number) for number in range(count)]
     comparisons = [factory.comparison(results[0], other, ("s0", other.session.label)) for other in results[1:]]
-    page = render(results, comparisons)
+    page = render(build(factory.systems(*results), comparisons))
     depth: list[str] = []
     for closing, tag, rest in re.findall(r"<(/?)([a-z0-9]+)([^>]*)>", page):
         if tag in ("meta", "link", "wbr", "br") or rest.endswith("/"):
@@ -80,7 +80,7 @@ def test_a_page_of_any_number_of_systems_is_well_formed(count: int) -> None:
 def test_a_quick_session_with_ninety_rows_stays_below_three_megabytes() -> None:
     a = factory.result("before", workloads=45, runs=5, samples=200)
     b = factory.result("after", number=1, workloads=45, runs=5, samples=200)
-    page = render([a, b], [factory.comparison(a, b)])
+    page = render(build(factory.systems(a, b), [factory.comparison(a, b)]))
     assert page.count('class="samples"') == 90
     assert len(page.encode()) < 3_000_000
 
@@ -93,7 +93,7 @@ def test_hostile_strings_are_text_and_short(text: str) -> None:
     sound = factory.result("before")
     bad = factory.hostile(text)
     for results in ([bad], [sound, bad]):
-        page = render(results)
+        page = render(build(factory.systems(*results)))
         page.encode("utf-8")
         elements = Elements(page)
         assert not {tag for tag, _attributes in elements.found} & ACTIVE
@@ -110,13 +110,13 @@ def test_a_hostile_comparison_is_text_too() -> None:
     given = factory.comparison(
         a, b, (HOSTILE, "after"), remarks=(HOSTILE,), differs=(Difference(HOSTILE, HOSTILE, HOSTILE),)
     )
-    elements = Elements(render([a, b], [given], systems={HOSTILE: [a], "after": [b]}))
+    elements = Elements(render(build({HOSTILE: [a], "after": [b]}, [given])))
     assert not {tag for tag, _attributes in elements.found} & ACTIVE
 
 
 def test_a_session_without_any_run_makes_a_page() -> None:
     empty = Result(session=make.session(label="cut"), header=None, workloads={}, runs=())
-    assert "0 rows measured in 1 session." in render([empty])
+    assert "0 rows measured in 1 session." in render(build(factory.systems(empty)))
 
 
 def test_a_name_may_break_between_its_parameters_only() -> None:
@@ -126,7 +126,7 @@ def test_a_name_may_break_between_its_parameters_only() -> None:
 
 def test_the_first_table_says_what_a_figure_is_of_and_which_way_is_better() -> None:
     """Expected: `call, ↓ lower`, and an axis that says what it shows. Broken: 119 ns, of what, and is more good?"""
-    alone = render([factory.result("before")]).split('id="first"')[1].split("</table>")[0]
+    alone = render(build(factory.systems(factory.result("before")))).split('id="first"')[1].split("</table>")[0]
     pairs = pair().split('class="first"')[1].split("</table>")[0]
     ratio = "Cost of B ÷ cost of A: above 1 B is slower"
     for table, axis in ((alone, "Interval, in per cent of the figure"), (pairs, ratio)):

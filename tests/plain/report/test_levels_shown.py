@@ -15,7 +15,7 @@ from kernometer.report.matrix.document import document as matrix_document
 from kernometer.report.matrix.page import render as render_matrix
 from kernometer.report.matrix.terminal import blocks
 from kernometer.report.matrix.view import view
-from kernometer.report.page import render
+from kernometer.report.page import build, render
 from kernometer.report.session.terminal import document, print_result
 from kernometer.report.write.terminal import show
 from kernometer.results.model import Events, Result
@@ -95,7 +95,7 @@ def test_a_matrix_marks_ratios_of_means() -> None:
 
 def test_the_page_shows_them() -> None:
     comparison = compare([A], [B], history=None, name_a="a", name_b="b")
-    page = render([A, B], [comparison], systems={"a": [A], "b": [B]})
+    page = render(build({"a": [A], "b": [B]}, [comparison]))
     assert "14,256 in 50 %" in page
     assert "335,139 kernel part" in page
     assert "kernel part 0.499" in page

@@ -11,6 +11,7 @@ from msgspec import structs
 from kernometer.results.model import End, Failure, Result, RowInfo, Run, Unsupported, Workload
 from kernometer.stats.figures import figures
 from kernometer.stats.model import Comparison, Difference, RowComparison, Verdict
+from kernometer.tables import grouped
 from tests.support.results import make
 
 #: Everything that a string from a machine may try: markup, an attribute's end, a terminal's escape, text direction.
@@ -136,6 +137,11 @@ def curved(
         for row, cost in of_row.items()
     )
     return structs.replace(base, workloads=base.workloads | {chase.name: chase}, runs=(*base.runs, *measured))
+
+
+def systems(*results: Result) -> dict[str, list[Result]]:
+    """Results by their label, or each alone by its id."""
+    return grouped((one.session.label or one.session.id, one) for one in results)
 
 
 def comparison(a: Result, b: Result, names: tuple[str, str] = ("before", "after"), **given: Any) -> Comparison:

@@ -84,7 +84,7 @@ docs/reliability.md describes kinds and outcomes."""
     is_flag=True,
     help="Do it again with the virtio disk behind /dev/checked, which finds its wrong answers.",
 )
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
+@options.jobs
 @click.option("--label", metavar="L", default="", help="Name of the campaign.")
 @click.option(
     "--seed",
@@ -128,7 +128,7 @@ report and matrix find them there."""
 # With fewer than five machines the floor is too wide; with nine or more it is as wide as the counts moved:
 # docs/statistics.md, "Layout floors".
 @click.option("--rotations", type=click.IntRange(3, 17), default=5, show_default=True, help="Machines per guest.")
-@click.option("--jobs", type=click.IntRange(1, 1024), help="Guests in parallel [default: one per CPU].")
+@options.jobs
 @click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
 @click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not only {SHOWN}.")
 @options.dry_run

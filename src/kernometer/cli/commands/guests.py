@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -77,7 +76,7 @@ def check() -> None:
 
 
 def _file(name: str, what: str) -> Callable[[_F], _F]:
-    return click.option(name, metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help=what)
+    return click.option(name, metavar="FILE", type=options.FILE, help=what)
 
 
 @guest.command()
@@ -86,7 +85,7 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
 @click.option(
     "--tree",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="For linux: a tree in which it is built, for its kernel, System.map and modules, in place of packages.",
 )
 @click.option("--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}].")
@@ -100,7 +99,7 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
     "--modules",
     "drivers",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="For a Linux from a file: the directory of 'make modules_install'; rows on disks need some.",
 )
 @_file("--symbols", "The functions of that kernel, for a profile: its build's System.map, or an ELF file.")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from kernometer.cli import completion, options
@@ -113,7 +111,7 @@ measured, or a RESULT: an id or its beginning, a label, @last, @1…, a file.
     "--files",
     "folder",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="The command works in a copy of this directory, a fresh one for each execution.",
 )
 @click.option("--bring", metavar="PATH", multiple=True, help="By path: further programs or directories for the guest.")

@@ -40,14 +40,14 @@ def show() -> None:
 @click.argument("rows", metavar="[ROW...]", nargs=-1, shell_complete=completion.rows)
 @click.option("--label", default="", metavar="NAME", help="Only sessions of this label.")
 @click.option("--target", default="", metavar="TARGET", help="Only sessions of this target: local, qemu:linux-6.1, …")
-@click.option("--by", type=click.Choice(["time", "path"]), help="Only sessions by time, or by path.")
+@click.option("--by", type=options.WAYS, help="Only sessions by time, or by path.")
 @click.option("-n", "newest", type=click.IntRange(min=1), metavar="N", help="Only the N newest.")
 @click.option("--published", is_flag=True, help="List the tables of the literature that come with Kernometer instead.")
 @click.option("--history", is_flag=True, help="Show since when a row's figure is what it is; with ROW each session's.")
 @click.option(
     "--tree",
     metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=options.FOLDER,
     help="With --history: in the order of the commits of this source tree, which labels (or -gHASH in a kernel's "
     "release) name.",
 )
@@ -56,7 +56,7 @@ def show() -> None:
     "--benchmark-action",
     "data_file",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     callback=options.writable,
     help="With --history: also write what github-action-benchmark charts: the newest figures, or if FILE ends in .js "
     "all of them (its data.js; other suites in it stay).",
@@ -94,7 +94,7 @@ two sides of one 'ab' are compared by their blocks."""
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     default=Path("kernometer-report.html"),
     show_default=True,
     help="Where to write it; an existing file is replaced.",
@@ -111,10 +111,8 @@ def report() -> None:
 
 @click.command()
 @click.argument("names", metavar="[WORKLOAD]...", nargs=-1, shell_complete=completion.rows)
-@click.option("--profile", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which rows.")
-@click.option(
-    "--by", type=click.Choice(["time", "path"]), default="time", show_default=True, help="Rows for times or counts."
-)
+@click.option("--profile", type=options.PROFILES, default="full", show_default=True, help="Which rows.")
+@click.option("--by", type=options.WAYS, default="time", show_default=True, help="Rows for times or counts.")
 @options.unit_costs
 @json_option
 @done_by("workloads")
@@ -149,7 +147,7 @@ an imported result."""
     "-o",
     "--output",
     metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.FILE,
     help="Write this file: .svg, .pdf, .png or .csv [default: a table here].",
 )
 @done_by("figure")
@@ -170,7 +168,7 @@ def figure() -> None:
     "--per", type=click.Choice(["row", "run", "sample"]), default="row", show_default=True, help="What one line is."
 )
 @click.option("--samples", is_flag=True, help="The raw samples: the same as --per sample.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write this file, once complete.")
+@click.option("-o", "--output", type=options.FILE, help="Write this file, once complete.")
 @done_by("exchange", "export")
 def export() -> None:
     """Write the figures of each RESULT as one flat table. RESULT is a session's id or the beginning of one, a label,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from kernometer.cli import completion, options
@@ -245,7 +243,7 @@ named lines, and where the names of functions come from."""
     show_default=True,
     help="A file for other programs instead: flamegraph.pl, speedscope, pprof.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write it to this file.")
+@click.option("-o", "--output", type=options.FILE, help="Write it to this file.")
 @click.option(
     "--in",
     "measure",

@@ -9,7 +9,7 @@ from kernometer.explain.cycles import Pair, by_difference, pairs
 from kernometer.report.session import memory
 from kernometer.report.words.names import name
 from kernometer.report.words.units import NOTHING, count_text
-from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
+from kernometer.report.write.terminal import Block, Grid, Line, broken
 from kernometer.results.model import Result
 from kernometer.text import printable
 
@@ -26,8 +26,7 @@ def blocks(a: Sequence[Result], b: Sequence[Result], *, everything: bool = False
     if processor is None or not known:
         return
     shown = known if everything else known[:ROWS]
-    yield BLANK
-    yield Line(f"Cycles of one operation on a {printable(processor.name)}, modelled", "bold")
+    yield Line(f"Cycles of one operation on a {printable(processor.name)}, modelled", "bold", apart=True)
     heads = ("row", "A", "B", "B/A", "with\ntags", "B takes more (less)")
     rows = (
         (
@@ -49,8 +48,7 @@ def blocks(a: Sequence[Result], b: Sequence[Result], *, everything: bool = False
 def _footprints(differ: Sequence[Pair]) -> Iterator[Block]:
     """A's counts above B's."""
     if differ:
-        yield BLANK
-        yield Line(f"{memory.FOOTPRINT}, where it differs", "bold")
+        yield Line(f"{memory.FOOTPRINT}, where it differs", "bold", apart=True)
         kinds = list(dict.fromkeys(kind for pair in differ for kind in (*pair.a.footprint, *pair.b.footprint)))
         heads = ("row", "", *(kind.replace("_", "\n") for kind in kinds))
         sides = ((pair, (pair.a.footprint, pair.b.footprint)) for pair in differ)

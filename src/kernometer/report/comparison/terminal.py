@@ -114,6 +114,6 @@ def _width(column: Sequence[str | Text]) -> int:
 
 def _verdict(row: ComparedRow) -> Text:
     """The row's verdict; for a curve how many of its points have each verdict."""
-    many = sum(tally.count for tally in row.verdicts) > 1
-    words = [f"{tally.count} {tally.word}" if many else tally.word for tally in row.verdicts]
+    many = sum(row.verdicts.values()) > 1
+    words = [f"{count} {verdict.value}" if many else verdict.value for verdict, count in row.verdicts.items()]
     return Text("\n".join(words), _STYLES.get(row.verdict, ""))

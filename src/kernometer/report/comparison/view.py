@@ -37,15 +37,6 @@ Line = RowComparison | Curve[RowComparison]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """How many rows got a verdict."""
-
-    verdict: str  #: as a CSS class
-    count: int
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
 class ComparedRow:
     """One line of a comparison: a row, or a curve by the point that represents it."""
 
@@ -60,7 +51,7 @@ class ComparedRow:
     interval: str
     floor: str  #: by path: how far other states of the guest, or layouts, move the count
     verdict: Verdict
-    verdicts: tuple[Tally, ...]  #: one; of a curve those of its points
+    verdicts: Mapping[Verdict, int]  #: one; of a curve those of its points, each with their number
     note: tuple[str, ...]  #: undecided rows: what could have been seen, and what is missing; curves: at which value
     why: tuple[str, ...]  #: reasons of failed and absent rows, and other notes of this row alone
     footnotes: tuple[int, ...] = ()  #: numbers, from 1, of notes shared with other rows
@@ -76,7 +67,7 @@ class ComparedCurve:
     anchor: str
     parameter: str
     summary: str  #: how many points, and its largest decided difference
-    tallies: tuple[Tally, ...]  #: of its points, without verdicts that no point has
+    tallies: Mapping[Verdict, int]  #: of its points, without verdicts that no point has
     plot: Plot | None  #: None if no point has a ratio
     rows: tuple[ComparedRow, ...]
     xs: tuple[str, ...]  #: the parameter's value of each row
@@ -104,7 +95,7 @@ class ComparisonView:
     by_path: bool
     delta: str
     axis: Axis
-    tallies: tuple[Tally, ...]
+    tallies: Mapping[Verdict, int]  #: how many rows got each verdict
     first: tuple[ComparedRow, ...]  #: what people ask for first, and what differs most; the largest ratio first
     families: tuple[tuple[str, tuple[ComparedRow, ...]], ...]  #: rows, and a line a curve
     curves: tuple[ComparedCurve, ...]
@@ -158,7 +149,7 @@ def view(
         by_path=comparison.method == "path",
         delta=f"{comparison.delta * 100:.3g} %",
         axis=axis,
-        tallies=tuple(_tally(verdict, comparison.count(verdict)) for verdict in Verdict),
+        tallies={verdict: comparison.count(verdict) for verdict in Verdict},
         first=tuple(made[_name(line)] for line in _first(lines, decided=not comparison.undecidable)),
         families=tuple((title, tuple(members)) for title, members in families.items()),
         curves=tuple(_curve(curve, comparison.delta, footnotes, axis, (a, b), where) for curve in curves),
@@ -172,7 +163,7 @@ def view(
 
 def named_view(comparison: Comparison, workloads: Mapping[str, Workload]) -> ComparisonView:
     """`view` for the terminal, which shows only the names of the two systems."""
-    a, b = (System(sign, name(title), (), ()) for sign, title in zip("AB", (comparison.a, comparison.b), strict=True))
+    a, b = (System(sign, name(title), {}, ()) for sign, title in zip("AB", (comparison.a, comparison.b), strict=True))
     return view(comparison, a, b, workloads)
 
 
@@ -213,10 +204,6 @@ def _first(lines: Sequence[Line], *, decided: bool) -> list[Line]:
 
 def _verdict(line: Line) -> Verdict:
     return curve_verdict(line) if isinstance(line, Curve) else line.verdict
-
-
-def _tally(verdict: Verdict, count: int) -> Tally:
-    return Tally(verdict.name.lower(), count, verdict.value)
 
 
 def missing(row: RowComparison) -> str:
@@ -265,7 +252,7 @@ def _line(line: Line, footnotes: Sequence[str], axis: Axis, where: str) -> Compa
         floor="" if most is None else made.floor,
         parts=() if most is None else made.parts,
         verdict=curve_verdict(line),
-        verdicts=tuple(_tally(verdict, count) for verdict, count in tally(line).items()),
+        verdicts=tally(line),
         note=tuple(filter(None, notes)),
         why=tuple(sentence(f"{note} ({count} of {len(line.points)} points)") for note, count in counts.items()),
     )
@@ -285,7 +272,7 @@ def _row(row: RowComparison, footnotes: Sequence[str], axis: Axis) -> ComparedRo
         interval=ratio_interval(row) or ("of means" if row.by_mean else "exact" if row.exact else ""),
         floor=format_percent(row.floor) if row.exact and row.floor is not None else "",
         verdict=row.verdict,
-        verdicts=(_tally(row.verdict, 1),),
+        verdicts={row.verdict: 1},
         note=tuple(filter(None, [missing(row)])) if row.verdict is Verdict.UNDECIDED else (),
         why=tuple(map(sentence, own_notes(row, footnotes))),
         footnotes=tuple(number for number, note in enumerate(footnotes, 1) if note in row.notes),
@@ -315,7 +302,7 @@ def _curve(
         anchor=f"{where}-{anchor(curve.name)}",
         parameter=parameter,
         summary=summary,
-        tallies=tuple(_tally(verdict, count) for verdict, count in counts.items()),
+        tallies=counts,
         plot=curve_plots.ratios(curve, delta, b, f"Ratio of {b} to {a}, {title}, along {parameter}", text),
         rows=tuple(_row(point.item, footnotes, axis) for point in curve.points),
         xs=tuple(x_text(point.x) for point in curve.points),

@@ -19,7 +19,7 @@ from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.figures import Counted
 from kernometer.stats.series import Series
 from kernometer.tables import grouped, packaged
-from kernometer.text import printable
+from kernometer.text import printable, some
 
 #: How many interactions and merges of an operation are named.
 NAMED = 3
@@ -155,11 +155,9 @@ def blocks(shown: BoundariesView) -> Iterator[Block]:
 
 def document(priced: Boundaries | None) -> dict[str, Any] | None:
     """For other programs: docs/trio.md; None without a boundary. Strings are not made printable."""
-    return (
-        None
-        if priced is None
-        else pick(priced, "what", "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in priced.rows]}
-    )
+    if priced is None:
+        return None
+    return pick(priced, "what", "services", "missing") | {"rows": [pick(row, *_FIELDS) for row in priced.rows]}
 
 
 def _cell(value: float | None, colour: str = "") -> PriceCell:
@@ -220,8 +218,7 @@ def _notes(priced: Boundaries) -> Iterable[str]:
         yield f"Missing, so that what needs them is left out: {', '.join(priced.missing)}."
     alone = ((tuple(each for each in row.missing if each not in priced.missing), row.row) for row in priced.rows)
     for structures, names in grouped(pair for pair in alone if pair[0]).items():
-        more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
-        yield f"{names[0]}{more}: no figure in {', '.join(structures)}."
+        yield f"{some(names, 1, ' rows')}: no figure in {', '.join(structures)}."
 
 
 def refused_text(pairs: Sequence[tuple[Pair, str]]) -> str:

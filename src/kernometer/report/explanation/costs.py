@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kernometer import __version__
 from kernometer.explain.costs import KINDS, REST, Costs, Explained
 from kernometer.report.explanation import falls
 from kernometer.report.explanation.cycles import CyclesView
@@ -14,7 +13,7 @@ from kernometer.report.words.names import name, short_names
 from kernometer.report.words.units import format_percent, ratio_text
 from kernometer.report.write.document import pick
 from kernometer.report.write.html import fill
-from kernometer.report.write.terminal import BLANK, Block, Line
+from kernometer.report.write.terminal import Block, Line
 from kernometer.text import printable
 
 #: Rows of Trio that give no price, so that they test the prices; others are differences of two calls.
@@ -28,8 +27,7 @@ def blocks(explained: Explained) -> Iterator[Block]:
     yield from (Line(f"{price:>6} {kind}: {what}", indent=2) for kind, price, what in prices(explained))
     for title, rows in (("Operations", explained.rows), ("Units from which no price comes", _tests(explained))):
         if rows:
-            yield BLANK
-            yield Line(title, "bold")
+            yield Line(title, "bold", apart=True)
         yield from falls.blocks([waterfall(each, "", "") for each in rows])
 
 
@@ -60,7 +58,6 @@ def page(explained: Explained | None, in_cycles: CyclesView | None) -> str:
         {
             "title": f"{servers} beside {kernel}: what servers cost" if explained else f"{servers} beside {kernel}",
             "by": "path",
-            "made": f"Kernometer {__version__}",
             "cycles": in_cycles,
             "sentence": sentence(explained) if explained else "",
             "prices": tuple(prices(explained)) if explained else (),
@@ -99,11 +96,8 @@ def waterfall(operation: Costs, kernel: str, servers: str) -> Waterfall:
     """The waterfall of one operation. `kernel`, `servers`: printable names."""
     ends = (kernel, operation.kernel), (servers, operation.servers)
     row = printable(name(operation.row))
-    return falls.fall(row, _ratio(operation), ends[0], _largest_first(operation), ends[1])
-
-
-def _ratio(operation: Costs) -> str:
-    return f"{ratio_text(operation.servers / operation.kernel)} times" if operation.kernel > 0 else ""
+    ratio = f"{ratio_text(operation.servers / operation.kernel)} times" if operation.kernel > 0 else ""
+    return falls.fall(row, ratio, ends[0], _largest_first(operation), ends[1])
 
 
 def _count(value: float) -> str:

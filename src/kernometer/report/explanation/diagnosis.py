@@ -16,10 +16,10 @@ from kernometer.report.session.systems import Subject
 from kernometer.report.words.names import sentence as safe
 from kernometer.report.words.units import NOTHING, counted, format_value, ratio_text
 from kernometer.report.write.document import pick, plain
-from kernometer.report.write.terminal import BLANK, Block, Grid, Line
+from kernometer.report.write.terminal import Block, Grid, Line
 from kernometer.stats.model import Comparison
 from kernometer.tables import packaged
-from kernometer.text import printable
+from kernometer.text import printable, some
 
 #: Rows of a family of undecided ones, of a finding's figures, and of rules that lack rows, before the rest is counted.
 SHOWN, FIGURES, LACKING = 4, 6, 3
@@ -45,8 +45,7 @@ def blocks(diagnosis: Diagnosis, remarks: Sequence[str]) -> Iterator[Block]:
     for rest in diagnosis.undecided:
         yield from _undecided_lines(rest)
     if diagnosis.ladder:
-        yield BLANK
-        yield Line("Cost ladder, each rung in null calls", "bold")
+        yield Line("Cost ladder, each rung in null calls", "bold", apart=True)
         yield _ladder(diagnosis)
 
 
@@ -74,9 +73,8 @@ def _finding_lines(alike: Mapping[str, Finding], systems: Sequence[System]) -> I
     first = next(iter(alike.values()))
     rule, confidence = first.rule, first.confidence
     where = f" in {' and '.join(alike)}" if "" not in alike else ""
-    yield BLANK
     lead = f"{first.kind}{where}: {rule.claim}"
-    yield Line(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow"), lead=lead)
+    yield Line(f" [{confidence.name.lower()}]", _COLOURS.get(confidence, "yellow"), lead=lead, apart=True)
     for letter, finding in alike.items():
         for evidence in finding.evidence:
             if len(alike) == 1 or not evidence.of_other:  # the other system has its own line
@@ -115,13 +113,12 @@ def _undecided_lines(group: Undecided) -> Iterator[Block]:
     what = f"{counted(len(group.rows), 'row')} of {group.family} differ{'' if len(group.rows) > 1 else 's'}"
     if group.family == STATED:
         what = f"{counted(len(group.rows), 'ratio')} that the text states"
-    yield BLANK
-    yield Line(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold")
-    rows = (
+    yield Line(f"undecided: {what}{', by ' if ends else ''}{' to '.join(ends)}", "bold", apart=True)
+    rows = [
         f"{row} {f'{ratio_text(ratio)}×' if math.isfinite(ratio) and ratio else '(a number on one side only)'}"
-        for row, ratio in group.rows[:SHOWN]
-    )
-    yield _indented("; ".join(rows) + (f" and {len(group.rows) - SHOWN} more" if len(group.rows) > SHOWN else ""))
+        for row, ratio in group.rows
+    ]
+    yield _indented(some(rows, SHOWN, between="; "))
     for rule, lacking in group.lacking[:LACKING]:
         yield _indented(f"{rule} cannot tell without {', '.join(lacking[:LACKING])}")
     if group.excluded:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from kernometer.explain.prediction import Prediction
 from kernometer.report.words.units import format_percent, format_value, ratio_text
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line
 from kernometer.results.model import By
-from kernometer.text import printable
+from kernometer.text import printable, some
 
 #: Lines of calls without a price; characters of a name.
 UNPRICED, NAME = 8, 60
@@ -88,9 +88,8 @@ def _facts(costs: Prediction, view: View) -> Iterator[str]:
 
 
 def _without(costs: Prediction, view: View) -> Iterator[str]:
-    shown = ", ".join(f"{name} {count:,}" for name, count in costs.unpriced[:UNPRICED])
-    more = f" and {len(costs.unpriced) - UNPRICED} more kinds" if len(costs.unpriced) > UNPRICED else ""
-    yield f"{format_percent(costs.unpriced_share)} of the calls have no price{f': {shown}{more}' if shown else '.'}"
+    shown = some([f"{name} {count:,}" for name, count in costs.unpriced], UNPRICED, " kinds")
+    yield f"{format_percent(costs.unpriced_share)} of the calls have no price{f': {shown}' if shown else '.'}"
     if costs.scaled and costs.a > 0:
         explained = format_percent(costs.priced_a / costs.a)
         yield f"The prices explain {explained} of the kernel's cost on A; the rest is scaled with them."
@@ -103,16 +102,8 @@ def _without(costs: Prediction, view: View) -> Iterator[str]:
         yield f"A or B lacks rows: {', '.join(view.missing)}"
 
 
-def document(costs: Prediction, view: View) -> str:
-    """The JSON of --json: docs/predict.md."""
+def document(costs: Prediction, view: View) -> dict[str, Any]:
+    """For --json: docs/predict.md."""
     shares = {"share_a": costs.a, "share_b": costs.b, "share_low": costs.low, "share_high": costs.high}
-    return json.dumps(
-        {
-            **asdict(view),
-            **asdict(costs),
-            **{name: costs.share(kernel) for name, kernel in shares.items()},
-            "unpriced_share": costs.unpriced_share,
-        },
-        ensure_ascii=False,
-        indent=1,
-    )
+    told = {name: costs.share(kernel) for name, kernel in shares.items()}
+    return {**asdict(view), **asdict(costs), **told, "unpriced_share": costs.unpriced_share}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernometer.errors import KernometerError
 from kernometer.explain.partitions import MICRO, MONO
-from kernometer.explain.structure_cycles import InCycles, Priced
-from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor, Operation
+from kernometer.explain.structure_factors import LINUX, SYSTEMS, Answer, Factor, InCycles, Operation, Priced
 from kernometer.report.explanation import costs
 from kernometer.report.explanation.falls import Waterfall
 from kernometer.report.words.names import name
@@ -18,8 +17,6 @@ from kernometer.report.write.document import pick, plain
 from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
 from kernometer.text import printable
 
-TITLE = "What a microkernel's structure costs, and what the way it is written"
-CAPTION = "Instructions of one operation, and ratios"
 #: The last two columns: what is divided by what.
 _RATIOS = ((LINUX, MONO), (MICRO, MONO))
 _NO_CYCLES = (
@@ -30,8 +27,6 @@ _LIMIT = (
     "What Linux does and Trio does not (several processors, accounting, security modules) belongs to the way of "
     "writing."
 )
-#: The column of micro with a tagged TLB.
-_TAGGED = f"{MICRO}, tags"
 #: The most characters of a row's name beside cycles.
 _NAME = 22
 #: A part of a difference is named from this share on.
@@ -44,56 +39,47 @@ _NAMED = 4
 class StructuresView:
     """All that terminal and page show. All text is printable."""
 
-    title: str
-    caption: str
     heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]  #: an operation, its cells
-    cycles_caption: str
-    cycles_heads: tuple[str, ...]
-    cycles: tuple[tuple[str, tuple[str, ...]], ...]  #: the same in cycles; () if they were not counted
-    answer: tuple[str, ...]  #: sentences
     left_out: tuple[tuple[str, str, str], ...]  #: what, why, what to do
-    prices: tuple[tuple[str, str, str], ...]  #: kind, instructions, what it is
-    waterfalls: tuple[Waterfall, ...]
+    rows: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: an operation, its cells
+    cycles_caption: str = ""
+    cycles_heads: tuple[str, ...] = ()
+    cycles: tuple[tuple[str, tuple[str, ...]], ...] = ()  #: the same in cycles; () if they were not counted
+    answer: tuple[str, ...] = ()  #: sentences
+    prices: tuple[tuple[str, str, str], ...] = ()  #: kind, instructions, what it is
+    waterfalls: tuple[Waterfall, ...] = ()
+    title: str = "What a microkernel's structure costs, and what the way it is written"
+    caption: str = "Instructions of one operation, and ratios"
 
 
 def view(answer: Answer | None, priced: InCycles | None, left_out: Mapping[str, KernometerError]) -> StructuresView:
     """`answer`: None if nothing could be measured. `left_out`: system to the reason."""
-    heads = ("operation", *SYSTEMS, *(f"{a} / {b}" for a, b in _RATIOS))
+    ratios = tuple(f"{a} / {b}" for a, b in _RATIOS)
     lacking = tuple((what, printable(why.text), printable(why.next_step)) for what, why in left_out.items())
+    shown = StructuresView(("operation", *SYSTEMS, *ratios), lacking)
     if answer is None:
-        return StructuresView(TITLE, CAPTION, heads, (), "", (), (), (), lacking, (), ())
-    rows = tuple(
-        (
-            printable(name(each.row)),
-            (
-                *(count_text(each.counts[system]) if system in each.counts else NOTHING for system in SYSTEMS),
-                *(_times(each.ratio(a, b)) for a, b in _RATIOS),
-            ),
-        )
-        for each in answer.operations
+        return shown
+    shown = replace(
+        shown,
+        rows=tuple((printable(name(each.row)), _cells(each)) for each in answer.operations),
+        answer=tuple(_sentences(answer, priced)),
+        prices=tuple(costs.prices(answer.costs)) if answer.costs else (),
+        waterfalls=tuple(costs.waterfall(each, MONO, MICRO) for each in (answer.costs.rows if answer.costs else ())),
     )
-    falls = answer.costs.rows if answer.costs else ()
-    return StructuresView(
-        TITLE,
-        CAPTION,
-        heads,
-        rows,
-        f"Cycles of one operation on a {printable(priced.processor.name)}, modelled, and ratios" if priced else "",
-        ("operation", *SYSTEMS, _TAGGED, *(f"{a} / {b}" for a, b in _RATIOS)) if priced else (),
-        tuple((printable(name(each.row)), tuple(_cycles(each))) for each in priced.operations) if priced else (),
-        tuple(_sentences(answer, priced)),
-        lacking,
-        tuple(costs.prices(answer.costs)) if answer.costs else (),
-        tuple(costs.waterfall(each, MONO, MICRO) for each in falls),
+    if priced is None:
+        return shown
+    return replace(
+        shown,
+        cycles_caption=f"Cycles of one operation on a {printable(priced.processor.name)}, modelled, and ratios",
+        cycles_heads=("operation", *SYSTEMS, f"{MICRO}, tags", *ratios),
+        cycles=tuple((printable(name(each.row)), _cycles(each)) for each in priced.operations),
     )
 
 
 def blocks(shown: StructuresView) -> Iterator[Block]:
     """For the terminal: the table, the answer, and what is left out."""
     if shown.rows:
-        yield BLANK
-        yield Line(shown.caption, "bold")
+        yield Line(shown.caption, "bold", apart=True)
         heads = [head.replace(" / ", "\n/") for head in shown.heads]
         yield Grid(heads, ((row, *cells) for row, cells in shown.rows), style="dim", unbroken=range(1, len(heads)))
         yield BLANK
@@ -133,14 +119,16 @@ def _cycles_document(priced: InCycles) -> dict[str, Any]:
     }
 
 
-def _cycles(each: Priced) -> Iterator[str]:
+def _cells(operation: Operation, *tagged: str) -> tuple[str, ...]:
     """The cells of an operation's line."""
-    values = {system: cycles.value for system, cycles in each.untagged.items()}
-    for system in SYSTEMS:
-        yield count_text(values[system]) if system in values else NOTHING
-    yield count_text(each.tagged[MICRO].value) if MICRO in each.tagged else NOTHING
-    for a, b in _RATIOS:
-        yield _times(Operation(each.row, values).ratio(a, b))
+    counts = (count_text(operation.counts[each]) if each in operation.counts else NOTHING for each in SYSTEMS)
+    return (*counts, *tagged, *(_times(operation.ratio(a, b)) for a, b in _RATIOS))
+
+
+def _cycles(each: Priced) -> tuple[str, ...]:
+    """The same in cycles, with those of micro with a tagged TLB."""
+    tagged = count_text(each.tagged[MICRO].value) if MICRO in each.tagged else NOTHING
+    return _cells(Operation(each.row, {system: cycles.value for system, cycles in each.untagged.items()}), tagged)
 
 
 def _in_cycles(priced: InCycles) -> Iterator[str]:

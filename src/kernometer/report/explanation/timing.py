@@ -15,8 +15,7 @@ from kernometer.explain.timing import ENOUGH, FACTOR, FAMILIES, LEAST, MEDIAN_ER
 from kernometer.report.words.names import name
 from kernometer.report.words.units import counted, format_percent, format_value
 from kernometer.report.write.document import pick
-from kernometer.report.write.terminal import BLANK, Block, Grid, Line, broken
-from kernometer.results.model import Result
+from kernometer.report.write.terminal import Block, Grid, Line, broken
 from kernometer.text import printable
 
 #: Rows that are named as furthest off.
@@ -26,27 +25,12 @@ ROOM = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One way in which the kernel was measured."""
-
-    name: str
-    kernel: str
-    sessions: int
-
-    @staticmethod
-    def from_results(name: str, results: Sequence[Result]) -> Side:
-        """From its sessions."""
-        header = results[0].header
-        kernel = " ".join(header.uname.get(key, "") for key in ("sysname", "release")) if header else ""
-        return Side(name, kernel, len(results))
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """What is shown."""
 
-    by_time: Side
-    by_path: Side
+    names: tuple[str, str]  #: of the results by time and by path
+    kernels: tuple[str, str]
+    sessions: int  #: by time
     processor: str
     judgement: Judgement
     results: Mapping[str, Mapping[str, Cycles]]  #: by name and row
@@ -55,11 +39,10 @@ class View:
 def blocks(view: View) -> Iterator[Block]:
     """For the terminal: the judgement; then of each result cycles, their ends, and times."""
     judgement = view.judgement
-    a, b = view.by_time, view.by_path
     yield Line(f"From cycles of a {printable(view.processor)}, modelled, to time", "bold")
-    yield Line(printable(f"by time {a.name}: {a.kernel}, {counted(a.sessions, 'session')}"))
-    yield Line(printable(f"by path {b.name}: {b.kernel}"))
-    if a.kernel != b.kernel:
+    yield Line(printable(f"by time {view.names[0]}: {view.kernels[0]}, {counted(view.sessions, 'session')}"))
+    yield Line(printable(f"by path {view.names[1]}: {view.kernels[1]}"))
+    if view.kernels[0] != view.kernels[1]:
         yield Line("The two are not one build: what differs between them counts as error.")
     told = f"{counted(len(judgement.user), 'row')} in user mode"
     yield Line(f"A cycle takes {judgement.rate:.3f} ns, by {told}. No row below has moved anything.")
@@ -69,8 +52,7 @@ def blocks(view: View) -> Iterator[Block]:
     yield Grid(heads, itertools.starmap(_line, groups.items()))
     yield from map(Line, _verdict(judgement, every) if every else ())
     for title, rows in view.results.items():
-        yield BLANK
-        yield Line(printable(title), "bold")
+        yield Line(printable(title), "bold", apart=True)
         yield Grid(("row", "cycles", "least", "most", "time"), _rows(rows, judgement.rate))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -33,10 +34,6 @@ class Value:
     low: float | None = None
     high: float | None = None
     moved: float = 0  #: bytes that one operation moves
-
-    @property
-    def better_lower(self) -> bool:
-        return self.unit in ("ns", "instructions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +235,10 @@ def _lines(parameter: str, label: str, source: Source, pattern: str) -> dict[str
         value, known = source.values[row], Row(row).parameters
         x = finite(known.get(parameter, ""))
         if x is not None and Row(row).values(pattern) is not None:
-            lines.setdefault(_filled(label, known), {})[x] = value
+            named = label.format_map(defaultdict(str, known))
+            lines.setdefault(named, {})[x] = value
     ordered = sorted(lines.items(), key=lambda line: [float(part) for part in re.findall(r"\d+", line[0])])
     return {name: points for name, points in ordered if len(points) >= LEAST_POINTS}
-
-
-def _filled(label: str, known: Mapping[str, str]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda match: known.get(match[1], ""), label)
 
 
 def _point(axis: YAxis, x: float, value: Value) -> Point:
@@ -297,7 +291,7 @@ def _bar(label: str, reference: Value, value: Value, *, itself: bool) -> Iterabl
     base = in_unit(reference.value, reference.unit, value.unit)
     if base is None:
         return
-    y = 100 * (base / value.value if value.better_lower else value.value / base)
+    y = 100 * (base / value.value if value.unit in ("ns", "instructions") else value.value / base)
     half = math.hypot(_half_width(reference), _half_width(value))
     known = not itself and value.low is not None and reference.low is not None
     yield Point(label, y, y * math.exp(-half), y * math.exp(half)) if known else Point(label, y)
@@ -320,7 +314,9 @@ def _grid(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iter
     for number, source in enumerate(sources):
         for group in figure.group:
             rows = [row for row in source.values if group.has(row)]
-            points = tuple(_point_at(axis, _key(row), source.values[row]) for row in sorted(rows, key=_numbers))
+            points = tuple(
+                replace(_point(axis, 1.0, source.values[row]), x=_key(row)) for row in sorted(rows, key=_numbers)
+            )
             if points:
                 label = f"{source.name} ({group.label})" if group.label and not source.published else source.name
                 series.append(Series(label, number, points, _blank(figure, group, source, lacks)))
@@ -353,11 +349,6 @@ def _numbers(row: str) -> tuple[float, ...]:
 
 def _key(row: str) -> str:
     return ", ".join(f"{value:g}" for value in _numbers(row))
-
-
-def _point_at(axis: YAxis, key: str, value: Value) -> Point:
-    at = _point(axis, 1.0, value)
-    return Point(key, at.y, at.low, at.high)
 
 
 def _samples(figure: PaperFigure, sources: Sequence[Source], lacks: _Lacks) -> Iterator[Panel]:

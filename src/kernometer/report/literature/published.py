@@ -176,13 +176,14 @@ def different(paper: Paper) -> str:
 def document(publication: Publication, figures: Sequence[Published]) -> dict[str, Any]:
     """`show published/… --json`."""
     stated = [
-        {**plain(check.stated), "from_rows": _ends(check), "holds": check.holds.value} for check in checks(publication)
+        {
+            **plain(check.stated),
+            "from_rows": None if None in (check.low, check.high) else [check.low, check.high],
+            "holds": check.holds.value,
+        }
+        for check in checks(publication)
     ]
     return {"paper": plain(publication.paper), "figures": plain(figures), "stated": stated}
-
-
-def _ends(check: Check) -> list[float] | None:
-    return None if check.low is None or check.high is None else [check.low, check.high]
 
 
 def pairs_document(names: tuple[str, str], paper: Paper, pairs: Sequence[Pair]) -> dict[str, Any]:

@@ -71,11 +71,10 @@ def document(matrix: Series, counted_in: Counted = INSTRUCTIONS) -> str:
 
 def _system(column: Column) -> dict[str, Any]:
     first = column.results[0] if column.results else None
-    uname = first.header.uname if first is not None and first.header is not None else {}
     return {
         **pick(column, "name", "aside", "failure"),
         "sessions": [result.session.id for result in column.results],
-        "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
+        "kernel": first.kernel if first is not None else "",
         "image": first.session.image if first is not None else "",
         "machine": first.session.machine if first is not None else "",
         "command_line": first.session.command_line if first is not None else "",
@@ -105,14 +104,9 @@ def _change(change: Change, profiles: Mapping[str, Mapping[str, Breakdown]]) -> 
                 **pick(step, "before", "after"),
                 **(_cell(step.row) or {}),
                 "events": dict(step.events),
-                "functions": _functions(profiles[step.before].get(change.row), profiles[step.after].get(change.row)),
+                "functions": difference_document(changed) if changed else None,
             }
             for step in change.steps
+            for changed in (difference(*(profiles[side].get(change.row) for side in (step.before, step.after))),)
         ],
     }
-
-
-def _functions(before: Breakdown | None, after: Breakdown | None) -> dict[str, Any] | None:
-    """None if one of the two has no profile."""
-    changed = difference(before, after)
-    return difference_document(changed) if changed else None

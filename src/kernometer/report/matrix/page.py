@@ -29,7 +29,6 @@ def render(matrix: Series, counted: Counted = INSTRUCTIONS) -> str:
     values = {
         "title": f"{len(shown.heads) + 1} systems, {len(shown.rows)} operations",
         "by": shown.by,
-        "made": shown.made,
         "lead": _lead(shown),
         "matrix": shown,
         "tallies": counters({column.name: column.results for column in matrix.columns if column.results}),

@@ -9,7 +9,7 @@ from rich.text import Text
 from kernometer.report.matrix.view import ChangeView, MatrixView
 from kernometer.report.write.terminal import BLANK, Block, Line, Wide
 from kernometer.stats.model import Verdict
-from kernometer.text import printable
+from kernometer.text import printable, some
 
 #: Characters: of a system's column, of the baseline's, of a row's name at most; of a head's lines; of a remark.
 COLUMN, BASELINE, ROW, HEAD_LINES, LINE = 7, 15, 30, 4, 300
@@ -40,8 +40,7 @@ def blocks(view: MatrixView) -> Iterator[Block]:
     yield from (Line(printable(text, LINE)) for text in _failures(view))
     for title, changes in (("Longer, and when", view.longer), ("Shorter, and when", view.shorter)):
         if changes:
-            yield BLANK
-            yield Line(f"{title} (each against the system before; last: {view.last})", "bold")
+            yield Line(f"{title} (each against the system before; last: {view.last})", "bold", apart=True)
         yield from (Line(_change(change, view)) for change in changes)
     yield BLANK
     yield from (Line(printable(text, LINE), "dim") for text in view.remarks)
@@ -69,8 +68,7 @@ def _failures(view: MatrixView) -> Iterator[str]:
             if cell.kind in (Verdict.FAILED.value, Verdict.NOT_THERE.value) and why != failures.get(system):
                 rows.setdefault(why, []).append(row.row)
     for note, names in rows.items():
-        more = f" and {len(names) - 1} more rows" if len(names) > 1 else ""
-        yield f"{names[0]}{more}: {note}"
+        yield f"{some(names, 1, ' rows')}: {note}"
 
 
 def _change(change: ChangeView, view: MatrixView) -> str:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kernometer import __version__
 from kernometer.explain.functions import Breakdown, difference, newest
 from kernometer.report.comparison.view import curve_verdict, footnotes_of, missing, own_notes
 from kernometer.report.profile.functions import ChangedView, changed_view
@@ -107,7 +106,6 @@ class MatrixView:
     """The whole matrix. `heads` are those of the systems without the baseline, in the order of each row's cells."""
 
     by: str
-    made: str
     delta: str
     baseline: str
     baseline_name: str
@@ -153,7 +151,6 @@ def view(matrix: Series, *, points: bool = False) -> MatrixView:
     steps = versions(measured) or measured
     return MatrixView(
         by=measured[0].results[0].session.by,
-        made=f"Kernometer {__version__}",
         delta=f"{comparisons[0].delta * 100:.3g} %",
         baseline=heads[matrix.baseline],
         baseline_name=name(matrix.baseline),

@@ -14,8 +14,8 @@ from kernometer.report.chart.flames import flame
 from kernometer.report.words.names import name
 from kernometer.report.words.units import count_text, format_percent, ratio_text
 from kernometer.report.write.document import pick
-from kernometer.report.write.terminal import BLANK, Block, Grid, Line
-from kernometer.text import printable
+from kernometer.report.write.terminal import Block, Grid, Line
+from kernometer.text import printable, some
 
 #: Functions of a profile that are shown, without --all; changes that a sentence names; characters of a name.
 SHOWN, NAMED, LONGEST = 20, 3, 47
@@ -163,8 +163,7 @@ def difference_blocks(b: str, differences: Mapping[str, Difference]) -> Iterator
     """For the terminal, one line per row: the functions in which B's figure differs."""
     if not differences:
         return
-    yield BLANK
-    yield Line(f"By function, {name(b)}: instructions of an operation", "bold")
+    yield Line(f"By function, {name(b)}: instructions of an operation", "bold", apart=True)
     yield from (Line(f"{name(row)} {sentence_of(difference)}") for row, difference in differences.items())
     wanted = wanting(change for difference in differences.values() for change in difference.changes)
     yield from (Line(text, "dim") for text in wanted)
@@ -229,8 +228,7 @@ def notes_of(profiles: Sequence[Breakdown]) -> Iterator[Line]:
         texts.append(f"Names of the kernel's functions: {source or 'none; a line is a page of code'}.")
     for why in dict.fromkeys(profile.without_stacks for profile in profiles if profile.without_stacks):
         rows = [name(profile.row) for profile in profiles if profile.without_stacks == why]
-        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        texts.append(f"No stacks of calls, {rows[0]}{more}: {why}.")
+        texts.append(f"No stacks of calls, {some(rows, 1)}: {why}.")
     yield from (Line(text, "dim") for text in texts)
 
 

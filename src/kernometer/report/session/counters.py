@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernometer.report.words.names import name, short_names
 from kernometer.report.words.units import NOTHING, format_value
-from kernometer.report.write.terminal import BLANK, Block, Line
+from kernometer.report.write.terminal import Block, Line
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.counters import by_emulator, by_kernel
@@ -114,8 +114,7 @@ def blocks(systems: Mapping[str, Sequence[Result]]) -> Iterator[Block]:
         return
     table = [("", *HEADS), *((system, *cells) for _row, lines in rows for system, cells in lines)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    yield BLANK
-    yield Line("Counters of one operation", "bold")
+    yield Line("Counters of one operation", "bold", apart=True)
     yield Line(_line(table[0], widths), "dim")
     for row, lines in rows:
         yield Line(row, "bold")

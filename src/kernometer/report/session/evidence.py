@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -122,39 +122,29 @@ def slower(subjects: Sequence[Subject]) -> dict[str, float]:
 
 def truth(subjects: Sequence[Subject]) -> Counts:
     """What each row's iterations claim to do and what was counted: "claimed / counted", per iteration."""
-    claims = each_row(subjects, lambda subject, row: _claims(subject.counted.get(row, ())))
-    wrong = {
-        (row, subject.letter)
-        for row, subject, _cells in claims
-        if any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row))
-    }
-    rows = [row for row, subject, _cells in claims if (row, subject.letter) in wrong]
-    return replace(table(claims, wrong), summary=_truth_summary(rows, len(claims)))
-
-
-_Cells = tuple[str, Subject, Mapping[str, str]]  #: a row on a system: by kind of event the cell
-
-
-def each_row(subjects: Sequence[Subject], cells: Callable[[Subject, str], Mapping[str, str]]) -> list[_Cells]:
-    """The counters of each row on each system that has any."""
-    rows = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
-    return [cells_of for cells_of in rows if cells_of[2]]
-
-
-def table(rows: Sequence[_Cells], wrong: Collection[tuple[str, str]] = ()) -> Counts:
-    kinds = tuple(dict.fromkeys(kind for _row, _subject, cells in rows for kind in cells))
-    return Counts(
-        columns=tuple(map(name, kinds)),
-        rows=tuple(
-            CountsRow(
-                name(row),
-                subject.letter,
-                tuple(cells.get(kind, "") for kind in kinds),
-                disagrees=(row, subject.letter) in wrong,
-            )
-            for row, subject, cells in rows
-        ),
+    made = table(
+        subjects,
+        lambda subject, row: _claims(subject.counted.get(row, ())),
+        lambda subject, row: any(flag.code is FlagCode.COUNTS_DISAGREE for flag in _flags_of(subject, row)),
     )
+    wrong = [row.row for row in made.rows if row.disagrees]
+    return replace(made, summary=_truth_summary(wrong, len(made.rows)))
+
+
+def table(
+    subjects: Sequence[Subject],
+    cells: Callable[[Subject, str], Mapping[str, str]],
+    disagrees: Callable[[Subject, str], bool] = lambda _subject, _row: False,
+) -> Counts:
+    """The cells of each row, by kind of event, on each system that has any."""
+    every = ((row, subject, cells(subject, row)) for row in rows_of(subjects) for subject in subjects)
+    known = [(row, subject, of_row) for row, subject, of_row in every if of_row]
+    kinds = tuple(dict.fromkeys(kind for _row, _subject, of_row in known for kind in of_row))
+    rows = (
+        CountsRow(name(row), subject.letter, tuple(of_row.get(kind, "") for kind in kinds), disagrees(subject, row))
+        for row, subject, of_row in known
+    )
+    return Counts(tuple(map(name, kinds)), tuple(rows))
 
 
 def in_words(counts: Counts) -> Counts:
@@ -175,7 +165,7 @@ def counters(subjects: Sequence[Subject]) -> Counts:
         reasons = [result.header.counters for result in subject.results if result.header and result.header.counters]
         if reasons:
             missing.append((subject.letter, sentence(reasons[0])))
-    return replace(in_words(table(each_row(subjects, _hardware))), missing=tuple(missing))
+    return replace(in_words(table(subjects, _hardware)), missing=tuple(missing))
 
 
 def events(subjects: Sequence[Subject]) -> Counts:
@@ -186,7 +176,7 @@ def events(subjects: Sequence[Subject]) -> Counts:
             for vector in result.events:
                 if vector.regions > 0:
                     told.setdefault((vector.row, subject.letter), _vector(vector))
-    return in_words(table(each_row(subjects, lambda subject, row: told.get((row, subject.letter), {}))))
+    return in_words(table(subjects, lambda subject, row: told.get((row, subject.letter), {})))
 
 
 def _vector(vector: Events) -> dict[str, str]:

@@ -25,7 +25,7 @@ def title(subjects: Sequence[Subject]) -> str:
     names = [subject.system.name for subject in subjects]
     if len(names) > 1:
         return " against ".join(reversed(names)) if len(names) == 2 else ", ".join(names)
-    facts = {fact.name: fact.value for fact in subjects[0].system.facts}
+    facts = subjects[0].system.facts
     return " on ".join(facts[key] for key in ("Kernel", "Host") if key in facts) or names[0]
 
 

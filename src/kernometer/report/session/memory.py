@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from kernometer.explain.cycles import Modelled, modelled, processor_of
-from kernometer.report.session.evidence import Counts, each_row, in_words, mean_text, table
+from kernometer.report.session.evidence import Counts, in_words, mean_text, table
 from kernometer.report.session.systems import Subject
-from kernometer.report.write.terminal import BLANK, Block, Line, Wide
+from kernometer.report.write.terminal import Block, Line, Wide
 from kernometer.results.model import Result
 from kernometer.text import printable
 
@@ -37,7 +37,7 @@ def _table(subjects: Sequence[Subject], cells: Callable[[Modelled], Mapping[str,
         of_row = rows[subject.letter].get(row)
         return {head: mean_text(count) for head, count in cells(of_row).items()} if of_row else {}
 
-    return in_words(table(each_row(subjects, cells_of)))
+    return in_words(table(subjects, cells_of))
 
 
 def _cells(of_row: Modelled) -> dict[str, float]:
@@ -56,8 +56,7 @@ def blocks(result: Result, subjects: Sequence[Subject]) -> Iterator[Block]:
     """For the terminal."""
     for head, made in ((title([result]), counts(subjects)), (FOOTPRINT, footprint(subjects))):
         if made.rows:
-            yield BLANK
-            yield Line(head, "bold")
+            yield Line(head, "bold", apart=True)
             rows = [(row.row, row.cells) for row in made.rows]
             yield Wide(made.columns, [COLUMN] * len(made.columns), rows, NAME, HEAD_LINES, apart=True)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from kernometer.report.session.evidence import Counts, each_row, table
+from kernometer.report.session.evidence import Counts, table
 from kernometer.report.session.systems import Subject
 from kernometer.report.words.units import format_interval, format_value
-from kernometer.report.write.terminal import BLANK, Block, Line, Wide
+from kernometer.report.write.terminal import Block, Line, Wide
 from kernometer.results.model import Result
 from kernometer.stats.model import Quantile, Tail
 from kernometer.stats.quantiles import missing_words, quantile_name, tails
@@ -43,7 +43,7 @@ def _table(subjects: Sequence[Subject], known: Mapping[str, Mapping[str, Tail]])
         tail = known[subject.letter].get(row)
         return _cells(tail) if tail is not None and tail.quantiles else {}
 
-    return table(each_row(subjects, cells))
+    return table(subjects, cells)
 
 
 def _cells(tail: Tail) -> dict[str, str]:
@@ -65,8 +65,7 @@ def blocks(subjects: Sequence[Subject]) -> Iterator[Block]:
     made = _table(subjects, known)
     if made.rows:
         rows = [(row.row, row.cells) for row in made.rows]
-        yield BLANK
-        yield Line(TITLE, "bold")
+        yield Line(TITLE, "bold", apart=True)
         yield Wide(made.columns, [COLUMN] * len(made.columns), rows, NAME, HEAD_LINES)
         yield Line(LEGEND)
         yield from (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from kernometer.report.session.view import NOTHING, Fact, FigureText, SessionView, System, Tag
+from kernometer.report.session.view import NOTHING, FigureText, SessionView, System, Tag
 from kernometer.report.words.curves import definitions
 from kernometer.report.words.flags import WORDS, folded, noisy
 from kernometer.report.words.names import name, sentence
@@ -179,19 +179,18 @@ def _session(result: Result) -> SessionView:
         damage.append(f"and {len(result.damage) - DAMAGE} more")
     note = sentence(noisy(disturbance(result)))
     when = f"{started:%Y-%m-%d %H:%M} UTC"
-    complete = end is not None and end.complete
-    return SessionView(name(result.session.id), when, sentence(state), complete, note, tuple(damage))
+    return SessionView(name(result.session.id), when, sentence(state), result.complete, note, tuple(damage))
 
 
-def _facts(results: Sequence[Result]) -> tuple[Fact, ...]:
+def _facts(results: Sequence[Result]) -> dict[str, str]:
     """The facts of a system; values that differ between its sessions are all listed."""
     each = [_facts_of(result) for result in results]
-    facts = []
+    facts = {}
     for key in dict.fromkeys(key for facts_of in each for key in facts_of):
         different = [sentence(value) for value in dict.fromkeys(facts_of.get(key, "") for facts_of in each) if value]
         if different:
-            facts.append(Fact(key, "; ".join(different[:6])))
-    return tuple(facts)
+            facts[key] = "; ".join(different[:6])
+    return facts
 
 
 def _facts_of(result: Result) -> dict[str, str]:

@@ -20,7 +20,7 @@ from kernometer.report.session.systems import subject
 from kernometer.report.session.view import AbsoluteRow, AbsoluteView, CurveView, FigureText, WorkloadView
 from kernometer.report.words.curves import figures_document
 from kernometer.report.words.units import counted
-from kernometer.report.write.terminal import broken, show
+from kernometer.report.write.terminal import Grid, broken, show
 from kernometer.results.model import Result
 from kernometer.results.rows import in_registry_order
 from kernometer.stats.model import RowFigure
@@ -82,17 +82,11 @@ def print_result(
 def _print_facts(console: Console, view: AbsoluteView, *, few: bool) -> None:
     [system] = view.systems
     [session] = system.sessions
-    facts = {fact.name: fact.value for fact in system.facts}
     console.print(Text(f"{view.title}: {view.lead}", "bold"))
-    known = {"Session": session.id, "Measured": f"{session.started}, {session.state}"} | facts
+    known = {"Session": session.id, "Measured": f"{session.started}, {session.state}", **system.facts}
     shown = ("Session", "Measured", "CPU", "Probe", "Disturbing") if few else known
-    table = Table.grid(padding=(0, GAP))
-    table.add_column(no_wrap=True)
-    table.add_column()
-    for name in shown:
-        if name in known:
-            table.add_row(name, Text(known[name]))
-    console.print(table)
+    facts = ((name, known[name]) for name in shown if name in known)
+    show(console, [Grid((), facts, left=(0, 1), unbroken=(0,), cut=True)])
     if view.trust:
         console.print(Text(view.trust, "yellow" if session.note or not session.complete else ""))
     console.print()

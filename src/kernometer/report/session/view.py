@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A name and a value, for definition lists."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
 class SessionView:
     """One session of a system."""
 
@@ -43,7 +35,7 @@ class System:
 
     letter: str  #: A is the baseline; B, C, … follow
     name: str
-    facts: tuple[Fact, ...]
+    facts: Mapping[str, str]
     sessions: tuple[SessionView, ...]
 
 

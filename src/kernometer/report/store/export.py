@@ -61,12 +61,11 @@ def lines(result: Result, figures: Mapping[str, RowFigure], per: Per) -> Iterato
 
 def _session(result: Result) -> Line:
     session = result.session
-    uname = result.header.uname if result.header else {}
     return {name: getattr(session, name, None) for name in _SESSION} | {
         "result": session.id,
         "started": _iso(session.started),
-        "kernel": f"{uname.get('sysname', '')} {uname.get('release', '')}".strip(),
-        "host": uname.get("nodename", ""),
+        "kernel": result.kernel,
+        "host": result.uname.get("nodename", ""),
     }
 
 

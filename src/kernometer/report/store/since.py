@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from kernometer import __version__
 from kernometer.explain.functions import Difference
 from kernometer.report.chart import courses as chart
 from kernometer.report.chart.axis import Plot
@@ -123,7 +122,6 @@ def view(courses: Sequence[Course], commits: Commits, functions: Functions) -> d
         "title": f"Since when: {counted(len(rows), 'row')}, {counted(len(sessions), 'session')}",
         "lead": f"{len(changed)} of {counted(len(rows), 'row')} changed between {first} and {last}.",
         "by": " and ".join(sorted({course.by for course in courses})),
-        "made": f"Kernometer {__version__}",
         "over": "commits" if commits else "dates",
         "targets": [(page.letters[key], _name(key, targets)) for key in targets],
         "notes": [few] if few else [],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
+from kernometer import __version__
 from kernometer.report.words.names import PARTS
 from kernometer.text import solid
 
@@ -25,7 +26,7 @@ _COMMA = re.compile(r",(?!\d{3}\b)")
 
 def fill(template: str, page: object, *styles: str) -> str:
     """The page from this template, its values and these style sheets."""
-    return _template_environment().get_template(template).render(page=page, css=_css(*styles))
+    return _template_environment().get_template(template).render(page=page, css=_css(*styles), version=__version__)
 
 
 @cache

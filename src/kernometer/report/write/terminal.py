@@ -28,6 +28,7 @@ class Line(NamedTuple):
     style: str = ""
     indent: int = 0
     lead: str = ""  #: bold words before the text
+    apart: bool = False  #: a blank line before it
 
 
 BLANK = Line("")
@@ -74,6 +75,8 @@ def show(console: Console, blocks: Iterable[Block]) -> None:
             made: Table | Text = grid(block)
         else:
             made = Text.assemble((block.lead, "bold"), (block.text, block.style)) if block.lead else Text(*block[:2])
+            if block.apart:
+                console.print()
         console.print(Padding(made, (0, 0, 0, block.indent)) if block.indent else made)
 
 
