@@ -118,7 +118,7 @@ def check(env: Env, spec: str) -> Status:
 def how_to_attach(guest: Guest, socket: Path) -> str:
     """The command line, and where to find names and addresses of the kernel's functions."""
     made = guest.manifest
-    command = shlex.join(("gdb", "-ex", f"target remote {socket}", str(guest.kernel)))
+    command = shlex.join(("gdb", "-ex", f"target remote {socket}", str(guest.code)))
     lines = [
         "QEMU waits for a debugger. In another terminal:",
         f"  {command}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from stat import S_IFREG
+from stat import S_IFCHR, S_IFREG, S_ISCHR
 from typing import Any
 
 from kernometer.cli.commands.guests import MINE
@@ -15,7 +15,7 @@ from kernometer.guests.architecture import of_name
 from kernometer.guests.images import initramfs, roots
 from kernometer.guests.images.initramfs import Entry
 from kernometer.guests.inside import programs
-from kernometer.guests.kernels import linux, mach, own, tree, trio, xen
+from kernometer.guests.kernels import bsd, linux, mach, own, tree, trio, xen
 from kernometer.guests.kernels.kernelfile import KernelFile
 from kernometer.guests.store import Guest
 from kernometer.guests.variant import Variant
@@ -37,6 +37,7 @@ class Wanted:
     system: str
     versions: tuple[str, ...]
     tree: Path | None
+    kernel: Path | None  #: of a BSD, for which there is a description too
     name: str  #: of a guest from a file; "" by default
     arch: str | None
     drivers: Path | None
@@ -101,6 +102,11 @@ class Wanted:
 
 def add(env: Env, /, **given: Any) -> None:
     wanted = Wanted(**given)
+    if wanted.kernel is not None:
+        if wanted.system not in bsd.NAMES or wanted.versions:
+            raise UsageError("--kernel is for openbsd and freebsd.", "kernometer guest add openbsd --kernel bsd.rd")
+        _add_own(env, replace(wanted, system="kernel", name=wanted.name or wanted.system), wanted.kernel, wanted.system)
+        return
     if wanted.system in description.shipped() or wanted.system.endswith(".toml"):
         _at_console(env, wanted)
         return
@@ -124,7 +130,7 @@ def _linux(env: Env, wanted: Wanted) -> None:
         raise UsageError("A tree has the version that it was built from.", f"Leave {wanted.versions[0]} out.")
     built = tree.read(wanted.tree)
     given = replace(wanted, symbols=wanted.symbols or built.symbols, drivers=wanted.drivers or built.modules)
-    _add_own(env, given, built.kernel, built.layout, checked=wanted.symbols is None)
+    _add_own(env, given, built.kernel, layout=built.layout, checked=wanted.symbols is None)
 
 
 def _from_packages(env: Env, wanted: Wanted) -> None:
@@ -145,8 +151,10 @@ def _kernel(env: Env, wanted: Wanted) -> None:
     _add_own(env, wanted, Path(wanted.versions[0]))
 
 
-def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checked: bool = False) -> None:
-    """`checked`: its symbols are known to be this kernel's."""
+def _add_own(
+    env: Env, wanted: Wanted, kernel: Path, kind: str = "", *, layout: str = "", checked: bool = False
+) -> None:
+    """`kind`: see own.Given. `checked`: its symbols are known to be this kernel's."""
     given = own.Given(
         machine=replace(wanted, append="").variant("guest"),
         append=wanted.append,
@@ -159,6 +167,7 @@ def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checke
         root=_root(wanted),
         output=wanted.output,
         system=wanted.label,
+        kind=kind,
         layout=layout,
     )
     check = (lambda guest: _map_checked(env, guest)) if wanted.symbols and not checked else None
@@ -169,10 +178,19 @@ def _add_own(env: Env, wanted: Wanted, kernel: Path, layout: str = "", *, checke
 
 
 def _root(wanted: Wanted) -> own.Root:
-    """A disk is not written to: with --init it is a copy that holds what that names, and the probe."""
+    """A disk is not written to: with --init it is a copy that holds what that names, and the probe. An ext2 image is
+    made for each job, but in a BSD's memory, which gets this one."""
     root = own.Root.of(wanted.root)
+
+    def holds_bsd(_: KernelFile) -> bytes:
+        init, probe = (linux.read_given(path, "a program") for path in (wanted.init, wanted.probe) if path)
+        entries = initramfs.entries(init, probe, extra={programs.COMMAND: programs.encoded(booting.WAIT)})
+        console = Entry("dev/console", S_IFCHR | 0o600)  # OpenBSD's; FreeBSD mounts its own
+        return roots.ext2([*(each for each in entries if not S_ISCHR(each.mode)), console], root.mib, root.block)
+
     if root.disk is None:
-        return root
+        both = root.kind == "ext2" and wanted.init not in (None, OURS) and wanted.probe
+        return replace(root, holds=holds_bsd if both else None)
     image = images.image(root.disk)
 
     def holds(kernel: KernelFile) -> bytes:

@@ -31,6 +31,7 @@ DESCRIPTION = "console.toml"  #: how to drive a system on a disk at its console,
 SYSTEM_MAP = "System.map"  #: the addresses of a kernel's symbols: a list of its build's, or the ELF file with them
 INIT, OWN_PROBE = "own-init", "own-probe"  #: the user's first process and measuring program, in place of ours
 ROOT = "root"  #: the image of the user's disk, with init and probe put into it
+LOADED = "loaded"  #: a module: the kernel of a BSD, which our loader (KERNEL) starts
 DRIVERS = "drivers"  #: the directory of loadable kernel modules, see drivers.py
 INITRAMFS = "@initramfs"  #: in place of a multiboot module's file: the job's archive
 PROBE = "@probe"  #: likewise: the static probe, with the job's arguments after its own
@@ -123,6 +124,11 @@ class Guest:
     @property
     def kernel(self) -> Path:
         return self.folder / KERNEL
+
+    @property
+    def code(self) -> Path:
+        """The file with the kernel's own code and symbols."""
+        return self.folder / (LOADED if self.has(LOADED) else KERNEL)
 
     @property
     def packed(self) -> Path:

@@ -83,11 +83,11 @@ def of_files(guest: store.Guest, program: Program) -> Symbols:
     else:
         init, measures = booting.inside(guest, program)
         files = {program: measures, "init": init, "busybox": programs.busybox()}
-    stored = (module.file for module in guest.manifest.modules if not module.made)
+    stored = (module.file for module in guest.manifest.modules if not module.made and module.file != store.LOADED)
     files |= {name: (guest.folder / name).read_bytes() for name in stored}
     known = [symbols.program_of(name, content) for name, content in files.items()]
-    kernel = guest.kernel.read_bytes()
-    table, source = symbols.of_elf(kernel), f"the symbols of {guest.kernel.name}"
+    kernel = guest.code.read_bytes()
+    table, source = symbols.of_elf(kernel), f"the symbols of {guest.code.name}"
     inside = symbols.embedded(kernel, _IMAGES) if table is not None else ()
     return Symbols(table, source if table else "", (*(program for program in known if program), *inside))
 

@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from kernometer.errors import TargetError, UsageError
@@ -25,13 +24,13 @@ from kernometer.targets.base import Deadline, Job
 from kernometer.targets.qemu import QemuTarget
 from tests.support.checkout import share_compiled
 from tests.support.cli.real import kernometer
+from tests.support.guests import tiny
 from tests.support.guests.repeated import repeated
-from tests.support.results import make
 from tests.support.turns import in_turn
 
 HERE = Path(__file__).parent
-#: Instructions between the clocks of tiny.c's regions, and from its begin marker to its end marker.
-REGION, MARKED = 66, 69
+#: Instructions from the begin marker of tiny.c's regions to the end marker.
+MARKED = 69
 
 
 def compiled(folder: Path, *flags: str) -> Path:
@@ -234,30 +233,10 @@ def test_a_kernel_of_64_bits_keeps_the_names_of_its_functions(kernel: Path, tmp_
     assert "kernel_main" in table.names
 
 
-RECORDS = [
-    make.header(by="path", uname={"sysname": "tiny", "nodename": "", "release": "1", "version": "~", "machine": "x86"}),
-    make.workload(),
-    make.run(
-        batch=1,
-        samples=(1,),
-        clock_cost=(),
-        loop_batch=1,
-        loop_cost=(1,),
-        baseline=None,
-        stopped="plan",
-        involuntary=(),
-        migrated=(),
-    ),
-]
-
-
 @pytest.fixture
 def said(tmp_path: Path) -> Path:
     """What the kernel is to print: a probe's records, with its own counts for samples."""
-    text = b"".join(msgspec.json.encode(record) + b"\n" for record in RECORDS)
-    text = text.replace(b'"samples":[1]', b'"samples":[$]').replace(b'"samples":[1.0]', b'"samples":[$]')
-    assert text.count(b"$") == text.count(b"~") == 1
-    return file(tmp_path, "said", b"#kernometer begin 1\n" + text + b"#kernometer end 3\n")
+    return file(tmp_path, "said", tiny.said())
 
 
 @pytest.fixture
@@ -286,7 +265,7 @@ def test_a_kernel_of_ones_own_is_measured_the_whole_way(added: str, said: Path, 
     assert row["row"] == "syscall/getppid"
     result = Store(tmp_path).load("@last")
     assert result.header is not None
-    assert result.runs[0].samples == (REGION,) * 3
+    assert result.runs[0].samples == (tiny.REGION,) * 3
     assert (result.events[0].regions, result.events[0].counts["instructions"]) == (3, 3 * MARKED)
     assert result.session.image == store.find(added).image
     told = result.header.uname["version"].split("|")
@@ -333,7 +312,7 @@ def test_a_kernel_is_saved_where_it_waits_whatever_its_root(
     assert result.session.state == "saved"
     assert ("-drive" in result.session.launch) == root.startswith("disk:")
     assert ("initrd" in result.session.launch) == (root == "ext2")
-    assert result.runs[0].samples == (REGION,) * 3
+    assert result.runs[0].samples == (tiny.REGION,) * 3
     assert result.header is not None
     assert result.header.uname["version"].startswith("/bin/probe|--only|define|--by|path|")
     assert "syscall/getppid@" in result.header.uname["version"]

@@ -3,7 +3,7 @@
  * bytes of its content), $ by how many instructions each of three regions took. Then it resets the machine.
  *
  * With TEXT, a C string, it takes no module: it waits at a marker as a probe does, then prints that text, with ~
- * replaced by the words of its command. */
+ * replaced by the words of its command. LOADED: bsd.c includes it, and our loader starts it. */
 #define MAGIC 0x1BADB002u
 #define BEGIN ".byte 0x0f, 0x1f, 0x80, 2, 0, 0x4d, 0x4b\n\t" /* region 2: nopl 0x4b4d0002(%eax) */
 #define READY ".byte 0x0f, 0x1f, 0x80, 0, 0, 0x4f, 0x4b\n\t"
@@ -21,6 +21,7 @@ struct information {
 	const struct module *modules;
 };
 
+#ifndef LOADED
 __attribute__((section(".multiboot"), used, aligned(4))) static const unsigned int header[3] = { MAGIC, 3,
 												 -(MAGIC + 3) };
 
@@ -33,6 +34,7 @@ __asm__(".pushsection .text\n\t"
 	".popsection\n\t"
 	".lcomm stack, 8192\n\t"
 	".set stack_end, stack + 8192\n\t");
+#endif
 
 static void out(unsigned short port, unsigned char byte)
 {

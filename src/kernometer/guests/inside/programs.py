@@ -83,6 +83,22 @@ def init(architecture: Architecture = X86_64, *, stranger: bool = False) -> Path
     return compiled("init", command, (folder / "init.c", *parts, folder / "init.h"))
 
 
+#: Where our loader is linked, as its own source has it: a BSD's kernel goes below, QEMU's modules come above.
+LOADER_AT = 0x10000000
+
+
+def loader() -> Path:
+    """The multiboot kernel that starts a BSD's. Raises MissingError or BuildError."""
+    folder = Path(__file__).parent
+    need("A BSD's kernel needs our loader", "gcc", "ld")
+    command = (
+        *("gcc", "-m32", "-std=gnu99", "-Os", "-ffreestanding", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-s"),
+        *("-fno-stack-protector", "-fno-asynchronous-unwind-tables"),
+        f"-Wl,-N,-Ttext={LOADER_AT:#x},--build-id=none",
+    )
+    return compiled("loader", command, (folder / "loader.c", folder / "loader_blocks.h"))
+
+
 def busybox() -> bytes:
     """The static busybox if it is installed, for rows that run a shell; else b""."""
     path = shutil.which("busybox")

@@ -52,9 +52,14 @@ def sections(elf: bytes) -> tuple[Section, ...]:
 
 def segments(elf: bytes, kind: int) -> tuple[tuple[int, bytes], ...]:
     """(address, content) of each LOADED or NOTES. Raises LookupError for another file, or a damaged one."""
+    return tuple((to, elf[offset : offset + size]) for offset, to, size in extents(elf, kind))
+
+
+def extents(elf: bytes, kind: int) -> tuple[tuple[int, int, int], ...]:
+    """(offset, address, bytes in the file) of each segment of a kind. Raises LookupError as `segments` does."""
     headers, _ = _headers(elf, "program")
     fields = [(header[0], *(header[2:4] if len(header) > NARROW else header[1:3]), header[-1]) for header in headers]
-    return tuple((to, elf[offset : offset + size]) for its, offset, to, size in fields if its == kind)
+    return tuple((offset, to, size) for its, offset, to, size in fields if its == kind)
 
 
 def _headers(elf: bytes, table: Literal["section", "program"]) -> tuple[list[tuple[int, ...]], int]:

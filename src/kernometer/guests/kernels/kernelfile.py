@@ -1,4 +1,4 @@
-"""What a kernel's file is, and how QEMU starts it: as a Linux image, by multiboot, or at a PVH entry.
+"""What a kernel's file is, and how QEMU starts it: as a Linux image, by multiboot, at a PVH entry, or by our loader.
 
 QEMU tries these in that order. Formats: Linux, Documentation/arch/x86/boot.rst, arch/arm64/booting.rst and
 arch/riscv/boot-image-header.rst; Multiboot Specification 0.6.96 and 2.0; Xen, xen/include/public/elfnote.h.
@@ -12,10 +12,11 @@ from typing import Literal
 
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests.architecture import AARCH64, I386, RISCV64, X86_64, Architecture
-from kernometer.guests.kernels import bzimage, elf
+from kernometer.guests.kernels import bsd, bzimage, elf
 
-#: multiboot: by a header of multiboot 1, with modules; pvh: at a PVH entry; image: as its architecture's Linux.
-Way = Literal["multiboot", "pvh", "image"]
+#: multiboot: by a header of multiboot 1, with modules; pvh: at a PVH entry; image: as its architecture's Linux; openbsd
+#: and freebsd: by our loader.
+Way = Literal["multiboot", "pvh", "image", "openbsd", "freebsd"]
 
 #: Multiboot's magic numbers, and where they are searched for.
 MAGIC, SEARCHED = 0x1BADB002, 8192
@@ -115,6 +116,9 @@ def _elf(content: bytes, name: str) -> KernelFile:
         if wide:  # QEMU loads it as it is, and refuses one that says that it is for x86-64
             content = content[:18] + struct.pack("<H", _EM_386) + content[20:]
         return KernelFile(content, "multiboot", X86_64, f"{what} with a multiboot header", release=release)
+    if system := bsd.system_of(content):  # FreeBSD's PVH entry is for Xen alone before version 14
+        its = bsd.version_of(content) or bsd.NAMES[system]
+        return KernelFile(content, system, X86_64, f"{what} of {its}, which our loader starts")
     if bzimage.pvh_entry(content) is not None:
         return KernelFile(content, "pvh", X86_64, f"{what} with a PVH entry", release=release)
     missing = f"{name} has no multiboot header in its first {SEARCHED:,} bytes, and no PVH entry"

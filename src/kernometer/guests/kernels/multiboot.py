@@ -22,7 +22,7 @@ MACHINE = Machine(type="pc")
 
 #: A module's name in the guest's directory, which the kernel sees.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}")
-_RESERVED = (store.MANIFEST, store.DRIVERS, store.ROOT, *store.FILES)
+_RESERVED = (store.MANIFEST, store.DRIVERS, store.ROOT, store.LOADED, *store.FILES)
 
 
 def image_of(package: Path, name: re.Pattern[str], what: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,7 @@ from kernometer.errors import UsageError
 from kernometer.guests import store
 from kernometer.guests.architecture import Architecture
 from kernometer.guests.emulator.qemu import Machine, standard
-from kernometer.guests.kernels import drivers, elf, kernelfile, kernelpackage, linux, multiboot, symbols, trio
+from kernometer.guests.kernels import bsd, drivers, elf, kernelfile, kernelpackage, linux, multiboot, symbols, trio
 from kernometer.guests.kernels.kernelfile import KernelFile
 from kernometer.guests.packages.suites import Say
 from kernometer.guests.variant import Variant
@@ -41,7 +41,7 @@ class Root:
     kind: Literal["initramfs", "ext2", "disk", "none"] = "initramfs"
     disk: Path | None = None  #: the user's image
     digest: str = ""  #: its
-    holds: Callable[[KernelFile], bytes] | None = None  #: makes a copy of it with init and probe in it
+    holds: Callable[[KernelFile], bytes] | None = None  #: makes an image, or a copy of it, with init and probe in it
     mib: int = 0  #: of an ext2 image
     block: int = 0  #: bytes
 
@@ -82,6 +82,7 @@ class Given:
     root: Root = Root()
     output: Output | None = None  #: None: the debug port, where there is one
     system: str = ""  #: the kernel's name and version in words; "": what the file says
+    kind: str = ""  #: openbsd, freebsd: what it has to be; "": any
     layout: str = ""  #: where its data lie, if its build says so; "": what the file says
 
 
@@ -95,12 +96,18 @@ def add(
     linux.check_name(name)
     content = linux.read_given(kernel, "the kernel")
     read = kernelfile.read(content, str(kernel), given.architecture)
+    if given.kind and read.way != given.kind:
+        raise UsageError(f"{kernel} is {read.what}, and no kernel of {bsd.NAMES[given.kind]}.", "guest add kernel FILE")
+    loaded = _loaded(read, given) if read.way in bsd.NAMES else None
+    if loaded is not None:
+        root = given.root if loaded.on_drive else Root("none")
+        given = replace(given, root=root, system=given.system or bsd.version_of(read.boots))
     identified, named = trio.identified(read.boots), {"version": given.system} if given.system else {}
     files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
     for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
         if path is not None and given.root.is_made:
             files[what] = linux.read_given(path, f"the {what}")
-    if given.root.holds is not None:
+    if given.root.kind == "disk" and given.root.holds is not None:
         files[store.ROOT] = given.root.holds(read)
     if given.symbols is not None:
         files[store.SYSTEM_MAP] = _symbols(given.symbols, LEAST_FUNCTIONS if read.release else 1)
@@ -110,6 +117,9 @@ def add(
         files |= drivers.files(held, built_in)
     modules, further = _modules(read, given)
     machine, words = _standard(read, linux_like=bool(read.release or identified))
+    if loaded is not None:
+        files, modules = files | loaded.files, loaded.modules
+        given = replace(given, append=f"{given.append} {loaded.words}")  # of two values the first one counts
     remarks = [read.what[0].upper() + read.what[1:] + "."] if "CONFIG_PVH" in read.what else []
     if given.root.is_made and modules and not any(module.made for module in modules):
         taken = f"{store.INITRAMFS}, {store.PROBE} or {store.MACH}"
@@ -121,8 +131,9 @@ def add(
         remarks=tuple(remarks),
         release=read.release,
         package_sha256=sha256(content),
+        kernel_bytes=len(read.boots),
         drivers_sha256="" if given.drivers is None else drivers.digest(held),
-        layout=given.layout or (elf.layout(read.boots) if identified or read.way == "multiboot" else ""),
+        layout=given.layout or (elf.layout(read.boots) if identified or modules else ""),
         machine=given.machine.machine(machine),
         command_line=" ".join(filter(None, (words, *given.append.split()))),
         modules=modules,
@@ -134,7 +145,7 @@ def add(
         output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
     )
     manifest = msgspec.structs.replace(manifest, **identified | named)
-    _tell(say, manifest, read, files)
+    _tell(say, manifest, read, files, in_memory=loaded is not None and loaded.has_root)
     return store.add(manifest, files | further, check)
 
 
@@ -158,6 +169,23 @@ def _modules(read: KernelFile, given: Given) -> tuple[tuple[store.Module, ...], 
     return multiboot.loaded(given.modules or ((store.INITRAMFS,) if given.root.is_made else ()))
 
 
+def _loaded(read: KernelFile, given: Given) -> bsd.Loaded:
+    """A BSD's kernel, with the root that the user gives. Raises UsageError without init and probe of its own."""
+    root = given.root
+    if root.holds is None and (root.kind == "ext2" or (root.kind == "initramfs" and (given.init or given.probe))):
+        raise UsageError(
+            "Our init and our probe are programs of Linux, and this is another system's kernel.",
+            "Give both: --root ext2:size=3 --init FILE --probe FILE. Or --root disk:FILE, which has its own.",
+        )
+
+    def image() -> bytes | None:
+        if root.holds is not None:
+            return root.holds(read)
+        return linux.read_given(root.disk, "the root", bsd.MAX_ROOT) if root.disk is not None else None
+
+    return bsd.loaded(read.boots, image, drive=root.kind == "disk")
+
+
 def _symbols(file: Path, least: int) -> bytes:
     """Raises UsageError unless it has so many functions, as an ELF file or as lines of address, letter and name."""
     content = linux.read_given(file, "the symbols", MAX_SYMBOLS)
@@ -177,7 +205,7 @@ def _symbols(file: Path, least: int) -> bytes:
     return content
 
 
-def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, bytes]) -> None:
+def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, bytes], *, in_memory: bool) -> None:
     """How it will boot, and what is missing."""
     known = f", Linux {read.release}" if read.release else ""
     words = f"the words {made.command_line!r}" if made.command_line else "no words"
@@ -185,7 +213,7 @@ def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, byt
     if store.ROOT in files:
         how = "a copy of the disk, with init and probe in it"
     elif made.root in ("none", "disk"):
-        on = f"the disk {made.disk}" if made.disk else "no archive"
+        on = f"the disk {made.disk}" if made.disk else "its root in memory" if in_memory else "no archive"
         how = f"{on}: its own first process has to start 'probe --wait' (docs/guests.md)"
     else:
         inside = "the user's init" if store.INIT in files else "our init"

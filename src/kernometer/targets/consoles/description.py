@@ -108,7 +108,7 @@ class Shell(Part, frozen=True, kw_only=True):
 
     prompt: str = r"[#$%] *$"
     enter: str = ""  #: typed first: `exec /bin/sh` if the login shell is not a POSIX shell
-    setup: tuple[str, ...] = ()  #: typed next: commands that keep messages off the console
+    setup: tuple[str, ...] = ()  #: typed next: commands that keep messages off the console, and such
     seconds: Seconds = 60  #: for each command
 
     def __post_init__(self) -> None:
