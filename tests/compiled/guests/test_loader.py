@@ -118,7 +118,9 @@ def ramdisk(kernel: bytes) -> int:
     return next(at.offset + to - at.address for name, at, to, _ in elf.symbols(kernel) if name == "rd_root_image")
 
 
-BANNER = 'const char version[] = "OpenBSD 7.8 (RAMDISK_CD) #54: Sun Oct 12 12:00:00 MDT 2025";\nvoid start(void) {}\n'
+BANNER = (
+    'const char version[] = "@(#)OpenBSD 7.8 (RAMDISK_CD) #54: Sun Oct 12 12:00:00 MDT 2025";\nvoid start(void) {}\n'
+)
 RAMDISK = "unsigned rd_root_size = 2048;\nchar rd_root_image[2048] = {1};\n"
 
 
@@ -130,7 +132,7 @@ def test_a_kernel_is_known_by_its_head(tmp_path: Path) -> None:
     assert (read.way, bsd.version_of(kernel)) == ("openbsd", "OpenBSD 7.8 (RAMDISK_CD)")
     assert "of OpenBSD 7.8 (RAMDISK_CD), which our loader starts" in read.what
     other = kernel[:7] + b"\x09" + kernel[8:]
-    other = other.replace(b"OpenBSD 7.8 (RAMDISK_CD) #54:", b"FreeBSD 13.2-RELEASE-p1 #0 aa")
+    other = other.replace(b"OpenBSD 7.8 (RAMDISK_CD) #54:", b"FreeBSD 13.2-RELEASE-p1 releng")
     read = kernelfile.read(other, "kernel")
     assert (read.way, bsd.version_of(other)) == ("freebsd", "FreeBSD 13.2-RELEASE-p1")
     assert bsd.version_of(b"OpenBSD") == ""
@@ -182,7 +184,7 @@ def test_freebsds_root_is_a_module(tmp_path: Path) -> None:
     kernel = openbsd(tmp_path, BANNER + RAMDISK)
     kernel = kernel[:7] + b"\x09" + kernel[8:]
     made = bsd.loaded(kernel, lambda: b"root", drive=True)
-    assert [(module.file, module.arguments) for module in made.modules] == [("loaded", ""), ("root.image", "mfs_root")]
+    assert [(module.file, module.arguments) for module in made.modules] == [("kernel", ""), ("root.image", "mfs_root")]
     assert (made.files[store.LOADED], made.files["root.image"]) == (filled(kernel), b"root")
     assert made.words == "hw.uart.console=io:0x3f8,br:115200 vfs.root.mountfrom=ufs:/dev/md0"
     assert "mountroot" not in bsd.loaded(kernel, lambda: None, drive=False).words
@@ -203,8 +205,8 @@ def test_a_ramdisk_gets_the_systems_own_init_and_probe(tmp_path: Path, monkeypat
     assert "it boots on pc with no words" in done.stderr
     assert "it gets its root in memory" in done.stderr
     guest = store.find("openbsd")
-    assert (guest.initrd("initrd"), guest.waits, guest.manifest.root) == ("guest/loaded", True, "none")
-    assert (guest.manifest.version, guest.code) == ("OpenBSD 7.8 (RAMDISK_CD)", guest.folder / "loaded")
+    assert (guest.initrd("initrd"), guest.waits, guest.manifest.root) == ("guest/kernel", True, "none")
+    assert (guest.manifest.version, guest.code) == ("OpenBSD 7.8 (RAMDISK_CD)", guest.folder / "kernel")
     kernel = guest.code.read_bytes()
     (tmp_path / "root").write_bytes(kernel[ramdisk(kernel) :][: 3 << 20])
     for name, content in (

@@ -33,7 +33,7 @@ def added(guest_cache: Path) -> Iterator[str]:
 
 def compiled(folder: Path, *flags: str) -> bytes:
     """bsd.c, which prints a probe's records."""
-    words = ("gcc", "-std=gnu99", "-O2", "-ffreestanding", "-nostdlib", "-static", "-fno-pic", "-no-pie")
+    words = ("gcc", "-std=gnu99", "-O2", "-ffreestanding", "-nostdlib", "-static", "-fno-pic", "-no-pie", "-DSERIAL")
     more = (
         "-fno-stack-protector",
         "-fno-asynchronous-unwind-tables",
@@ -56,7 +56,7 @@ def openbsd(folder: Path) -> Path:
     head += struct.pack("<IIQQQQQQ", 1, 5, 4096, high + address, address, len(code), size, 4096)
     head += struct.pack("<IIQQQQQQ", 1, 5, 0, high + START - 4096, START - 4096, 4096, 4096, 4096)
     head += struct.pack("<IIQQQQQQ", 0x65A3DBE6, 5, 4096 - FILLED, high + START - FILLED, 0, FILLED, FILLED, 1)
-    (folder / "bsd.rd").write_bytes(head.ljust(4096, b"\0") + code + b"OpenBSD 7.8 (STAND_IN) #1")
+    (folder / "bsd.rd").write_bytes(head.ljust(4096, b"\0") + code + b"@(#)OpenBSD 7.8 (STAND_IN) #1")
     return folder / "bsd.rd"
 
 
@@ -64,7 +64,7 @@ def freebsd(folder: Path) -> Path:
     kernel = compiled(
         folder, "-mcmodel=kernel", "-mno-red-zone", "-mgeneral-regs-only", "-DFREEBSD", "-Wl,-Ttext=0xffffffff80200000"
     )
-    (folder / "kernel").write_bytes(kernel[:7] + b"\x09" + kernel[8:] + b"FreeBSD 13.0-STAND_IN #1")
+    (folder / "kernel").write_bytes(kernel[:7] + b"\x09" + kernel[8:] + b"@(#)FreeBSD 13.0-STAND_IN GENERIC")
     return folder / "kernel"
 
 

@@ -27,7 +27,7 @@ NAMES: dict[str, str] = {"openbsd": "OpenBSD", "freebsd": "FreeBSD"}
 
 #: The kind of segment that OpenBSD's loader fills with random bytes, and FreeBSD's mark in an ELF file's head.
 _RANDOMIZE, _OSABI, _FREEBSD = 0x65A3DBE6, 7, 9
-_VERSION = re.compile(rb"(?:Open|Free)BSD \d{1,2}\.\d[\w.-]{0,20}(?: \([\w.-]{1,30}\))? #\d")
+_VERSION = re.compile(rb"@\(#\)((?:Open|Free)BSD \d{1,2}\.\d[\w.-]{0,20}(?: \([\w.-]{1,30}\))?)")
 #: The symbols of the ramdisk in OpenBSD's kernel: its bytes, and their number.
 _IMAGE, _SIZE = "rd_root_image", "rd_root_size"
 #: A disklabel's place in the ramdisk and its magic number; the types of file systems in it.
@@ -62,9 +62,9 @@ def system_of(kernel: bytes) -> System | None:
 
 
 def version_of(kernel: bytes) -> str:
-    """As its banner has it: OpenBSD 7.8 (GENERIC), FreeBSD 13.0-CURRENT; "" without one."""
+    """As what(1) finds it: OpenBSD 7.8 (GENERIC), FreeBSD 13.0-CURRENT; "" without one."""
     found = _VERSION.search(kernel)
-    return found[0].decode().rpartition(" #")[0] if found else ""
+    return found[1].decode() if found else ""
 
 
 def loaded(kernel: bytes, image: Callable[[], bytes | None], *, drive: bool) -> Loaded:

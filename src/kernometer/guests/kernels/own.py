@@ -142,7 +142,7 @@ def add(
         root_block=given.root.block,
         disk=store.ROOT if store.ROOT in files else str(given.root.disk or ""),
         disk_sha256=sha256(files[store.ROOT]) if store.ROOT in files else given.root.digest,
-        output=given.output or ("debug-port" if read.architecture.is_x86 else "serial"),
+        output=given.output or ("debug-port" if read.architecture.is_x86 and loaded is None else "serial"),
     )
     manifest = msgspec.structs.replace(manifest, **identified | named)
     _tell(say, manifest, read, files, in_memory=loaded is not None and loaded.has_root)
