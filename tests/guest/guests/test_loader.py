@@ -91,12 +91,19 @@ def test_openbsds_kernel_gets_what_boot_gives_it(added: str, tmp_path: Path) -> 
     """Expected: entered in 32 bits, its segments, its filled bytes and cleared bss in place, the memory map and the
     console. Broken: 'invalid /boot', no memory, or nothing at all."""
     done = kernometer(
-        tmp_path, "guest", "add", "openbsd", "--kernel", str(openbsd(tmp_path)), "--name", added, "--append", "-s"
+        tmp_path,
+        "guest",
+        "add",
+        "openbsd",
+        "--kernel",
+        str(openbsd(tmp_path)),
+        "--name",
+        added,
     )
     assert f"{added}: an ELF file of 64 bits of OpenBSD 7.8 (STAND_IN), which our loader starts" in done.stderr
     given = told(tmp_path, added)
     howto, device, version, symbols, upper, lower, size = struct.unpack_from("<7I", given)
-    assert (howto, device, version, symbols, size) == (2, 0xA0000000, 10, 0, len(given) - 28 - FILLED - CLEARED)
+    assert (howto, device, version, symbols, size) == (0, 0xA0000000, 10, 0, len(given) - 28 - FILLED - CLEARED)
     assert 600 < lower <= 640 < upper
     kind, length, _ = struct.unpack_from("<3i", given, 28)
     entries, console = given[40 : 28 + length], given[28 + length : -FILLED - CLEARED]
@@ -113,7 +120,7 @@ def test_freebsds_kernel_gets_what_loader_gives_it(added: str, tmp_path: Path) -
     behind it. Broken: no root, or one at an address that is not mapped."""
     (tmp_path / "root.ufs").write_bytes(b"the root" * 1000)
     words = ("--kernel", str(freebsd(tmp_path)), "--name", added, "--root", f"disk:{tmp_path / 'root.ufs'}")
-    done = kernometer(tmp_path, "guest", "add", "freebsd", *words, "--append", "-v kern.hz=100")
+    done = kernometer(tmp_path, "guest", "add", "freebsd", *words, "--append", "kern.hz=100")
     assert f"{added}: it gets its root in memory" in done.stderr
     given = told(tmp_path, added)
     metadata, end = struct.unpack_from("<II", given)
@@ -125,9 +132,9 @@ def test_freebsds_kernel_gets_what_loader_gives_it(added: str, tmp_path: Path) -
     numbers = [int.from_bytes(data, "little") for _, data in records]
     assert [kind for kind, _ in records] == [1, 2, 3, 4, 0x8007, 0x8006, 0x8008, 0x9006, 0x9001, 1, 2, 3, 4]
     assert [data for _, data in records[:2]] == [b"kernel\0", b"elf kernel\0"]
-    assert (numbers[2], numbers[4], numbers[6], numbers[7]) == (0x200000, 0x1800, end, metadata)
+    assert (numbers[2], numbers[4], numbers[6], numbers[7]) == (0x200000, 0x1000, end, metadata)
     assert 2000 * MIB < of_map(records[8][1]) <= 2048 * MIB
-    assert ([data for _, data in records[9:11]], numbers[12]) == ([b"guest/root.image\0", b"mfs_root\0"], 8000)
+    assert ([data for _, data in records[9:11]], numbers[12]) == ([b"root\0", b"mfs_root\0"], 8000)
     assert numbers[2] + numbers[3] <= numbers[11] < numbers[5] < metadata < end
     environment = b"kern.hz=100 hw.uart.console=io:0x3f8,br:115200 vfs.root.mountfrom=ufs:/dev/md0"
     assert given[at + 8 :] == environment.replace(b" ", b"\0") + b"\0\0" + b"the root" + bytes(8)

@@ -1,6 +1,6 @@
 /* loader.c: starts the kernels of OpenBSD and FreeBSD for amd64, which have no multiboot header, as boot(8) and
- * loader(8) do. QEMU loads it as a multiboot kernel; its first module is the kernel's ELF file, each further one a file
- * for FreeBSD's kernel, whose kind is the module's word (mfs_root: a root in memory).
+ * loader(8) do. QEMU loads it as a multiboot kernel; its first module is the kernel's ELF file, a second one FreeBSD's
+ * root in memory (mfs_root).
  *
  * A kernel goes where it is linked less 0xffffffff80000000, below this program; what it is told follows it there.
  * Sources besides those of loader_blocks.h: OpenBSD 7.8, run_loadfile() of sys/arch/amd64/stand/libsa/exec_i386.c and
@@ -11,7 +11,6 @@
 /* As programs.py links it: below are the kernel and what it gets, above the modules, as QEMU places them. */
 #define BASE 0x10000000u
 #define PAGE 4096u
-#define MOST_FILES 8
 
 enum { PT_LOAD = 1, EI_OSABI = 7, ELFOSABI_FREEBSD = 9 };
 
@@ -143,41 +142,24 @@ static void start_openbsd(uint32_t entry, const struct information *given, struc
 	static uint8_t room[PAGE];
 	openbsd_start *start = (openbsd_start *)at_address(entry & 0x7fffffff);
 
-	start(boot_flags(at_address(given->command_line)), WD0A, VECTOR_AND_BYTES, 0, given->upper_kib,
-	      given->lower_kib, (uint32_t)(openbsd_arguments(room, map) - room), room);
-}
-
-/* A module's second word, or "". Its first one then ends with a NUL. */
-static const char *kind_of(char *words)
-{
-	while (*words && *words != ' ')
-		words++;
-	if (*words)
-		*words++ = '\0';
-	return words;
+	start(0, WD0A, VECTOR_AND_BYTES, 0, given->upper_kib, given->lower_kib,
+	      (uint32_t)(openbsd_arguments(room, map) - room), room);
 }
 
 static void start_freebsd(uint32_t entry, struct file kernel, const struct information *given, struct map map)
 {
 	enum { RB_SERIAL = 0x1000 };
-	const struct module *modules = at_address(given->modules);
-	const char *words = at_address(given->command_line);
-	uint32_t at = page_after(kernel.address + kernel.bytes),
-		 count = given->count < MOST_FILES ? given->count : MOST_FILES;
-	struct told told = { boot_flags(words) | RB_SERIAL, 0, 0, 0 };
-	struct file files[MOST_FILES];
+	const struct module *root = (const struct module *)at_address(given->modules) + 1;
+	uint32_t at = page_after(kernel.address + kernel.bytes), count = given->count > 1 ? 2 : 1;
+	struct file files[2] = { kernel, { "root", "mfs_root", at, count > 1 ? root->end - root->start : 0 } };
+	struct told told = { RB_SERIAL, 0, 0, 0 };
 
-	files[0] = kernel;
-	for (uint32_t i = 1; i < count; i++) {
-		const char *kind = kind_of(at_address(modules[i].words));
-
-		files[i] = (struct file){ at_address(modules[i].words), kind, at, modules[i].end - modules[i].start };
-		place(at, at_address(modules[i].start), files[i].bytes, 0);
-		at = page_after(at + files[i].bytes);
-	}
+	if (count > 1)
+		place(at, at_address(root->start), files[1].bytes, 0);
+	at = page_after(at + files[1].bytes);
 	place(at, at_address(at), 0, 16 * PAGE); /* room for what it is told */
 	told.environment = at;
-	told.metadata = page_after(address_of(freebsd_environment(at_address(at), words)));
+	told.metadata = page_after(address_of(freebsd_environment(at_address(at), at_address(given->command_line))));
 	for (int i = 0; i < 2; i++) /* the second time its own end is known */
 		told.end = page_after(address_of(freebsd_metadata(at_address(told.metadata), files, count, told, map)));
 	for (uint32_t i = 0; i < PAGE / 8; i++) { /* writable, present; the last ones of 2 MiB */

@@ -3,8 +3,7 @@
  *
  * Sources: OpenBSD 7.8, sys/stand/boot/bootarg.h (bootarg32_t), sys/arch/amd64/include/biosvar.h (BOOTARG_*,
  * bios_memmap_t, bios_consdev_t), getbootinfo() of sys/arch/amd64/amd64/machdep.c; FreeBSD 13, sys/sys/linker.h and
- * sys/x86/include/metadata.h (MODINFO_*, MODINFOMD_*), bi_load64() of stand/i386/libi386/bootinfo64.c; both systems'
- * sys/sys/reboot.h (RB_*). */
+ * sys/x86/include/metadata.h (MODINFO_*, MODINFOMD_*), bi_load64() of stand/i386/libi386/bootinfo64.c. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -128,20 +127,4 @@ static uint8_t *freebsd_environment(uint8_t *to, const char *words)
 		if (!*words)
 			return put(to, 0, 1);
 	}
-}
-
-/* What words such as -s stand for: to ask, single user, the debugger, to configure, verbose. */
-static uint32_t boot_flags(const char *words)
-{
-	static const char letters[] = "asdcv";
-	static const uint16_t bits[] = { 0x1, 0x2, 0x40, 0x400, 0x800 };
-	uint32_t flags = 0;
-	int in_flags = 0;
-
-	for (char before = ' '; *words; before = *words++) {
-		in_flags = before == ' ' ? *words == '-' : in_flags && *words != ' ';
-		for (int i = 0; in_flags && letters[i]; i++)
-			flags |= *words == letters[i] ? bits[i] : 0u;
-	}
-	return flags;
 }

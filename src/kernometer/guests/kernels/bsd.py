@@ -79,10 +79,7 @@ def loaded(kernel: bytes, image: Callable[[], bytes | None], *, drive: bool) -> 
         files[_ROOT], words = root, f"{words} {_MEMORY_ROOT}"
     elif root is not None:
         files[store.LOADED] = _replaced(kernel, ramdisk, root)
-    modules = tuple(
-        store.Module(file=name, arguments="mfs_root" * (name == _ROOT), sha256=sha256(content))
-        for name, content in files.items()
-    )
+    modules = tuple(store.Module(file=name, sha256=sha256(content)) for name, content in files.items())
     files[store.KERNEL] = programs.loader().read_bytes()
     return Loaded(files, modules, words, root is not None, on_drive)
 
