@@ -197,7 +197,7 @@ WIDE_MULTIBOOT = KERNEL[:4000] + HYPERVISOR[64:] + KERNEL[4000:]
         (WIDE_MULTIBOOT, "multiboot", X86_64, False),
         (KERNEL[:18] + b"\xb7" + KERNEL[19:], "image", AARCH64, False),
         (arm_image(b"ARM\x64"), "image", AARCH64, True),
-        (gzip.compress(arm_image(b"ARM\x64")), "image", AARCH64, True),
+        (gzip.compress(arm_image(b"ARM\x64"), mtime=0), "image", AARCH64, True),
         (zboot(arm_image(b"ARM\x64")), "image", AARCH64, True),
         (arm_image(b"RSC\x05"), "image", RISCV64, True),
     ],
