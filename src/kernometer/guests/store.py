@@ -337,8 +337,8 @@ def keep(folder: Path, manifest: Manifest) -> Guest:
     final = _folder(manifest.name)
     with suppress(MissingError, TargetError):
         there = find(manifest.name)
-        there.check()
         if there.manifest == manifest:
+            there.check()
             return there
     try:
         (folder / MANIFEST).write_bytes(_encoded(manifest))

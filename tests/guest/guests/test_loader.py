@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from kernometer.guests import store
 from kernometer.guests.kernels import elf
 from kernometer.results.store import Store
 from tests.support.cli.real import kernometer
@@ -21,14 +18,6 @@ HERE = Path(__file__).parent
 MIB = 1 << 20
 #: OpenBSD's start in memory; the bytes of the segment that is filled for it, and of its bss.
 START, FILLED, CLEARED = 0x1001000, 8, 8
-
-
-@pytest.fixture
-def added(guest_cache: Path) -> Iterator[str]:
-    assert guest_cache.is_dir()
-    name = f"bsd-{os.getpid()}"
-    yield name
-    store.remove(name)
 
 
 def compiled(folder: Path, *flags: str) -> bytes:

@@ -7,7 +7,6 @@ import json
 import os
 import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -237,15 +236,6 @@ def test_a_kernel_of_64_bits_keeps_the_names_of_its_functions(kernel: Path, tmp_
 def said(tmp_path: Path) -> Path:
     """What the kernel is to print: a probe's records, with its own counts for samples."""
     return file(tmp_path, "said", tiny.said())
-
-
-@pytest.fixture
-def added(guest_cache: Path) -> Iterator[str]:
-    """A guest's name in the cache that tests share for compiled programs; the guest is removed again."""
-    assert guest_cache.is_dir()
-    name = f"tiny-{os.getpid()}"
-    yield name
-    store.remove(name)
 
 
 @pytest.mark.guest

@@ -3,6 +3,7 @@ a mirror of packages, and kernel modules compiled here."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +40,15 @@ def linux_6_1(guest_cache: Path) -> store.Guest:
     with alone("linux-6.1"):
         here = (each for each in store.listed() if each.name == "linux-6.1")
         return next((each for each in here if each.manifest.command_line == COMMAND_LINE), None) or linux.add("6.1")
+
+
+@pytest.fixture
+def added(guest_cache: Path) -> Iterator[str]:
+    """A guest's name in that cache; the guest is removed again."""
+    assert guest_cache.is_dir()
+    name = f"added-{os.getpid()}"
+    yield name
+    store.remove(name)
 
 
 @pytest.fixture

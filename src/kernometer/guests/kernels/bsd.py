@@ -70,7 +70,7 @@ def version_of(kernel: bytes) -> str:
 def loaded(kernel: bytes, image: Callable[[], bytes | None], *, drive: bool) -> Loaded:
     """The loader, the kernel, and what `image` makes as its root. `drive`: that is a disk's, which a kernel that takes
     no root in memory has as a drive. Raises UsageError for a root that does not fit."""
-    freebsd, ramdisk = kernel[_OSABI] == _FREEBSD, _ramdisk(kernel)
+    freebsd, ramdisk = system_of(kernel) == "freebsd", _ramdisk(kernel)
     kernel = _randomized(kernel)
     on_drive = drive and not freebsd and ramdisk is None
     root = None if on_drive else image()
