@@ -431,6 +431,23 @@ def test_a_matrix_in_lines_has_the_footprint_without_pages() -> None:
     assert cells(view(of), "syscall/getppid") == ["=", ""]
 
 
+def test_a_matrix_in_the_kernels_instructions_leaves_out_the_programs() -> None:
+    """A monolithic kernel and one of servers, of two C libraries. Expected: the ratio of what kernel and servers
+    execute. Broken: the libraries' part of it, servers as programs, or a row without kernel that divides by nothing."""
+    rows = [
+        {ROW: {"instructions": 140, "user": 40}, "cpu/hanoi": {"instructions": 100, "user": 100}},
+        {
+            ROW: {"instructions": 900, "user": 700, "server_instructions": 100},
+            "cpu/hanoi": {"instructions": 100, "user": 100, "server_instructions": 0},
+        },
+    ]
+    sessions = [modelled(f"2026112{n}T0", of, image=f"image {n}", target=SYSTEMS[n]) for n, of in enumerate(rows)]
+    of = measured_in(series([Column(name, (s,)) for name, s in zip(SYSTEMS[:2], sessions, strict=True)]), "kernel")
+    assert of is not None
+    assert cells(view(of), ROW) == ["3.000"]
+    assert cells(view(of), "cpu/hanoi") == [""]
+
+
 def test_switches_and_boundaries_have_their_effects_in_cycles_without_and_with_tags() -> None:
     """Kernels that differ in walks alone. Expected: what these walks cost, nothing in instructions, nothing with tags;
     the words say which. Broken: instructions below the head of cycles, or walks that tags save."""

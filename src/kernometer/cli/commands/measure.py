@@ -197,9 +197,9 @@ system, in the order in which they were measured."""
 @click.option(
     "--in",
     "measure",
-    type=click.Choice(("cycles", "cycles-tagged", "lines")),
-    help="By path: show, instead of instructions, cycles of the processor, without or with tags in its TLB, or lines "
-    "that are touched (docs/cycles.md).",
+    type=click.Choice(("cycles", "cycles-tagged", "lines", "kernel")),
+    help="By path: show, instead of instructions, cycles of the processor, without or with tags in its TLB, lines "
+    "that are touched, or the kernel's instructions alone (docs/cycles.md).",
 )
 @options.processor
 @options.boundaries

@@ -1,4 +1,5 @@
-"""The same matrix in another measure than its figures': what the modelled processor takes, or what is touched."""
+"""The same matrix in another measure than its figures': what the modelled processor takes, what is touched, or what
+the kernel alone executes."""
 
 from __future__ import annotations
 
@@ -29,6 +30,15 @@ MEASURES: Mapping[str, tuple[str, str, Callable[[Modelled], float]]] = {
         "Distinct lines of 64 bytes that one iteration touches",
         "lines",
         lambda of_row: sum(count for kind, count in of_row.footprint.items() if kind.endswith("_lines")),
+    ),
+    "kernel": (
+        "Instructions of one operation apart from its programs: the kernel's, and its servers' where they are counted",
+        "instructions of the kernel",
+        lambda of_row: (
+            of_row.counts["instructions"]
+            - of_row.counts.get("user", 0.0)
+            + of_row.counts.get("server_instructions", 0.0)
+        ),
     ),
 }
 
