@@ -116,6 +116,9 @@ uint64_t clock_wall(void);   /* ns, for deadlines */
 void mark_begin(unsigned region);
 void mark_end(unsigned region);
 int mark_ready(char *room); /* -1 on a processor without markers */
+#if KM_TOUCH_CODE
+void touch_markers(void); /* so that no bracket has a fault in it */
+#endif
 
 /* wait.c ----------------------------------------------------------------------------------------------------- */
 int wait_for_command(void); /* executes it, or returns an exit status */

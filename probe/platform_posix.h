@@ -43,6 +43,9 @@
 #if !defined(HAVE_STATVFS_NAME) && defined(__NetBSD__)
 #define HAVE_STATVFS_NAME 1
 #endif
+#if defined(__OpenBSD__)
+#define KM_TOUCH_CODE 1
+#endif
 #if !defined(HAVE_VFORK) && defined(__APPLE__)
 #define HAVE_VFORK 0 /* deprecated: the compiler warns */
 #endif

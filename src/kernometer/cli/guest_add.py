@@ -185,8 +185,8 @@ def _root(wanted: Wanted) -> own.Root:
     def holds_bsd(_: KernelFile) -> bytes:
         init, probe = (linux.read_given(path, "a program") for path in (wanted.init, wanted.probe) if path)
         entries = initramfs.entries(init, probe, extra={programs.COMMAND: programs.encoded(booting.WAIT)})
-        console = Entry("dev/console", S_IFCHR | 0o600)  # OpenBSD's; FreeBSD mounts its own
-        return roots.ext2([*(each for each in entries if not S_ISCHR(each.mode)), console], root.mib, root.block)
+        nodes = (Entry(name, S_IFCHR | mode, device=at) for name, mode, at in bsd.NODES)
+        return roots.ext2([*(each for each in entries if not S_ISCHR(each.mode)), *nodes], root.mib, root.block)
 
     if root.disk is None:
         both = root.kind == "ext2" and wanted.init not in (None, OURS) and wanted.probe

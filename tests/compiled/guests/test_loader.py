@@ -173,8 +173,16 @@ def test_a_root_that_has_no_place_is_refused_or_a_drive(tmp_path: Path) -> None:
     kernel = openbsd(tmp_path, BANNER)
     made = bsd.loaded(kernel, pytest.fail, drive=True)
     assert (made.has_root, made.on_drive, made.files[store.LOADED]) == (False, True, filled(kernel))
-    with pytest.raises(UsageError, match="ramdisk 0"):
-        bsd.loaded(kernel, lambda: b"root", drive=False)
+    assert made.drive is None
+
+
+def test_a_made_root_is_a_drive_of_a_kernel_without_a_ramdisk(tmp_path: Path) -> None:
+    """Expected: an image with a disklabel of its size. Broken: refused, or a drive without partition a."""
+    made = bsd.loaded(openbsd(tmp_path, BANNER), lambda: bytes(2048), drive=False)
+    assert (made.has_root, made.on_drive) == (False, True)
+    assert made.drive is not None
+    assert (made.drive[:512], made.drive[1024:]) == (bytes(512), bytes(1024))
+    assert struct.unpack_from("<I", made.drive, 512 + 60) == struct.unpack_from("<I", made.drive, 512 + 148) == (4,)
 
 
 def test_freebsds_root_is_a_module(tmp_path: Path) -> None:
@@ -214,6 +222,9 @@ def test_a_ramdisk_gets_the_systems_own_init_and_probe(tmp_path: Path, monkeypat
     ):
         said = subprocess.run(("debugfs", "-R", f"cat {name}", "root"), cwd=tmp_path, check=True, capture_output=True)
         assert said.stdout.rstrip(b"\0") == content.encode().rstrip(b"\0")
-    said = subprocess.run(("debugfs", "-R", "stat dev/console", "root"), cwd=tmp_path, check=True, capture_output=True)
-    assert b"Type: character special" in said.stdout
-    assert b"Device major/minor number: 00:00" in said.stdout
+    for name, numbers in (("console", b"00:00"), ("tty", b"01:00"), ("null", b"02:02"), ("zero", b"02:12")):
+        said = subprocess.run(
+            ("debugfs", "-R", f"stat dev/{name}", "root"), cwd=tmp_path, check=True, capture_output=True
+        )
+        assert b"Type: character special" in said.stdout
+        assert b"Device major/minor number: " + numbers in said.stdout

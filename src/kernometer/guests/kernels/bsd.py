@@ -32,6 +32,13 @@ _VERSION = re.compile(rb"@\(#\)((?:Open|Free)BSD \d{1,2}\.\d[\w.-]{0,20}(?: \([\
 _IMAGE, _SIZE = "rd_root_image", "rd_root_size"
 #: A disklabel's place in the ramdisk and its magic number; the types of file systems in it.
 _LABEL_AT, _MAGIC, _FFS, _EXT2 = 512, 0x82564557, 7, 17
+#: OpenBSD's devices in a root: name, mode, (major, minor). Sources: sys/arch/amd64/amd64/conf.c and mem.c.
+NODES = (
+    ("dev/console", 0o600, (0, 0)),
+    ("dev/tty", 0o666, (1, 0)),
+    ("dev/null", 0o666, (2, 2)),
+    ("dev/zero", 0o666, (2, 12)),
+)
 #: What FreeBSD's loader.conf would have: the console, and the root.
 _WORDS = "hw.uart.console=io:0x3f8,br:115200"
 _MEMORY_ROOT = "vfs.root.mountfrom=ufs:/dev/md0"
@@ -48,6 +55,7 @@ class Loaded:
     words: str  #: for the kernel, after the user's
     has_root: bool  #: in memory
     on_drive: bool  #: its root is to be a drive
+    drive: bytes | None  #: whose image that is; None: the user's
 
 
 def system_of(kernel: bytes) -> System | None:
@@ -68,20 +76,21 @@ def version_of(kernel: bytes) -> str:
 
 
 def loaded(kernel: bytes, image: Callable[[], bytes | None], *, drive: bool) -> Loaded:
-    """The loader, the kernel, and what `image` makes as its root. `drive`: that is a disk's, which a kernel that takes
-    no root in memory has as a drive. Raises UsageError for a root that does not fit."""
+    """The loader, the kernel, and what `image` makes as its root, which a kernel that takes none in memory has as a
+    drive. `drive`: such a kernel's drive is the user's. Raises UsageError for a root that does not fit."""
     freebsd, ramdisk = system_of(kernel) == "freebsd", _ramdisk(kernel)
-    kernel = _randomized(kernel)
-    on_drive = drive and not freebsd and ramdisk is None
-    root = None if on_drive else image()
+    kernel, takes_none = _randomized(kernel), not freebsd and ramdisk is None
+    root = None if drive and takes_none else image()
     files, words = {store.LOADED: kernel}, _WORDS if freebsd else ""
     if root is not None and freebsd:
         files[_ROOT], words = root, f"{words} {_MEMORY_ROOT}"
-    elif root is not None:
+    elif root is not None and ramdisk is not None:
         files[store.LOADED] = _replaced(kernel, ramdisk, root)
     modules = tuple(store.Module(file=name, sha256=sha256(content)) for name, content in files.items())
     files[store.KERNEL] = programs.loader().read_bytes()
-    return Loaded(files, modules, words, root is not None, on_drive)
+    image_of_drive = labelled(root, len(root)) if takes_none and root is not None else None
+    on_drive = takes_none and (drive or root is not None)
+    return Loaded(files, modules, words, root is not None and not on_drive, on_drive, image_of_drive)
 
 
 def _randomized(kernel: bytes) -> bytes:
@@ -92,17 +101,22 @@ def _randomized(kernel: bytes) -> bytes:
     return bytes(made)
 
 
-def _replaced(kernel: bytes, ramdisk: tuple[int, int] | None, root: bytes) -> bytes:
+def labelled(root: bytes, size: int) -> bytes:
+    """The file system on a disk of so many bytes, with a disklabel unless something is in its place."""
+    if root[_LABEL_AT : _LABEL_AT + 512] == bytes(512):
+        root = root[:_LABEL_AT] + _label(root, size) + root[_LABEL_AT + 512 :]
+    return root.ljust(size, b"\0")
+
+
+def _replaced(kernel: bytes, ramdisk: tuple[int, int], root: bytes) -> bytes:
     """The kernel with this root in its ramdisk, as rdsetroot(8) puts it."""
-    at, size = ramdisk or (0, 0)
+    at, size = ramdisk
     if len(root) > size:
         raise UsageError(
             f"The root has {len(root):,} bytes, and the kernel's ramdisk {size:,}.",
             "bsd.rd has one of 3.5 MiB (--root ext2:size=3), a kernel of your own what its MINIROOTSIZE says.",
         )
-    if root[_LABEL_AT : _LABEL_AT + 512] == bytes(512):
-        root = root[:_LABEL_AT] + _label(root, size) + root[_LABEL_AT + 512 :]
-    return kernel[:at] + root.ljust(size, b"\0") + kernel[at + size :]
+    return kernel[:at] + labelled(root, size) + kernel[at + size :]
 
 
 def _label(root: bytes, size: int) -> bytes:

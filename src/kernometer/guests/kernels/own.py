@@ -100,14 +100,16 @@ def add(
         raise UsageError(f"{kernel} is {read.what}, and no kernel of {bsd.NAMES[given.kind]}.", "guest add kernel FILE")
     loaded = _loaded(read, given) if read.way in bsd.NAMES else None
     if loaded is not None:
-        root = given.root if loaded.on_drive else Root("none")
+        root = replace(given.root, kind="disk") if loaded.on_drive else Root("none")
         given = replace(given, root=root, system=given.system or bsd.version_of(read.boots))
     identified, named = trio.identified(read.boots), {"version": given.system} if given.system else {}
     files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
     for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
         if path is not None and given.root.is_made:
             files[what] = linux.read_given(path, f"the {what}")
-    if given.root.kind == "disk" and given.root.holds is not None:
+    if loaded is not None and loaded.drive is not None:
+        files[store.ROOT] = loaded.drive
+    elif given.root.kind == "disk" and given.root.holds is not None:
         files[store.ROOT] = given.root.holds(read)
     if given.symbols is not None:
         files[store.SYSTEM_MAP] = _symbols(given.symbols, LEAST_FUNCTIONS if read.release else 1)
@@ -183,7 +185,7 @@ def _loaded(read: KernelFile, given: Given) -> bsd.Loaded:
             return root.holds(read)
         return linux.read_given(root.disk, "the root", bsd.MAX_ROOT) if root.disk is not None else None
 
-    return bsd.loaded(read.boots, image, drive=root.kind == "disk")
+    return bsd.loaded(read.boots, image, drive=root.kind == "disk" and root.holds is None)
 
 
 def _symbols(file: Path, least: int) -> bytes:
@@ -211,7 +213,7 @@ def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, byt
     words = f"the words {made.command_line!r}" if made.command_line else "no words"
     say(f"{made.name}: {read.what}{known}; it boots on {made.machine.type} with {words}")
     if store.ROOT in files:
-        how = "a copy of the disk, with init and probe in it"
+        how = f"{'a copy of the' if made.root_mib == 0 else 'a'} disk, with init and probe in it"
     elif made.root in ("none", "disk"):
         on = f"the disk {made.disk}" if made.disk else "its root in memory" if in_memory else "no archive"
         how = f"{on}: its own first process has to start 'probe --wait' (docs/guests.md)"
