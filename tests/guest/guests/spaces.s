@@ -52,12 +52,19 @@
 	movl $fresh + 0x50000, %ebx
 	movb $1, (%rbx)
 	.endm
-	.macro measured id, program     /* and what the clock counted, which goes to the debug port, low byte first */
+	.macro fills                    /* leaves eax */
+	movl $buffer, %edi
+	movl $20, %ecx
+	rep stosb
+	.endm
+	.macro measured id, program, beside=nothing /* what the clock counted goes to the debug port, low byte first */
 	region \id
+	\beside
 	rdtsc
 	movl %eax, %r8d
 	\program
 	rdtsc
+	\beside
 	end \id
 	subl %r8d, %eax
 	.rept 4
@@ -294,6 +301,7 @@ long_mode:
 	.set i, i + 1
 	.endr
 	.noaltmacro
+	measured 154, nothing, fills
 
 	movb $0xfe, %al
 	outb %al, $0x64
