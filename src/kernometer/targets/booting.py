@@ -64,6 +64,8 @@ RECORD = b"{"
 #: The last line of a command that is not the probe.
 DONE = b"#kernometer done"
 _INIT_FAILED = re.compile(r"#init failed (.*)")
+#: A message of the probe's, which a system that then goes down prints more after.
+_PROBE_SAID = re.compile(r"^probe: .*", re.MULTILINE)
 
 
 class MuteError(TargetError):
@@ -248,6 +250,8 @@ def explained(error: TargetError, folder: Path, name: str) -> TargetError:
         text = f"{name}: the guest's init failed: {failed[1].strip()}."
     elif said:
         text = f"{text} QEMU said: {said.strip().splitlines()[-1][:300]}"
+    elif told := _PROBE_SAID.search(shown(end_of(folder / CONSOLE, PANIC_BYTES))):
+        text = f"{text} Its program said: {told[0].strip()[:300]}"
     last = "\n".join(part.rstrip("\n") for part in (console, bulk, said) if part)
     step = "The guest's last output is below; --dry-run prints the command."
     return MuteError(text, _to_try(console), last) if isinstance(error, MuteError) else TargetError(text, step, last)

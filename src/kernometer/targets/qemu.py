@@ -1,7 +1,7 @@
 """`qemu:GUEST`: the probe in a guest kernel under QEMU, by path or by time.
 
 By time a boot is one call of the probe. By path each row has its own guest, which continues from the same saved state,
-whatever the other rows are. If a guest cannot be saved, each row boots its own.
+whatever the other rows are. If a guest of our init cannot be saved, each row boots its own.
 """
 
 from __future__ import annotations
@@ -319,5 +319,7 @@ class QemuTarget(Target):
         except (BuildError, MuteError):
             raise
         except TargetError as error:
+            if self.guest.has_own:  # only the probe that waits in it can be given a row
+                raise
             return _Saving(error.text.rstrip("."))
         return _Saving()

@@ -109,6 +109,10 @@ def test_records_come_while_the_guest_still_runs(boots: Boots) -> None:
             "console('GNU Mach\\r\\n\\rpanic ../i386/trap.c:230: kernel_trap: no\\n')",
             "kernel panicked: kernel_trap: no",
         ),
+        (
+            "console('probe: writing: Bad file\\r\\n' + 'a thread stops\\r\\n' * 900)",
+            "Its program said: probe: writing: Bad file",
+        ),
         ("bulk('x' * 3_000_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("bulk('#kernometer begin 1\\n' + '{}\\n' * 500_000); time.sleep(60)", "more than 1,048,576 bytes"),
         ("console('x' * 9_000_000); time.sleep(60)", "on its console"),
@@ -283,6 +287,22 @@ def test_a_mute_guest_is_not_booted_again_without_being_saved(boots: Boots, monk
     monkeypatch.setattr(saving, "save", save)
     with pytest.raises(booting.MuteError):
         replace(boots(""), saved=None).place("path")
+
+
+def test_a_guest_with_a_root_of_its_own_gets_a_row_only_where_a_probe_waits(
+    boots: Boots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: why it does not continue. Broken: it boots for each row, which never gets the row's command."""
+
+    def save(*_: object) -> Iterator[int]:
+        yield os.getpid()
+        raise TargetError("the probe's output never began.")
+
+    monkeypatch.setattr(saving, "save", save)
+    target = replace(boots(""), saved=None)
+    own = msgspec.structs.replace(target.guest.manifest, root="none")
+    with pytest.raises(TargetError, match="never began"):
+        replace(target, guest=replace(target.guest, manifest=own)).place("path")
 
 
 def test_a_guest_that_panicked_and_goes_on_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
