@@ -40,7 +40,7 @@
 #ifndef KM_SHARED_ANONYMOUS /* MAP_PRIVATE where such a mapping succeeds but is not shared after fork */
 #define KM_SHARED_ANONYMOUS MAP_SHARED
 #endif
-#ifndef KM_TOUCH_CODE /* 1 where each page of a program faults when it is first executed: OpenBSD maps few around it */
+#ifndef KM_TOUCH_CODE /* 1 where each page of a program faults when it is first executed: BSDs map few around it */
 #define KM_TOUCH_CODE 0
 #endif
 #if HAVE_GETRUSAGE

@@ -244,6 +244,18 @@ def test_probe_that_does_not_compile_there_is_quoted(server: Server) -> None:
     assert "no stdio.h" in caught.value.last_output
 
 
+@pytest.mark.parametrize(("system", "library"), [("FreeBSD", True), ("NetBSD", True), ("OpenBSD", False)])
+def test_message_queues_are_linked_where_they_have_a_library_of_their_own(
+    server: Server, system: str, library: bool
+) -> None:
+    """Expected: -lrt. Broken: 'undefined symbol: mq_open', or a library that OpenBSD and macOS do not have."""
+    cc = 'case "$1" in --version) ;; *) echo "given $*" >&2; exit 1;; esac'
+    folder = programs(server.root / system, *TOOLS[1:], "sh", uname=f"echo {system}", cc=cc)
+    with pytest.raises(BuildError) as caught:
+        whole(server.login(system.lower(), with_path(folder), home=f"home-{system}"))
+    assert ("-lpthread -lrt" in caught.value.last_output) == library
+
+
 def test_cache_that_cannot_be_written_is_said(server: Server) -> None:
     with pytest.raises(TargetError, match="cache cannot be written") as caught:
         whole(server.login("full", '#!/bin/sh\nHOME=/proc/nowhere\nexport HOME\nexec /bin/sh "$@"\n'))

@@ -81,3 +81,8 @@ def test_the_shipped_descriptions_are_whole_and_have_a_page_each() -> None:
         page = (ROOT / "docs/systems" / f"{name.replace('-', '')}.md").read_text()
         assert (found.tried == "") == ("*untried*" in page), name
         assert f"console:{name}:" in page
+
+
+def test_freebsds_probe_is_linked_with_its_message_queues() -> None:
+    """Expected: librt, which has mq_open there. Broken: undefined symbols, after the minutes of a boot."""
+    assert description.find("freebsd").description.compile.command.endswith(" -lpthread -lrt")

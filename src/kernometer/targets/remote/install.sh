@@ -26,10 +26,14 @@ else
 	done)
 	headers=
 	[ "$4" = musl-gcc ] && headers="-idirafter /usr/include -idirafter /usr/include/$(uname -m)-linux-gnu"
+	# POSIX message queues have a library of their own
+	queues=
+	case $(uname -s) in FreeBSD | NetBSD) queues=-lrt ;; esac
 	make() {
 		# shellcheck disable=SC2086 # more than one word
 		set -- "$@" $headers
-		TMPDIR=$new "$@" "-DKM_FLAGS=\"$*\"" ${musl:+"-DKM_LIBC=\"musl $musl\""} -o "$new/probe" "$new/probe.c" -lpthread
+		# shellcheck disable=SC2086 # one, or none
+		TMPDIR=$new "$@" "-DKM_FLAGS=\"$*\"" ${musl:+"-DKM_LIBC=\"musl $musl\""} -o "$new/probe" "$new/probe.c" -lpthread $queues
 	}
 	how=dynamic
 	if [ "$(uname -s)" = Linux ] && make "$4" -O2 -static && "$new/probe" --list; then
