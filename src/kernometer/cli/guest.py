@@ -106,7 +106,7 @@ def check(env: Env, spec: str) -> Status:
     env.say(f"{target.name}: booting it, a minute for most kernels …")
     for rung in climb(target):
         failed |= bool(rung.failure)
-        told = rung.failure or ", ".join(filter(None, ("ok", rung.remark)))
+        told = rung.failure or ", ".join(filter(None, ("ok" if rung.tried else "not tried", rung.remark)))
         env.print(printable(f"{rung.name:9}  {'failed: ' if rung.failure else ''}{told}"))
         if rung.failure and rung.step:
             env.print(f"           next: {printable(rung.step)}")

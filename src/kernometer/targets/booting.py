@@ -34,6 +34,8 @@ MUTE_SECONDS = 60.0
 #: The same, in wall time, for a guest whose processor has halted for good: the emulator then computes nothing, or goes
 #: from timer to timer, which takes more system time than user time.
 HALTED_SECONDS = 20.0
+#: The same for a guest that was restored: the program that waited in it has only to execute its command.
+RESTORED_SECONDS = 20.0
 MAX_CONSOLE = 8 << 20
 PIECE = 1 << 20
 
@@ -111,18 +113,19 @@ def lay_out(guest: store.Guest, folder: Path, initrd: bytes = b"") -> None:
         (folder / INITRD).write_bytes(initrd)
 
 
-def records(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
+def records(process: subprocess.Popen[bytes], output: str, job: Job, until: Deadline, watch: Watch) -> Lines:
     """The lines between the markers of the file `output`. Then the session is complete, whatever the guest does: QEMU
     is asked to end, and its plugin writes its counts."""
-    come = _lines(process, folder, output, job, until, name)
+    come, name = _lines(process, output, job, until, watch), watch.name
     yield from between_markers(unbroken(come, name) if output == CONSOLE else come, name)
     yield from _ended(process, until, name)
 
 
-def output(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
+def output(process: subprocess.Popen[bytes], output: str, job: Job, until: Deadline, watch: Watch) -> Lines:
     """All lines of the file `output` before DONE, for a command that is not the probe. QEMU is asked to end as after
     `records`: not every kernel can switch its machine off."""
-    for line in _lines(process, folder, output, job, until, name):
+    name = watch.name
+    for line in _lines(process, output, job, until, watch):
         if line == DONE:
             yield from _ended(process, until, name)
             return
@@ -139,13 +142,13 @@ def _ended(process: subprocess.Popen[bytes], until: Deadline, name: str) -> Iter
         yield None
 
 
-def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job, until: Deadline, name: str) -> Lines:
+def _lines(process: subprocess.Popen[bytes], output: str, job: Job, until: Deadline, watch: Watch) -> Lines:
     """Follows the file of the guest's output from its beginning to QEMU's end. Lines have no LF or CRLF."""
+    name = watch.name
     splitter = Splitter(name, job.max_bytes)
     quiet = Deadline.after(job.silence)
-    watch = Watch(folder, name)
     begun = False
-    with (folder / output).open("rb") as file:
+    with (watch.folder / output).open("rb") as file:
         while True:
             ended = process.poll() is not None  # before reading, so that the last output is read
             piece = file.read(PIECE)
@@ -174,8 +177,10 @@ def _lines(process: subprocess.Popen[bytes], folder: Path, output: str, job: Job
 class Watch:
     """Checks what a guest prints on its console. Each check raises TargetError if the guest must be given up."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._console, self._name = folder / CONSOLE, name
+    def __init__(self, folder: Path, name: str, *, at_once: bool = False) -> None:
+        """`at_once`: it was restored, and prints as soon as it has executed its command."""
+        self.folder, self.name = folder, name
+        self._console, self._mute_seconds = folder / CONSOLE, RESTORED_SECONDS if at_once else MUTE_SECONDS
         self._panicked: Deadline | None = None
         self._looked_at = 0  #: bytes
         self._read = 0  #: bytes of the console that `news` has seen
@@ -189,12 +194,12 @@ class Watch:
     def size(self) -> None:
         """Checks the size of a console that is not the output."""
         if self._console.stat().st_size > MAX_CONSOLE:
-            raise TargetError(f"{self._name} printed more than {MAX_CONSOLE:,} bytes on its console.")
+            raise TargetError(f"{self.name} printed more than {MAX_CONSOLE:,} bytes on its console.")
 
     def panic(self) -> None:
         """Checks that a guest ends soon after a panic."""
         if self._panicked is not None and self._panicked.passed:
-            raise TargetError(f"{self._name} did not end after a panic.")
+            raise TargetError(f"{self.name} did not end after a panic.")
         size = self._console.stat().st_size
         if self._panicked is None and size != self._looked_at:
             self._looked_at = size
@@ -232,15 +237,15 @@ class Watch:
             self._looks = Deadline.after(HALTED_SECONDS), user, system
         until, user_then, system_then = self._looks
         halted = until.passed and user - user_then <= system - system_then
-        if halted or user + system - self._at_print > MUTE_SECONDS:
-            raise MuteError(f"{self._name} does not begin to measure, and prints nothing new.")
+        if halted or user + system - self._at_print > self._mute_seconds:
+            raise MuteError(f"{self.name} does not begin to measure, and prints nothing new.")
         if self._again > MOST_AGAIN:
-            raise MuteError(f"{self._name} does not begin to measure, and prints the same again and again.")
+            raise MuteError(f"{self.name} does not begin to measure, and prints the same again and again.")
         if until.passed:
             self._looks = Deadline.after(HALTED_SECONDS), user, system
 
 
-def explained(error: TargetError, folder: Path, name: str) -> TargetError:
+def explained(error: TargetError, folder: Path, name: str, *, restored: bool = False) -> TargetError:
     """The error with its known cause (a kernel's panic, init's or QEMU's message) and the last output."""
     console, bulk, said = (shown(end_of(folder / part, LAST_OUTPUT // 3)) for part in (CONSOLE, BULK, SAID))
     text = error.text
@@ -254,7 +259,12 @@ def explained(error: TargetError, folder: Path, name: str) -> TargetError:
         text = f"{text} Its program said: {told[0].strip()[:300]}"
     last = "\n".join(part.rstrip("\n") for part in (console, bulk, said) if part)
     step = "The guest's last output is below; --dry-run prints the command."
-    return MuteError(text, _to_try(console), last) if isinstance(error, MuteError) else TargetError(text, step, last)
+    if not isinstance(error, MuteError):
+        return TargetError(text, step, last)
+    if restored and not last:
+        text = f"{name}: the program that waited was given its command, and printed nothing."
+        return MuteError(text, "It has to execute that command, whose output is the probe's (docs/guests.md).")
+    return MuteError(text, _to_try(console), last)
 
 
 def _to_try(console: str) -> str:

@@ -108,7 +108,7 @@ def count(
         booting.lay_out(guest, folder, booting.initrd("probe", {**_fitting(files), RUNNER: _runner()}, command=command))
         with talking(argv(boot), folder, 0) as (process, _):
             try:
-                come = booting.records(process, folder, BULK, job, until, target.name)
+                come = booting.records(process, BULK, job, until, booting.Watch(folder, target.name))
                 lines = [line for line in come if line is not None]
             except TargetError as error:
                 raise explained(error, folder, target.name) from error

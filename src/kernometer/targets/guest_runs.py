@@ -236,9 +236,11 @@ class Guests:
                         _, at = saving.restore(monitor, debugger, self.guest.architecture, words, self.until)
                         at.proceed()
                     output = BULK if self.guest.manifest.output == "debug-port" else CONSOLE
-                    yield from lines_of(process, folder, output, self.job, self.until, self.name)
+                    at_once = state is not None and self.system is None  # at a console a file has the row's output
+                    watch = booting.Watch(folder, self.name, at_once=at_once)
+                    yield from lines_of(process, output, self.job, self.until, watch)
                 except TargetError as error:
-                    raise explained(error, folder, self.name) from error
+                    raise explained(error, folder, self.name, restored=state is not None) from error
             return read(folder)
 
     def _kit(self, needs: frozenset[str]) -> _Kit:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernometer.cache import compiled
 from kernometer.errors import BuildError, TargetError
+from kernometer.guests import store
 from kernometer.guests.emulator.process import end_of, started
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.inside import programs
@@ -34,19 +35,21 @@ NO_INIT = "Is an init= or rdinit= missing in --append? Another first process: --
 OFF_SECONDS = 20.0
 LOOK_SECONDS = 0.1
 _ENDED = b"#init exit "
+_EXIT = re.compile(r"#init exit (-?\d+) signal (\d+)")
 _LACKS = re.compile(r"#init lacks (.*)")
 _RUNG = re.compile(r"#rung (\w+)(?: (ok|failed) ?(.*))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """`failure` is "" where it holds; `remark`: what is to be known all the same."""
+    """`failure` is "" where it holds, or was not tried; `remark`: what is to be known all the same."""
 
     name: str
     failure: str = ""
     step: str = ""
     last_output: str = ""
     remark: str = ""
+    tried: bool = True
 
 
 def climb(target: QemuTarget) -> Iterator[Rung]:
@@ -62,7 +65,7 @@ def climb(target: QemuTarget) -> Iterator[Rung]:
             return
     for name, attempt in (("ready", target.save), ("saved", replace(target, saved=True).try_saved)):
         if target.unsavable:
-            yield Rung(name, remark=f"not tried: {target.unsavable}; each row boots a guest")
+            yield Rung(name, remark=f"{target.unsavable}; each row boots a guest", tried=False)
             continue
         try:
             attempt()
@@ -95,24 +98,38 @@ def _inside(target: QemuTarget) -> Iterator[Rung]:
         yield Rung("boots", error.text, error.next_step, error.last_output)
         return
     yield Rung("boots")
-    if not rungs:
+    why = "" if rungs else _not_tried(guest, f"{bulk}\n{console}")
+    if not rungs and not why:
         step = error.next_step if isinstance(error, MuteError) else NO_INIT
         yield Rung("init", error.text, step, error.last_output)
         return
     yield Rung("init", remark="; ".join(f"it lacks {each}" for each in _LACKS.findall(f"{bulk}\n{console}")))
     for each, step in INSIDE.items():
         rung = rungs.get(each)
+        if why:
+            yield Rung(each, remark=why, tried=False)
+            continue
         if rung is None or not rung[2]:
             yield Rung(each, error.text, step, error.last_output)
             return
         yield Rung(each, rung[3] if rung[2] == "failed" else "", step)
     is_bulk = guest.manifest.output == "debug-port"
-    if _RUNG.search(bulk if is_bulk else console):
+    if (_EXIT if why else _RUNG).search(bulk if is_bulk else console):
         yield Rung("console")
     else:
         other = "serial" if is_bulk else "debug-port"
         yield Rung("console", "The probe's lines come elsewhere.", f"Add the guest again with --output {other}.")
     yield Rung("power-off", remark="" if off else "it stays on, which costs nothing: QEMU is ended")
+
+
+def _not_tried(guest: store.Guest, output: str) -> str:
+    """Why the program told nothing, if its end is no fault of the guest's: a system whose probe is the user's own runs
+    none of our programs. "" otherwise."""
+    ended = _EXIT.search(output)
+    if ended is None or guest.own(store.OWN_PROBE) is None:
+        return ""
+    how = f"signal {ended[2]}" if ended[2] != "0" else f"status {ended[1]}"
+    return f"the program for it ended by {how} there; the probe is the system's own"
 
 
 def _booted(words: tuple[str, ...], folder: Path, name: str) -> bool:

@@ -163,3 +163,10 @@ def test_builds_that_differ_in_code_alone_have_one_layout(tmp_path: Path, built:
     assert layouts[0] == layouts[1] != ""
     assert len(set(layouts)) == 3
     assert tree.layout(KERNEL) == ""
+
+
+def test_an_elf_file_beyond_all_bounds_is_not_read(built: Path) -> None:
+    """Expected: the tree, without a layout. Broken: as many bytes of memory as the file seems to have."""
+    with (built / "vmlinux").open("wb") as file:
+        file.truncate(1 << 40)
+    assert tree.read(built).layout == ""

@@ -90,6 +90,23 @@ def test_what_fails_and_stops_nothing_is_told_and_left(of: Ladder, monkeypatch: 
     assert [name for name, rung in found.items() if rung.failure] == ["mounts", "clock", "console"]
 
 
+@pytest.mark.parametrize(("end", "how"), [("exit 0 signal 11", "by signal 11"), ("exit 127 signal 0", "by status 127")])
+def test_a_system_with_its_own_probe_need_not_run_our_program(
+    of: Ladder, monkeypatch: pytest.MonkeyPatch, end: str, how: str
+) -> None:
+    """As Fiwix runs none of glibc's. Expected: its init holds, what our program was to try is told as not tried, and
+    the guest is saved; with our probe the same end is a failure. Broken: a guest that measures is refused."""
+    script = f"bulk('#init {end}\\n')"
+    assert of(script)[-1].name == "init"
+    monkeypatch.setattr(store.Guest, "own", lambda *_: b"their own")
+    found = of(script)
+    assert [rung.name for rung in found] == list(ALL)
+    assert [rung.failure for rung in found] == [""] * len(ALL)
+    assert [how in rung.remark for rung in found] == [rung.name in RUNGS for rung in found]
+    assert [rung.name for rung in found if not rung.tried] == list(RUNGS)
+    assert of(f"console('#init {end}\\n')")[ALL.index("console")].step
+
+
 def test_a_guest_that_cannot_be_saved_has_the_reason(of: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the error of saving as the rung's, and nothing after it; without an archive of ours only these are
     tried. Broken: a trace, or a rung that holds."""

@@ -261,6 +261,29 @@ def test_a_guest_that_says_the_same_for_ever_is_given_up_with_its_words(tmp_path
     assert "Page Fault" in booting.explained(caught.value, tmp_path, "qemu:g").last_output
 
 
+def test_a_program_that_waited_and_prints_nothing_is_told_as_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Expected: soon, for it has booted already; what it must do, and nothing of a console, which is empty because it
+    said all before. Once it says something, that is shown. Broken: five minutes, and advice about the serial line."""
+    monkeypatch.setattr(booting, "RESTORED_SECONDS", 0.3)
+    for name in (booting.CONSOLE, booting.BULK):
+        (tmp_path / name).touch()
+    watch = booting.Watch(tmp_path, "qemu:g", at_once=True)
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as process:
+        with pytest.raises(booting.MuteError) as caught:
+            while True:
+                watch.silence(process.pid)
+                time.sleep(0.01)
+        process.kill()
+    error = booting.explained(caught.value, tmp_path, "qemu:g", restored=True)
+    assert "was given its command, and printed nothing" in error.text
+    assert "serial" not in error.next_step
+    assert isinstance(error, booting.MuteError)
+    (tmp_path / booting.CONSOLE).write_text("sh: probe: not found\n")
+    assert "not found" in booting.explained(caught.value, tmp_path, "qemu:g", restored=True).last_output
+
+
 def test_a_guest_that_says_nothing_is_given_up(boots: Boots, monkeypatch: pytest.MonkeyPatch) -> None:
     """Expected: the same on the whole way. Broken: five minutes."""
     monkeypatch.setattr(booting, "HALTED_SECONDS", 0.3)

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from kernometer.errors import TargetError, UsageError
 from kernometer.guests.images import disks
 from kernometer.guests.images.initramfs import Entry
+from kernometer.guests.kernels.bsd import is_ext2
 from kernometer.processes import scratch
 
 #: Of an image that we make: of revision 0 and without a feature, as every ext2 reads it.
@@ -20,8 +21,6 @@ INODES = 1024
 INIT = "sbin/init"
 _UUID = "6b65726e-6f6d-4574-8572-657874320001"
 _EXTENDED = f"hash_seed={_UUID},nodiscard,root_owner=0:0"
-#: The magic number of ext2, ext3 and ext4, and where it is.
-_MAGIC, _AT = b"\x53\xef", 1080
 
 
 def ext2(content: Sequence[Entry], mib: int, block: int) -> bytes:
@@ -46,7 +45,7 @@ def ext2(content: Sequence[Entry], mib: int, block: int) -> bytes:
 def holding(given: bytes, content: Sequence[Entry], name: str) -> bytes:
     """The user's image with these files in place of those that it has under their names. Raises UsageError if it is of
     another file system, TargetError if it is full."""
-    if given[_AT : _AT + 2] != _MAGIC:
+    if not is_ext2(given):
         raise UsageError(
             f"{name} is no ext2, ext3 or ext4: no file can be put into it.",
             "Let something in it start 'probe --wait', and leave --init out.",

@@ -128,11 +128,16 @@ def _label(root: bytes, size: int) -> bytes:
         (84, "<I", sectors),
         (114, "<H", 1),
         (132, "<I2xH", _MAGIC, 16),
-        (148, "<IIHHB", sectors, 0, 0, 0, _EXT2 if root[1080:1082] == b"\x53\xef" else _FFS),
+        (148, "<IIHHB", sectors, 0, 0, 0, _EXT2 if is_ext2(root) else _FFS),
     ):
         struct.pack_into(form, label, at, *values)
     struct.pack_into("<H", label, 136, reduce(xor, struct.unpack("<256H", label)))
     return bytes(label)
+
+
+def is_ext2(image: bytes) -> bool:
+    """Whether it is of ext2, ext3 or ext4, without partitions: by their magic number."""
+    return image[1080:1082] == b"\x53\xef"
 
 
 def _ramdisk(kernel: bytes) -> tuple[int, int] | None:

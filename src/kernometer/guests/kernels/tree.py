@@ -19,8 +19,8 @@ IMAGES = {
 }
 CONFIG, MADE_OF = ".config", "include/config/auto.conf"
 RELEASE, MAP, ELF, BUILT_IN = "include/config/kernel.release", "System.map", "vmlinux", "modules.builtin"
-#: The most bytes of a configuration.
-MAX_CONFIG = 4 << 20
+#: The most bytes of a configuration, and of an ELF file, which may have debugging information.
+MAX_CONFIG, MAX_ELF = 4 << 20, 1 << 30
 _ARCH = re.compile(rb"^# Linux/(\w+) ", re.MULTILINE)
 #: From these words, and the clock, a kernel that boots draws its first random numbers (random_init).
 _BANNER = re.compile(rb"Linux version [^\0\n]{1,1024}\n")
@@ -31,7 +31,7 @@ class Tree:
     kernel: Path
     symbols: Path
     modules: Path | None  #: for kernelpackage.read_installed
-    layout: str  #: equal for two builds that differ in code alone; "" if not known
+    layout: str  #: equal for two builds that differ in code alone; "" if not known, as of a very large ELF file
 
 
 def read(folder: Path) -> Tree:
@@ -58,11 +58,13 @@ def read(folder: Path) -> Tree:
     built = bzimage.kernel_release(read_given(folder / image, "the kernel"))
     if built != wanted:
         raise UsageError(f"{folder} is out of date: {image} is Linux {built or '?'}, and the tree {wanted}.", build)
+    vmlinux = folder / ELF
+    is_known = vmlinux.is_file() and vmlinux.stat().st_size <= MAX_ELF
     return Tree(
         kernel=folder / image,
         symbols=folder / MAP,
         modules=folder if (folder / BUILT_IN).is_file() else None,
-        layout=layout((folder / ELF).read_bytes()) if (folder / ELF).is_file() else "",
+        layout=layout(read_given(vmlinux, "the kernel's ELF file", MAX_ELF)) if is_known else "",
     )
 
 
