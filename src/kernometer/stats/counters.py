@@ -32,8 +32,8 @@ def by_emulator(row: str, results: Iterable[Result]) -> dict[str, float]:
     return {}
 
 
-#: Instructions between a region's marker and its reading of the clock, at most.
-MARKER = 10
+#: Instructions between a region's marker and its reading of the clock, at most, in a probe of 64 bits, and of 32.
+MARKER, MARKER_32 = 10, 16
 
 
 def user_part(row: str, result: Result) -> float | None:
@@ -43,7 +43,9 @@ def user_part(row: str, result: Result) -> float | None:
     if run is None or vector is None or not vector.regions:
         return None
     empty = vector.empty.get("user", 0) / max(1, vector.empty_regions)
-    bracket = min(empty, bracket_of(run) + MARKER)  # another process may have run within an empty region
+    is_narrow = result.header is not None and result.header.probe.get("pointer_bits") == 32
+    marker = MARKER_32 if is_narrow else MARKER
+    bracket = min(empty, bracket_of(run) + marker)  # another process may have run within an empty region
     return (vector.counts["user"] / vector.regions - bracket) / run.ops
 
 

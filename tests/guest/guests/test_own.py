@@ -61,6 +61,14 @@ def test_a_kernel_from_a_file_is_a_copy_with_its_own_machine(here: Path, form: s
         drivers.load_order(guest, ("ext4",))
 
 
+def test_a_strangers_kernel_is_not_asked_for_modules_of_linux(here: Path) -> None:
+    """Expected: the reason of rows on ext4 and MINIX FS, with nothing to add. Broken: advice to give --modules."""
+    (here / "file").write_bytes(HYPERVISOR)
+    with pytest.raises(MissingError, match="is not known as a Linux") as caught:
+        drivers.load_order(own.add("mine", here / "file"), ("ext4",))
+    assert "--modules" not in caught.value.next_step
+
+
 def test_an_installed_directory_gives_the_modules_that_rows_need(here: Path, module: Compile) -> None:
     """Expected: packed in any way, with what they need, and those of that kernel alone; `build` is not followed.
     Broken: the file system of the sources is walked, or a module of another kernel is loaded."""

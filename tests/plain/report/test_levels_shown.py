@@ -80,6 +80,21 @@ def test_a_comparison_shows_both_levels_and_both_kernels_parts() -> None:
     assert "kernel part 0.499" in text
 
 
+@pytest.mark.parametrize(("bits", "marker", "kernel"), [(64, 10, 280), (64, 16, 274), (32, 16, 280), (32, 40, 280)])
+def test_a_probe_of_32_bits_has_a_longer_marker(bits: int, marker: int, kernel: int) -> None:
+    """The figure leaves out the bracket alone, and the region the marker's instructions too. Expected: the kernel's 280
+    of a call, whatever else ran in an empty region. Broken: six of them are the user's, as on Fiwix."""
+    header = B.header
+    assert header is not None
+    region, empty = 20 + BRACKET + min(marker, 16), BRACKET + marker
+    made = msgspec.structs.replace(
+        B,
+        header=msgspec.structs.replace(header, probe=header.probe | {"pointer_bits": bits}),
+        events=(Events(row=CALL, regions=1, counts={"user": region}, empty={"user": empty}, empty_regions=1),),
+    )
+    assert figures(made)[CALL].kernel_part == kernel
+
+
 def test_a_matrix_marks_ratios_of_means() -> None:
     made = series([Column("a", (A,)), Column("b", (B,))])
     text = printed(lambda console: show(console, blocks(view(made))))

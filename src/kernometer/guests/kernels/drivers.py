@@ -163,6 +163,11 @@ def _kept(guest: store.Guest) -> tuple[dict[str, bytes], frozenset[str]]:
     system, _, version = guest.name.partition("-")
     again = f"'kernometer guest add {system} {version}' adds it again."
     if guest.manifest.package.startswith("/") and not guest.manifest.drivers_sha256:
+        if not guest.manifest.release:
+            raise MissingError(
+                f"{guest.name} is not known as a Linux, whose drivers make such disks and displays.",
+                "Rows of files without a file system's name use the guest's own.",
+            )
         raise MissingError(f"{guest.name} was added without kernel modules.", "Add it again with --modules DIR.")
     if not (place / BUILT_IN).is_file():
         raise MissingError(f"{guest.name} has no kernel modules: it was added before these were stored.", again)
