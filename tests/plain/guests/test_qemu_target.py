@@ -185,7 +185,8 @@ def test_a_console_that_has_something_new_to_say_is_no_silence(
     emulator = Emulator(tmp_path, [text % (n if "d" in text else "x" * n) if text else "" for n in range(9)], output)
     monkeypatch.setattr("kernometer.targets.base.time.monotonic", lambda: emulator.now)
     job = Job(JOB.arguments, "path", silence=1.0)
-    come = booting.records(cast("subprocess.Popen[bytes]", emulator), tmp_path, output, job, Deadline(99.0), "g")
+    watch = booting.Watch(tmp_path, "g")
+    come = booting.records(cast("subprocess.Popen[bytes]", emulator), output, job, Deadline(99.0), watch)
     if lives:
         assert [line for line in come if line is not None] == [line.encode() for line in lines(WORKLOAD, RUN).split()]
     else:
