@@ -1,18 +1,24 @@
 """Child processes: a program of this host, called to its end; the end of one that was killed, and of all if we are
-killed, when our own code cannot do it; and directories that nobody needs any more then."""
+killed, when our own code cannot do it; directories that nobody needs any more then; and our own work on every CPU."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeVar
 
-from kernometer.errors import KernometerError, MissingError, TargetError
+from kernometer.errors import KernometerError, MissingError, ResultError, TargetError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
 
 def called(
@@ -96,3 +102,54 @@ def scratch(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     made = TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
     with guard(Path(made.name)), made:
         yield Path(made.name)
+
+
+#: From so many items on several processes are quicker than one.
+MANY = 64
+#: At most so many processes, each with what it works on in memory.
+MOST = 8
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
+
+
+def ahead(function: Callable[[_Item], _Made], items: Sequence[_Item]) -> Iterator[_Made]:
+    """What the function makes of each item, in their order; of many items by a process on each CPU, as far ahead of the
+    caller as its pipe holds."""
+    jobs = min(len(os.sched_getaffinity(0)), MOST)
+    if jobs == 1 or len(items) < MANY:
+        yield from map(function, items)
+        return
+    import multiprocessing  # here: it takes as long as all of --help
+
+    fork = multiprocessing.get_context("fork")
+    workers: list[tuple[ForkProcess, Connection]] = []
+    try:
+        for first in range(jobs):
+            ours, theirs = fork.Pipe(duplex=False)
+            worker = fork.Process(target=_tell, args=(function, items[first::jobs], theirs), daemon=True)
+            worker.start()
+            theirs.close()  # so that its end ends the pipe, and no later process holds it
+            workers.append((worker, ours))
+        for number in range(len(items)):
+            made, error = workers[number % jobs][1].recv()
+            if error is not None:
+                raise error
+            yield made
+    except EOFError:
+        raise ResultError("A process that helped was killed.", "Is there enough memory?") from None
+    finally:
+        for worker, ours in workers:
+            worker.kill()
+            worker.join()
+            ours.close()
+
+
+def _tell(function: Callable[[_Item], object], items: Sequence[_Item], to: Connection) -> None:
+    """A helping process: sends what it makes of each item, or its error, and ends with whoever should take it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that will end this one
+    with suppress(BrokenPipeError):
+        for item in items:
+            try:
+                to.send((function(item), None))
+            except KernometerError as error:
+                to.send((None, error))

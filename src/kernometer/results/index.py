@@ -12,7 +12,7 @@ import hashlib
 import os
 import sqlite3
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -85,9 +85,13 @@ _DERIVE = "INSERT OR REPLACE INTO derived SELECT name, size, mtime_ns, ?, ? FROM
 _SELECT = f"SELECT name, {', '.join(_COLUMNS)} FROM files ORDER BY started DESC, id DESC, name"  # noqa: S608  # no data
 
 
-def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
-    """All results of a directory, newest first; `read` makes a summary of a file that is new or has changed. A file for
-    which `read` raises MissingError is listed as unreadable, and read again the next time."""
+#: Makes a summary of each file, in their order.
+Read = Callable[[Sequence[Path]], Iterable[Summary | MissingError]]
+
+
+def summaries(folder: Path, read: Read) -> list[Summary]:
+    """All results of a directory, newest first; `read` gets the files that are new or have changed. One for which it
+    gives a MissingError is listed as unreadable, and read again the next time."""
     path = folder / NAME
     try:
         return _through(folder, str(path), read)
@@ -99,17 +103,20 @@ def summaries(folder: Path, read: Callable[[Path], Summary]) -> list[Summary]:
     return _through(folder, ":memory:", read)
 
 
-def derived(folder: Path, paths: Sequence[Path], what: str, make: Callable[[Path], bytes]) -> Iterator[bytes]:
+def derived(
+    folder: Path, paths: Sequence[Path], what: str, make: Callable[[Sequence[Path]], Iterator[bytes]]
+) -> Iterator[bytes]:
     """What `make` makes of each of these files, whose summaries are in the index. It is kept there; `what` names
-    function and version."""
+    function and version, and `make` gets the files of which it is not."""
     known: dict[str, bytes] = {}
     fresh = []
     with contextlib.suppress(sqlite3.DatabaseError), contextlib.closing(_connected(str(folder / NAME))) as database:
         known = dict(database.execute(_DERIVED, (what,)))
+    made = make([path for path in paths if path.name not in known])
     try:
         for path in paths:
             if path.name not in known:
-                known[path.name] = make(path)
+                known[path.name] = next(made)
                 fresh.append((what, known[path.name], path.name))
             yield known.pop(path.name)
     finally:  # also of an interrupted call
@@ -124,7 +131,7 @@ def _connected(database_name: str) -> sqlite3.Connection:
     return sqlite3.connect(database_name, timeout=PATIENCE_S, isolation_level=None)
 
 
-def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) -> list[Summary]:
+def _through(folder: Path, database_name: str, read: Read) -> list[Summary]:
     """Updates that database and returns its rows. Raises sqlite3.DatabaseError."""
     with contextlib.closing(_connected(database_name)) as database:
         version = database.execute("PRAGMA user_version").fetchone()[0]
@@ -137,11 +144,12 @@ def _through(folder: Path, database_name: str, read: Callable[[Path], Summary]) 
         gone = [(name,) for name in known if name not in there]
         fresh: list[tuple[object, ...]] = []
         unread: list[Summary] = []
-        for name in (name for name in there if known.get(name) != there[name]):  # no transaction yet: reading is slow
-            try:
-                fresh.append((name, *there[name], *_values(read(folder / name))))
-            except MissingError as error:  # not stored: the missing program may be installed
-                unread.append(Summary(folder / name, problem=error.text))
+        new = [name for name in there if known.get(name) != there[name]]
+        for name, made in zip(new, read([folder / name for name in new]), strict=True):  # slow: no transaction yet
+            if isinstance(made, MissingError):  # not stored: the missing program may be installed
+                unread.append(Summary(folder / name, problem=made.text))
+            else:
+                fresh.append((name, *there[name], *_values(made)))
         if fresh or gone:
             database.execute("BEGIN IMMEDIATE")
             database.executemany("DELETE FROM files WHERE name = ?", gone)

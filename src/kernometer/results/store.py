@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from kernometer.cache import locked
 from kernometer.errors import MissingError, ResultError, UsageError
+from kernometer.processes import ahead
 from kernometer.results import index
 from kernometer.results.archive import is_archive, unpacked
 from kernometer.results.compressed import chunks
@@ -127,12 +129,12 @@ class Store:
         target: str = "",
         by: str = "",
         newest: int = 0,
-        read: Callable[[Path], Summary] | None = None,
+        read: index.Read | None = None,
     ) -> list[Summary]:
         """Newest first; every filter that is not empty must match. A store that does not exist is empty. `read`: in
-        place of the usual reading of a file that is not in the index."""
+        place of the usual reading of files that are not in the index."""
         try:
-            every = index.summaries(self.folder, read or _summary_of)
+            every = index.summaries(self.folder, read or partial(ahead, _summary_of))
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -147,11 +149,14 @@ class Store:
         function and version, `wanted` are filters of `summaries`. A file that is new to the index is read once."""
         fresh: dict[Path, bytes] = {}
 
-        def read(path: Path) -> Summary:
-            return _summary_of(path, lambda result: fresh.update({path: make(result)}))
+        def read(paths: Sequence[Path]) -> Iterator[Summary | MissingError]:
+            for path, (summary, content) in zip(paths, ahead(partial(_both_of, make=make), paths), strict=True):
+                fresh.update({path: content} if content is not None else {})
+                yield summary
 
-        def made(path: Path) -> bytes:
-            return fresh.pop(path) if path in fresh else make(read_file(path))
+        def made(paths: Sequence[Path]) -> Iterator[bytes]:
+            others = ahead(lambda path: make(read_file(path)), [path for path in paths if path not in fresh])
+            return (fresh.pop(path) if path in fresh else next(others) for path in paths)
 
         summaries = self.summaries(**wanted, read=read)
         paths = [each.path for each in summaries if each.runs and not (each.problem or each.growing)]
@@ -321,16 +326,22 @@ def _check_label(label: str) -> None:
         )
 
 
-def _summary_of(path: Path, and_then: Callable[[Result], None] = lambda _result: None) -> Summary:
+def _summary_of(path: Path) -> Summary | MissingError:
+    return _both_of(path)[0]
+
+
+def _both_of(path: Path, make: Callable[[Result], bytes] | None = None) -> tuple[Summary | MissingError, bytes | None]:
+    """A file's summary and what `make` makes of it, if it is a session."""
     try:
         imported = of_file(path)
         if imported:
-            return summarize_imported(path, imported)
+            return summarize_imported(path, imported), None
         result = read_file(path)
-        and_then(result)
-        return summarize(path, result)
+        return summarize(path, result), make(result) if make else None
     except ResultError as error:
-        return Summary(path=path, problem=error.text)
+        return Summary(path=path, problem=error.text), None
+    except MissingError as error:
+        return error, None
 
 
 def _at(name: str, summaries: list[Summary]) -> Summary:

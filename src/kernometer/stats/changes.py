@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import heappop, heappush, heappushpop
 from itertools import pairwise
 from statistics import median
@@ -100,7 +100,7 @@ class Course:
 
 def past(result: Result) -> Past:
     """What is kept of a session for its rows' courses."""
-    session, own = result.session, entry(result)
+    session, own = result.session, entry(result, bare=True)
     facts = {
         "image": session.image,
         "kernel": own.kernel,
@@ -108,9 +108,8 @@ def past(result: Result) -> Past:
         "state": session.state,
         "seed": str(session.seed) if session.by == "path" else "",
     }
-    figures = {row: replace(figure, runs=(), flags=(), conditions={}) for row, figure in own.figures.items()}
     return Past(
-        entry=replace(own, figures=figures),
+        entry=own,
         label=session.label,
         target=session.target,
         by=session.by,

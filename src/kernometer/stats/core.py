@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernometer.arrays import Floats, Truths, np
@@ -36,16 +36,28 @@ class Core:
     shared: float  #: the share of all samples beside which a reading is above the edge
 
 
-def core_of(runs: Iterable[Run]) -> Core | None:
+def core_of(runs: Sequence[Run]) -> Core | None:
     """The state from the readings of all these runs; None if there are no or too few readings."""
-    beside = [run for run in runs if run.loop_every and run.loop_batch]
-    if sum(len(run.loop_cost) for run in beside) < LEAST_READINGS:
+    beside = _beside(runs)
+    if not beside:
         return None
-    edge = edge_of(np.concatenate([readings(run) for run in beside]))
+    edge = edge_of_runs(runs)
     if edge is None:
         return Core(None, 0.0)
     quiet = sum(int(np.count_nonzero(quiet_samples(run, edge))) for run in beside)
     return Core(edge, 1 - quiet / sum(len(run.samples) for run in beside))
+
+
+def edge_of_runs(runs: Sequence[Run]) -> float | None:
+    """Its edge alone; None without one, and without a state."""
+    beside = _beside(runs)
+    return edge_of(np.concatenate([readings(run) for run in beside])) if beside else None
+
+
+def _beside(runs: Sequence[Run]) -> list[Run]:
+    """The runs with readings beside their samples; none if all together have too few."""
+    beside = [run for run in runs if run.loop_every and run.loop_batch]
+    return beside if sum(len(run.loop_cost) for run in beside) >= LEAST_READINGS else []
 
 
 def core_of_both(a: Result, b: Result) -> Core | None:

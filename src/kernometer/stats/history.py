@@ -76,8 +76,9 @@ class Spread:
     of_row: bool  #: False: that of other rows
 
 
-def entry(result: Result, core: Core | None = None, quantile: float | None = None) -> Entry:
-    """The entry of one result; `core` is that of `figures`. `quantile`: its figures are that of single iterations."""
+def entry(result: Result, core: Core | None = None, quantile: float | None = None, *, bare: bool = False) -> Entry:
+    """The entry of one result; `core` and `bare` are those of `figures`. `quantile`: its figures are that of single
+    iterations."""
     session, header = result.session, result.header
     host = (session.host_id or result.uname.get("nodename", ""), str(header.cpu.get("model", "")) if header else "")
     seconds = result.end.seconds if result.end else math.fsum(run.seconds for run in result.runs)
@@ -97,7 +98,7 @@ def entry(result: Result, core: Core | None = None, quantile: float | None = Non
         boot=session.boot,
         start=session.started,
         end=session.started + max(0.0, seconds),
-        figures=figures(result, core) if quantile is None else quantile_figures(result, quantile),
+        figures=figures(result, core, bare=bare) if quantile is None else quantile_figures(result, quantile),
     )
 
 

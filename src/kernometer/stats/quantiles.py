@@ -11,7 +11,7 @@ from typing import Final
 from kernometer.arrays import Floats, np, special
 from kernometer.results.model import Result, Run, Session
 from kernometer.stats.core import readings
-from kernometer.stats.cost import CLOCK_STEPS, middle_of, summed, unusable
+from kernometer.stats.cost import CLOCK_STEPS, in_order, middle_of, summed, unusable
 from kernometer.stats.figures import figures, with_values
 from kernometer.stats.intervals import LEVEL, t_quantile
 from kernometer.stats.model import Comparison, Flag, FlagCode, Quantile, RowFigure, Tail
@@ -157,9 +157,9 @@ def net_samples(run: Run) -> Floats:
     """ns of each iteration, less the median clock and the loop; all but the start of the run, on a quiet core or not.
     Shape (samples,)."""
     samples = np.asarray(run.samples, dtype=np.float64)
-    clock = middle_of(np.sort(np.asarray(run.clock_cost, dtype=np.float64))) if run.clock_cost else 0.0
+    clock = middle_of(sorted(run.clock_cost)) if run.clock_cost else 0.0
     beside = readings(run)
-    loop = max(0.0, middle_of(np.sort(beside)) - clock / run.loop_batch) if len(beside) else 0.0
+    loop = max(0.0, middle_of(in_order(beside)) - clock / run.loop_batch) if len(beside) else 0.0
     start = max(math.ceil(START * len(samples)), warmup(samples)) if len(samples) > 1 else 0
     return np.asarray(samples[start:] - clock - loop)
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from msgspec import structs
 
 from kernometer.errors import ResultError
+from kernometer.results.model import Result
 from kernometer.results.store import Store
+from kernometer.stats.changes import past
+from kernometer.stats.figures import figures
+from kernometer.stats.model import RowFigure
 from tests.support.cli.storing import call, keep
 from tests.support.explain.profiles import ROW, A, B, profiled
-from tests.support.stats.simulate import path_result
+from tests.support.stats.simulate import path_result, sessions
 
 
 @pytest.fixture
@@ -92,6 +98,40 @@ def test_the_table_shows_a_rows_largest_changes_and_counts_the_others(
     told = call(store, capsys, "list", "--history", ROW)
     assert [told.count(f" {count:,} instr") for count in counts] == [1] * 9
     assert "smaller" not in told and "shows every" not in told
+
+
+@pytest.mark.parametrize("many", [2, 1000], ids=["several processes", "one process"])
+def test_the_page_is_the_same_from_files_and_from_the_index(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    """By time (with a step) and by path, one file damaged. Expected: the same page and document to the byte, whether
+    files are read, by how many processes so ever, or the index. Broken: a history depends on what was asked before."""
+    monkeypatch.setattr("kernometer.processes.MANY", many)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: {0, 1})
+    source = np.random.default_rng(5)
+    for made in (
+        *sessions("a", 12, source, between=0.01, rows=(ROW, "syscall/stat"), gap=7200.0),
+        *sessions("b", 12, source, between=0.01, rows=(ROW, "syscall/stat"), gap=7200.0, first=1e6, cost=120.0),
+        *(path_result("s", {ROW: 100 + number // 2}, started=2e6 + number) for number in range(4)),
+    ):
+        keep(store, made)
+    (store.folder / "noise.ndjson").write_bytes(b"no result")
+    pages = []
+    for number in range(2):
+        page = tmp_path / f"{number}.html"
+        call(store, capsys, "list", "--history", "--report", str(page))
+        pages.append((page.read_bytes(), call(store, capsys, "list", "--history", "--json")))
+    assert pages[0] == pages[1]
+    assert b"3 of 3 rows changed" in pages[0][0]
+    for result in map(store.read, store.folder.glob("*Z-*.ndjson")):
+        assert past(result).entry.figures == bare(result)
+
+
+def bare(result: Result) -> dict[str, RowFigure]:
+    """The figures that the session's own table shows, less what a history leaves out."""
+    return {
+        row: replace(figure, runs=(), flags=(), conditions={}, counting=None) for row, figure in figures(result).items()
+    }
 
 
 def test_the_second_time_no_session_is_read(

@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -315,8 +316,8 @@ def test_a_file_is_read_once(store: Store) -> None:
         read.append(path)
         return Summary(path=path, problem="counted")
 
-    index.summaries(store.folder, counted)
-    index.summaries(store.folder, counted)
+    index.summaries(store.folder, partial(map, counted))
+    index.summaries(store.folder, partial(map, counted))
     assert len(read) == 1
 
 

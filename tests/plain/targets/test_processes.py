@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
 import signal
 import subprocess
@@ -12,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import kernometer
-from kernometer.errors import BuildError, MissingError
-from kernometer.processes import called, reap
+from kernometer import processes
+from kernometer.errors import BuildError, MissingError, ResultError
+from kernometer.processes import ahead, called, reap
 
 
 def started() -> subprocess.Popen[bytes]:
@@ -94,3 +97,46 @@ def test_all_directories_are_made_where_they_are_removed() -> None:
     sources = Path(kernometer.__file__).parent
     found = {path.name for path in sources.rglob("*.py") if re.search(r"TemporaryDirectory|mkdtemp", path.read_text())}
     assert found == {"processes.py", "local.py"}
+
+
+@pytest.fixture
+def two_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _process: {0, 1})
+    monkeypatch.setattr(processes, "MANY", 4)
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_many_items_are_made_by_a_process_on_each_cpu_in_their_order() -> None:
+    """Expected: of a few items by ourselves. Broken: in the order in which processes are done."""
+    made = [*ahead(lambda number: (number, os.getpid()), range(9))]
+    assert [number for number, _ in made] == [*range(9)]
+    assert len({process for _, process in made}) == 2 and os.getpid() not in dict(made).values()
+    assert [*ahead(lambda _: os.getpid(), range(3))] == [os.getpid()] * 3
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_an_error_of_a_helping_process_comes_in_its_place_and_all_of_them_end() -> None:
+    """Expected: what was made before it, then the error; none is left then, nor after an end before the last item."""
+
+    def made(number: int) -> int:
+        if number == 5:
+            raise ResultError("the sixth", "mend it")
+        return number
+
+    taken: list[int] = []
+    with pytest.raises(ResultError, match="the sixth") as raised:
+        taken += ahead(made, range(9))
+    assert raised.value.next_step == "mend it"
+    assert multiprocessing.active_children() == []
+    some = ahead(made, range(9))
+    assert [next(some), next(some)] == [0, 1]
+    some.close()  # type: ignore[attr-defined]  # it is a generator
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.usefixtures("two_cpus")
+def test_a_helping_process_that_is_killed_is_an_error() -> None:
+    """Expected: an error with a next step. Broken: a wait without end, as for lack of memory."""
+    with pytest.raises(ResultError, match="was killed") as raised:
+        list(ahead(lambda number: os.kill(os.getpid(), signal.SIGKILL) if number == 2 else number, range(9)))
+    assert "memory" in raised.value.next_step
