@@ -110,8 +110,8 @@ class QemuTarget(Target):
 
     @property
     def counts_memory(self) -> bool:
-        """Of x86-64 alone, where the plugin can read registers and page tables."""
-        return self.guest.architecture is X86_64 and self.plugin is not None and plugins.reads_pages()
+        """Of x86 alone, where the plugin can read registers and page tables."""
+        return self.guest.architecture.is_x86 and self.plugin is not None and plugins.reads_pages()
 
     @property
     def _machine(self) -> Machine:

@@ -57,6 +57,37 @@ def test_walks_are_those_of_arithmetic(
     assert tuple(settled(regions[number], *TAGGED).values()) == tagged
 
 
+@pytest.fixture(scope="module")
+def paged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Region]:
+    return booted(tmp_path_factory.mktemp("paged"), source="paged.s")
+
+
+@pytest.mark.parametrize(
+    ("number", "untagged", "tagged"),
+    [
+        ("2", (2 * PAGES, 2), (0, 0)),
+        ("4", (PAGES, 1), (PAGES, 1)),
+        ("6", (0, 0), (0, 0)),
+        ("8", (3, 0), (3, 0)),  # of four invlpg two are of one page: without a base, with an index, below a base
+        ("10", (0, 3), (0, 3)),  # a page of 4 MiB has an entry for each of its halves
+    ],
+)
+def test_walks_in_32_bits_are_those_of_arithmetic(
+    paged: dict[str, Region], number: str, untagged: tuple[int, int], tagged: tuple[int, int]
+) -> None:
+    """Expected: as in 64 bits, by tables of two levels. Broken: no walk, or those of tables of four levels."""
+    assert tuple(settled(paged[number], *UNTAGGED).values()) == untagged
+    assert tuple(settled(paged[number], *TAGGED).values()) == tagged
+
+
+def test_lines_in_32_bits_are_counted(paged: dict[str, Region]) -> None:
+    """Expected: a line of each of the pages, and code, all the kernel's. Broken: no line of code has an address."""
+    region = paged["6"]
+    touched = settled(region, "kernel_data_lines", "kernel_data_pages", "user_data_lines", "l1i_misses")
+    assert touched == {"kernel_data_lines": PAGES, "kernel_data_pages": PAGES, "user_data_lines": 0, "l1i_misses": 0}
+    assert settled(region, "kernel_code_lines")["kernel_code_lines"] in (1, 2)
+
+
 def test_walks_are_those_of_the_pages_that_are_asked_for(tmp_path: Path) -> None:
     """Expected: in each of two executions a walk of each page, of two spaces that have the same addresses, whose one
     line is touched, and one of the code in each. Broken: one space's walks are the other's, or an access's the code's;

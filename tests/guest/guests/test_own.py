@@ -6,6 +6,7 @@ import gzip
 import lzma
 import struct
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -341,3 +342,14 @@ def test_a_kernel_with_a_root_of_its_own_gets_no_module(here: Path) -> None:
     guest = own.add("mine", here / "file", Given(root=Root("none"), system="Asterinas 0.18"))
     assert (guest.manifest.modules, guest.initrd("initrd"), guest.has_init, guest.waits) == ((), "", False, True)
     assert " Asterinas 0.18 sha256:" in guest.image
+
+
+@pytest.mark.parametrize("kind", ["none", "disk"])
+def test_the_given_probe_is_the_one_in_a_root_of_its_own(here: Path, kind: Literal["none", "disk"]) -> None:
+    """Expected: it is kept, and belongs to what boots. Broken: a profile looks for our probe in a foreign root."""
+    (here / "file").write_bytes(HYPERVISOR)
+    (here / "probe").write_bytes(HYPERVISOR + b"its own")
+    root = Root(kind, here / "file" if kind == "disk" else None)
+    guest = own.add("mine", here / "file", Given(root=root, probe=here / "probe"))
+    assert booting.inside(guest)[1] == HYPERVISOR + b"its own"
+    assert guest.image != own.add("mine", here / "file", Given(root=root)).image

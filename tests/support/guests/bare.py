@@ -1,4 +1,4 @@
-"""The small kernel spaces.s, booted by path: its regions as the emulator's plugins saw them."""
+"""The small kernels spaces.s and paged.s, booted by path: their regions as the emulator's plugins saw them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.support.checkout import ROOT
 SOURCES = ROOT / "tests" / "guest" / "guests"
 
 
-def booted(folder: Path, name: str = "skylake") -> dict[str, Region]:
+def booted(folder: Path, name: str = "skylake", source: str = "spaces.s") -> dict[str, Region]:
     """By the plugin's numbers; what its debug port wrote is in `folder / "bulk"`. `name`: the modelled processor."""
-    return events.parse(_written(folder, "events", f"memory={processor.find(name).geometry.word}"))
+    return events.parse(_written(folder, "events", f"memory={processor.find(name).geometry.word}", source))
 
 
 def recorded(folder: Path, region: int, charged: Sequence[int]) -> Trace:
@@ -29,10 +29,10 @@ def recorded(folder: Path, region: int, charged: Sequence[int]) -> Trace:
     return trace.parse(_written(folder, "profile", f"{words},memory={processor.find('skylake').geometry.word}"))
 
 
-def _written(folder: Path, kind: Kind, recorded: str) -> bytes:
+def _written(folder: Path, kind: Kind, recorded: str, source: str = "spaces.s") -> bytes:
     kernel = folder / "spaces"
     flags = ("-m32", "-nostdlib", "-static", "-no-pie", f"-Wl,-T,{SOURCES}/tiny.ld,--build-id=none", f"-Wa,-I{SOURCES}")
-    subprocess.run(["gcc", *flags, "-o", kernel, SOURCES / "spaces.s"], check=True, timeout=60)
+    subprocess.run(["gcc", *flags, "-o", kernel, SOURCES / source], check=True, timeout=60)
     (folder / "console").touch()
     boot = Boot(
         machine=Machine(type="pc", memory_mib=64),

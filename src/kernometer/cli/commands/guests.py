@@ -113,7 +113,11 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
     "or @probe-mach.",
 )
 @_file("--init", "The first process in place of ours, which executes the command in opt/km/command; or the word ours.")
-@_file("--probe", "The probe in the archive, compiled for that system, in place of ours.")
+@_file(
+    "--probe",
+    "The probe in the archive, compiled for that system, in place of ours; or the one in a root of its own, so that a "
+    "profile names its functions.",
+)
 @click.option(
     "--root",
     metavar="ROOT",

@@ -78,7 +78,7 @@ class Given:
     drivers: Path | None = None  #: the directory of Linux's `make modules_install`, or of its build
     symbols: Path | None = None  #: the build's list of them, or the ELF file that has them
     init: Path | None = None  #: the first process; None: ours, but on a disk its own
-    probe: Path | None = None  #: None: the one that is compiled here
+    probe: Path | None = None  #: that is put in, or is in the root already; None: the one that is compiled here
     root: Root = Root()
     output: Output | None = None  #: None: the debug port, where there is one
     system: str = ""  #: the kernel's name and version in words; "": what the file says
@@ -105,7 +105,7 @@ def add(
     identified, named = trio.identified(read.boots), {"version": given.system} if given.system else {}
     files: dict[str, bytes] = {store.KERNEL: read.boots} | ({store.PACKED: read.packed} if read.packed else {})
     for what, path in ((store.INIT, given.init), (store.OWN_PROBE, given.probe)):
-        if path is not None and given.root.is_made:
+        if path is not None and (given.root.is_made or what == store.OWN_PROBE):  # in a foreign root it has the names
             files[what] = linux.read_given(path, f"the {what}")
     if loaded is not None and loaded.drive is not None:
         files[store.ROOT] = loaded.drive

@@ -4,8 +4,8 @@
  * Lines are told by physical addresses. Instructions are seen by line as they are executed, data by access; a string
  * instruction with `rep` accesses each line once. What memory callbacks do not show is not counted: frames that the
  * processor pushes and pops at exceptions, reads of descriptors and of page tables. No line is fetched before it is
- * asked for; loads that a prefetcher would have foreseen are told apart. x86-64 alone, in long mode: other code is
- * counted by its instructions only. docs/cycles.md has the reasons. */
+ * asked for; loads that a prefetcher would have foreseen are told apart. x86 alone, in long mode, or in 32 bits without
+ * PAE: other code is counted by its instructions only. docs/cycles.md has the reasons. */
 #ifndef KM_MEMORY_H
 #define KM_MEMORY_H
 
@@ -170,7 +170,8 @@ static int64_t signed_at(const unsigned char *bytes, int size)
 	return value;
 }
 
-/* The address that an operand in memory has (Intel SDM, volume 2, 2.1.5 and 2.2.1.6). Segment bases are taken as 0. */
+/* The address that an operand in memory has (Intel SDM, volume 2, 2.1.5 and 2.2.1.6). Segment bases are taken as 0. In
+ * 32 bits `end` is 0 and the upper half of the result without meaning. */
 static uint64_t address_of_operand(const unsigned char *modrm, unsigned char rex, uint64_t end)
 {
 	unsigned int mode = *modrm >> 6, base = *modrm & 7;
@@ -216,8 +217,9 @@ static void after_control(unsigned int vcpu)
 	}
 	if (last.invlpg != NULL) {
 		struct decoded d = skip_prefixes(last.invlpg);
-		uint64_t page =
-			(address_of_operand(d.op + 2, d.rex, last.invlpg_end) & 0x1ffffffffffffffull) >> PAGE_SHIFT;
+		int wide = (register_of_cpu(REGISTER_EFER) & EFER_LMA) != 0;
+		uint64_t operand = address_of_operand(d.op + 2, d.rex, wide ? last.invlpg_end : 0);
+		uint64_t page = (operand & (wide ? 0x1ffffffffffffffull : 0xffffffffull)) >> PAGE_SHIFT;
 
 		tlb_remove(&tlbs[0], is_page, page);
 		tlb_remove(&tlbs[1], is_page, page);

@@ -80,6 +80,7 @@ __attribute__((weak)) void cpu_physical_memory_rw(uint64_t address, void *, uint
 
 #define REGISTER_RSP 7
 #define REGISTER_CS 18
+#define REGISTER_CR0 27
 #define REGISTER_CR3 29
 #define REGISTER_CR4 30
 #define REGISTER_EFER 32

@@ -19,6 +19,8 @@
 #define LARGE_PAGE 0x80u
 #define GLOBAL_PAGE 0x100u
 #define FRAME 0xffffffffff000ull
+#define CR0_PG 0x80000000u
+#define CR4_PAE 0x20u
 #define CR4_LA57 0x1000u
 
 struct mapping {
@@ -27,25 +29,28 @@ struct mapping {
 	int global;
 };
 
-/* What the page tables say of an address; 0 if it is not mapped, or the processor not in long mode. */
+/* What the page tables say of an address; 0 if it is not mapped, or the tables are neither long mode's nor of two
+ * levels. A page of 4 MiB is two large ones. */
 static inline int walk(uint64_t address, struct mapping *to)
 {
-	uint64_t table = register_of_cpu(REGISTER_CR3) & FRAME, entry;
-	int level = register_of_cpu(REGISTER_CR4) & CR4_LA57 ? 4 : 3;
+	uint64_t table = register_of_cpu(REGISTER_CR3) & FRAME, cr4 = register_of_cpu(REGISTER_CR4), entry = 0;
+	int wide = (register_of_cpu(REGISTER_EFER) & EFER_LMA) != 0;
+	int level = !wide ? 1 : cr4 & CR4_LA57 ? 4 : 3;
+	unsigned int bits = wide ? 9 : 10, bytes = wide ? 8 : 4;
 
-	if (!(register_of_cpu(REGISTER_EFER) & EFER_LMA))
+	if (!wide && (!(register_of_cpu(REGISTER_CR0) & CR0_PG) || cr4 & CR4_PAE))
 		return 0;
 	for (; level >= 0; level--) {
-		unsigned int shift = PAGE_SHIFT + 9 * (unsigned int)level;
+		unsigned int shift = PAGE_SHIFT + bits * (unsigned int)level;
 
-		cpu_physical_memory_rw(table + (address >> shift & 511) * sizeof entry, &entry, sizeof entry, false);
+		cpu_physical_memory_rw(table + (address >> shift & ((1u << bits) - 1)) * bytes, &entry, bytes, false);
 		if (!(entry & PRESENT))
 			return 0;
 		if (level == 0 || (level < 3 && entry & LARGE_PAGE)) {
 			uint64_t within = (1ull << shift) - 1;
 
-			*to = (struct mapping){ (entry & FRAME & ~within) | (address & within), shift,
-						(entry & GLOBAL_PAGE) != 0 };
+			*to = (struct mapping){ (entry & FRAME & ~within) | (address & within),
+						level == 1 ? LARGE_SHIFT : shift, (entry & GLOBAL_PAGE) != 0 };
 			return 1;
 		}
 		table = entry & FRAME;
