@@ -46,6 +46,12 @@ static inline int is_repeated(const struct decoded *d)
 	return d->rep && ((op >= 0x6c && op <= 0x6f) || (op >= 0xa4 && op <= 0xa7) || (op >= 0xaa && op <= 0xaf));
 }
 
+/* A reading of the processor's clock: rdtsc, rdtscp. */
+static inline int reads_clock(const struct decoded *d)
+{
+	return d->op[0] == 0x0f && (d->op[1] == 0x31 || (d->op[1] == 0x01 && d->op[2] == 0xf9));
+}
+
 /* The displacement of `nopl disp32(%rax)`, or 0. */
 static inline unsigned long marker_of(const unsigned char *b, size_t n)
 {

@@ -37,13 +37,6 @@ struct execution {
 };
 
 static struct region *regions[REGIONS];
-
-/* What was repeated when user mode read the processor's clock, the first and the last time since a region began: what
- * is repeated beside, as by a page fault of a marker itself, is not in what the probe reads. */
-static struct {
-	uint64_t reads, first, last;
-} of_clock;
-
 static char *file_name;
 static const struct processor *processor;
 
@@ -65,20 +58,6 @@ static void counts(unsigned int vcpu, uint64_t to[MAX_COUNTERS])
 	to[KERNEL] -= strings.repeated[KERNEL];
 }
 
-static uint64_t repeated(const struct strings *of)
-{
-	return of->repeated[USER] + of->repeated[KERNEL];
-}
-
-static void at_clock(unsigned int vcpu, void *userdata)
-{
-	(void)vcpu;
-	(void)userdata;
-	of_clock.last = repeated(&strings);
-	if (of_clock.reads++ == 0)
-		of_clock.first = of_clock.last;
-}
-
 static void at_begin(unsigned int vcpu, void *userdata)
 {
 	struct region *region = userdata;
@@ -93,7 +72,7 @@ static void at_begin(unsigned int vcpu, void *userdata)
 		spaces.home = spaces.current;
 	}
 	region->strings_at_begin = strings;
-	of_clock.reads = 0;
+	strings_begin();
 	counts(vcpu, region->at_begin);
 }
 
@@ -104,8 +83,7 @@ static void keep_execution(struct region *region, unsigned int vcpu, const uint6
 	size_t i;
 
 	execution->instructions = now[USER] - region->at_begin[USER] + now[KERNEL] - region->at_begin[KERNEL];
-	execution->repeated = of_clock.reads > 1 ? of_clock.last - of_clock.first
-						 : repeated(&strings) - repeated(&region->strings_at_begin);
+	execution->repeated = strings_repeated();
 	if (!memory_on)
 		return;
 	execution->strings = strings.started - region->strings_at_begin.started;
@@ -163,8 +141,6 @@ static void instrument(struct qemu_plugin_insn *insn, int ring, int first)
 			count_at(insn, i);
 	if (processor->names == x86_names)
 		strings_instrument(insn, bytes, kernel);
-	if (processor->names == x86_names && !kernel && classes >> RDTSC & 1)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, at_clock, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	if (memory_on)
 		memory_instrument(insn, bytes, kernel, first);
 	/* last, so that a branch that led to the end of a region is of it */

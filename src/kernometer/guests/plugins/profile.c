@@ -59,7 +59,7 @@ static struct reading readings[MAX_READINGS];
 static size_t n_readings;
 
 static unsigned int wanted_region;
-static uint64_t wanted_execution, complete, executed, repeated, repeated_before;
+static uint64_t wanted_execution, complete, executed, repeated;
 static int recording, done, read_next;
 static const char *file_name;
 
@@ -214,7 +214,7 @@ static void at_begin(unsigned int vcpu, void *userdata)
 		enter_space(register_of_cpu(REGISTER_CR3));
 	}
 	recording = 1;
-	repeated_before = strings.repeated[USER] + strings.repeated[KERNEL];
+	strings_begin();
 }
 
 static void at_end(unsigned int vcpu, void *userdata)
@@ -225,7 +225,7 @@ static void at_end(unsigned int vcpu, void *userdata)
 	charging = 0;
 	footprint_close();
 	if (recording)
-		repeated += strings.repeated[USER] + strings.repeated[KERNEL] - repeated_before;
+		repeated += strings_repeated();
 	if (recording && wanted_execution != ALL)
 		done = 1;
 	recording = 0;
@@ -240,7 +240,7 @@ static enum flow flow_of_two_bytes(const struct decoded *d)
 		return ENTER;
 	if (op == 0x07 || op == 0x35)
 		return LEAVE;
-	if (op == 0x31 || (op == 0x01 && modrm == 0xf9))
+	if (reads_clock(d))
 		return CLOCK;
 	if (op == 0x22 && (modrm >> 3 & 7) == 3)
 		return SPACE;

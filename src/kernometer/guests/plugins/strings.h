@@ -14,6 +14,12 @@ static struct strings {
 	uint64_t bytes;
 } strings;
 
+/* What was repeated when a region began, and when user mode read the processor's clock first and last since: what is
+ * repeated beside these readings, as by a page fault of a marker itself, is not in what the probe reads. */
+static struct {
+	uint64_t begin, readings, first, last;
+} bracket;
+
 /* What QEMU executed last of one: its begin; an attempt again that had faulted, and that its clock does not have; what
  * follows after an interrupt, or at once. */
 static enum string_step { STARTED, RETRIED, RESUMED, REPEATED } string_step;
@@ -24,6 +30,33 @@ struct string_instruction {
 	int due;                    /* accesses that the last execution has not made: it faulted, or the count was 0 */
 	struct string_instruction *next;
 };
+
+static uint64_t all_repeated(void)
+{
+	return strings.repeated[USER] + strings.repeated[KERNEL];
+}
+
+/* At a region's begin. */
+static void strings_begin(void)
+{
+	bracket.begin = all_repeated();
+	bracket.readings = 0;
+}
+
+/* At its end: what the probe's clock has too much. */
+static uint64_t strings_repeated(void)
+{
+	return bracket.readings > 1 ? bracket.last - bracket.first : all_repeated() - bracket.begin;
+}
+
+static void on_clock(unsigned int vcpu, void *userdata)
+{
+	(void)vcpu;
+	(void)userdata;
+	bracket.last = all_repeated();
+	if (bracket.readings++ == 0)
+		bracket.first = bracket.last;
+}
 
 static uint64_t last_iret; /* all instructions up to the last one */
 
@@ -112,6 +145,8 @@ static void strings_instrument(struct qemu_plugin_insn *insn, const unsigned cha
 						 here);
 	} else if (d.op[0] == 0xcf) {
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_iret, QEMU_PLUGIN_CB_NO_REGS, NULL);
+	} else if (!kernel && reads_clock(&d)) {
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_clock, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	}
 }
 
