@@ -37,7 +37,8 @@ MARKER, MARKER_32 = 10, 16
 
 
 def user_part(row: str, result: Result) -> float | None:
-    """Instructions of one operation in user mode, by the emulator's plugin, net of the bracket; None without counts."""
+    """Instructions of one operation in user mode, by the emulator's plugin, net of the bracket, and without those of
+    servers where they are counted; None without counts."""
     run = next((run for run in result.runs if run.row == row), None)
     vector = next((vector for vector in result.events if vector.row == row and "user" in vector.counts), None)
     if run is None or vector is None or not vector.regions:
@@ -46,7 +47,9 @@ def user_part(row: str, result: Result) -> float | None:
     is_narrow = result.header is not None and result.header.probe.get("pointer_bits") == 32
     marker = MARKER_32 if is_narrow else MARKER
     bracket = min(empty, bracket_of(run) + marker)  # another process may have run within an empty region
-    return (vector.counts["user"] / vector.regions - bracket) / run.ops
+    memory = next((memory for memory in result.memories if memory.row == row), None)
+    servers = memory.counts.get("server_instructions", 0) / memory.iterations if memory is not None else 0.0
+    return (vector.counts["user"] / vector.regions - bracket - servers) / run.ops
 
 
 def counted(row: str, systems: Mapping[str, Iterable[Result]]) -> dict[str, dict[str, dict[str, float]]]:

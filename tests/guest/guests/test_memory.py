@@ -224,6 +224,12 @@ def test_a_line_is_cold_once(curves: dict[str, Region]) -> None:
     assert curves["119"].memory["client_data_l1_cold"] == (1, 0)
 
 
+def test_servers_instructions_are_counted_without_curves_too(regions: dict[str, Region]) -> None:
+    """Expected: those of test_servers_are_told_from_clients. Broken: without curves a microkernel's servers are taken
+    for the programs that it runs."""
+    assert [regions[number].memory["server_instructions"][-1] for number in ("30", "28")] == [4 * 400 + 4 + 3, 0]
+
+
 def test_servers_are_told_from_clients(curves: dict[str, Region]) -> None:
     """Expected: the space in which a region begins is the client's, the other one, which was there before, a server's;
     each would fit a cache of its own. Broken: a space is taken for another, or the caches that are apart are one."""

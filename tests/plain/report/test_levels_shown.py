@@ -18,7 +18,7 @@ from kernometer.report.matrix.view import view
 from kernometer.report.page import build, render
 from kernometer.report.session.terminal import document, print_result
 from kernometer.report.write.terminal import show
-from kernometer.results.model import Events, Result
+from kernometer.results.model import Events, Memory, Result
 from kernometer.stats.compare import compare
 from kernometer.stats.figures import figures
 from kernometer.stats.series import Column, series
@@ -93,6 +93,14 @@ def test_a_probe_of_32_bits_has_a_longer_marker(bits: int, marker: int, kernel: 
         events=(Events(row=CALL, regions=1, counts={"user": region}, empty={"user": empty}, empty_regions=1),),
     )
     assert figures(made)[CALL].kernel_part == kernel
+
+
+def test_what_servers_execute_in_user_mode_is_the_systems() -> None:
+    """Expected: of a call's 20 instructions in user mode the 8 of a server are in its kernel part. Broken: a
+    microkernel's part of a fork is its kernel's tenth."""
+    counts = {"instructions": 600, "server_instructions": 16}
+    made = msgspec.structs.replace(B, memories=(Memory(row=CALL, iterations=2, counts=counts),))
+    assert figures(made)[CALL].kernel_part == 288
 
 
 def test_a_matrix_marks_ratios_of_means() -> None:

@@ -24,7 +24,6 @@ static struct {
 	struct recency l1[SIDES], l2;   /* l2: of what L1 misses, code and data together */
 	struct recency apart[2][SIDES]; /* of clients, and of the system */
 	struct cache one_way[SIDES], two_ways[SIDES];
-	uint64_t user_at_switch; /* instructions in user mode when the current space was entered */
 	struct curve_counts {
 		struct curve {
 			uint64_t uses, causes[2][CAUSES]; /* causes of misses of L1 and L2 */
@@ -32,17 +31,14 @@ static struct {
 			uint64_t one_way, two_ways;
 			uint64_t misses[CACHE_SIZES];
 		} curve[DOMAINS][SIDES];
-		uint64_t server_instructions;
 	} counts;
 } curves;
 
 #define CURVE_COUNTS (sizeof(struct curve_counts) / sizeof(uint64_t))
 
-/* A server is what runs in user mode in an address space that was there when counting began, and is neither the first
- * one nor that in which the open region began. */
 static enum domain domain_of(int kernel)
 {
-	return kernel ? IN_KERNEL : spaces.is_old && spaces.current != spaces.home ? SERVER : CLIENT;
+	return kernel ? IN_KERNEL : in_server() ? SERVER : CLIENT;
 }
 
 static enum cause cause_of(uint32_t sizes_too_small, uint32_t size)
@@ -77,20 +73,9 @@ static void curves_use(uint64_t line, enum side side, int kernel, int levels)
 		curve->causes[1][cause_of(beyond, curves.size[1][side])]++;
 }
 
-/* Before the space changes, or the count of servers' instructions is read. */
-static void curves_leave(unsigned int vcpu)
-{
-	uint64_t now = counters(vcpu)[USER] - strings.repeated[USER];
-
-	if (domain_of(0) == SERVER)
-		curves.counts.server_instructions += now - curves.user_at_switch;
-	curves.user_at_switch = now;
-}
-
 /* All counts up to now. */
-static inline void curves_counts(unsigned int vcpu, uint64_t to[CURVE_COUNTS])
+static inline void curves_counts(uint64_t to[CURVE_COUNTS])
 {
-	curves_leave(vcpu);
 	memcpy(to, &curves.counts, sizeof curves.counts);
 }
 
@@ -106,8 +91,6 @@ static inline const char *curve_name(size_t number)
 	size_t each = sizeof(struct curve) / sizeof(uint64_t), at = number % each, curve = number / each;
 	int n;
 
-	if (number == CURVE_COUNTS - 1)
-		return "server_instructions";
 	n = snprintf(name, sizeof name, "%s_%s_", domains[curve / SIDES], sides[curve % SIDES]);
 	if (at < sizeof first / sizeof *first)
 		snprintf(name + n, sizeof name - (size_t)n, "%s", first[at]);
@@ -133,7 +116,6 @@ static int curves_open(unsigned long l1i, unsigned long l1d, unsigned long l2)
 			return 0;
 		curves.size[i / 2][i % 2] = size;
 	}
-	spaces_note_stores();
 	return curves.on = 1;
 }
 

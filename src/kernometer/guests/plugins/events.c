@@ -26,13 +26,13 @@ struct region {
 	int open;
 	uint64_t at_begin[MAX_COUNTERS], sum[MAX_COUNTERS];
 	struct strings strings_at_begin, strings;
-	uint64_t memory_at_begin[MEMORY_COUNTS], curves_at_begin[CURVE_COUNTS];
+	uint64_t memory_at_begin[MEMORY_COUNTS], curves_at_begin[CURVE_COUNTS], servers_at_begin;
 	struct execution *each; /* every complete region, in order, up to MAX_EACH */
 };
 
 struct execution {
 	uint64_t instructions, repeated;
-	uint64_t events[MAX_COUNTERS], strings, string_bytes;
+	uint64_t events[MAX_COUNTERS], strings, string_bytes, server_instructions;
 	uint64_t memory[MEMORY_COUNTS], curves[CURVE_COUNTS], lines[TOUCHED], pages[TOUCHED];
 };
 
@@ -68,7 +68,9 @@ static void at_begin(unsigned int vcpu, void *userdata)
 		footprint_open();
 		memory_counts(region->memory_at_begin);
 		if (curves.on)
-			curves_counts(vcpu, region->curves_at_begin);
+			curves_counts(region->curves_at_begin);
+		spaces_leave(vcpu);
+		region->servers_at_begin = spaces.server_instructions;
 		spaces.home = spaces.current;
 	}
 	region->strings_at_begin = strings;
@@ -90,11 +92,13 @@ static void keep_execution(struct region *region, unsigned int vcpu, const uint6
 	execution->string_bytes = strings.bytes - region->strings_at_begin.bytes;
 	for (i = 0; processor->names[i] != NULL; i++)
 		execution->events[i] = now[i] - region->at_begin[i];
+	spaces_leave(vcpu);
+	execution->server_instructions = spaces.server_instructions - region->servers_at_begin;
 	memory_counts(memory);
 	for (i = 0; i < MEMORY_COUNTS; i++)
 		execution->memory[i] = memory[i] - region->memory_at_begin[i];
 	if (curves.on) {
-		curves_counts(vcpu, of_curves);
+		curves_counts(of_curves);
 		for (i = 0; i < CURVE_COUNTS; i++)
 			execution->curves[i] = of_curves[i] - region->curves_at_begin[i];
 	}
@@ -182,6 +186,7 @@ static void write_memory(FILE *to, const struct region *region)
 	fputs(", \"memory\": {", to);
 	write_each(to, region, "", "reps", offsetof(struct execution, strings));
 	write_each(to, region, ", ", "rep_bytes", offsetof(struct execution, string_bytes));
+	write_each(to, region, ", ", "server_instructions", offsetof(struct execution, server_instructions));
 	for (i = 0; processor->names[i] != NULL; i++)
 		write_each(to, region, ", ", processor->names[i],
 			   offsetof(struct execution, events) + i * sizeof(uint64_t));

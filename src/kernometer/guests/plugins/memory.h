@@ -207,8 +207,7 @@ static void after_control(unsigned int vcpu)
 		tlb_remove(&tlbs[1], is_any, 0);
 	}
 	if (last.cr3) {
-		if (curves.on)
-			curves_leave(vcpu);
+		spaces_leave(vcpu);
 		tag = space_now(&forgotten);
 		if (forgotten)
 			tlb_remove(&tlbs[1], is_any, 0);

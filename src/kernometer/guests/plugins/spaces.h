@@ -3,6 +3,8 @@
 #ifndef KM_SPACES_H
 #define KM_SPACES_H
 
+#include "processors.h"
+#include "strings.h"
 #include "tlb.h"
 #include <stdlib.h>
 
@@ -17,25 +19,37 @@ static struct {
 	} known[MAX_SPACES]; /* a hash table */
 	size_t used;
 	uint8_t *watched;         /* a bit for each physical page: it is the root of a known space */
-	uint8_t *stored;          /* likewise: its first entry was stored to; NULL: nobody asks */
+	uint8_t *stored;          /* likewise: its first entry was stored to */
 	uint64_t current, newest; /* root and last given tag */
 	uint64_t home;            /* root of the space in which the open region began; before it the first one */
 	int is_old;               /* the current space was there when counting began: who makes a root clears it */
+	uint64_t user_at_switch;  /* instructions in user mode when the current space was entered */
+	uint64_t server_instructions;
 } spaces;
 
 static void spaces_open(void)
 {
 	spaces.watched = calloc(ROOT_PAGES / 8, 1);
-	if (spaces.watched == NULL)
+	spaces.stored = calloc(ROOT_PAGES / 8, 1);
+	if (spaces.watched == NULL || spaces.stored == NULL)
 		abort();
 }
 
-/* From now on `is_old` is right. */
-static void spaces_note_stores(void)
+/* A server is what runs in user mode in an address space that was there when counting began, and is neither the first
+ * one nor that in which the open region began. */
+static inline int in_server(void)
 {
-	spaces.stored = calloc(ROOT_PAGES / 8, 1);
-	if (spaces.stored == NULL)
-		abort();
+	return spaces.is_old && spaces.current != spaces.home;
+}
+
+/* Before the space changes, or the count of servers' instructions is read. */
+static inline void spaces_leave(unsigned int vcpu)
+{
+	uint64_t now = counters(vcpu)[USER] - strings.repeated[USER];
+
+	if (in_server())
+		spaces.server_instructions += now - spaces.user_at_switch;
+	spaces.user_at_switch = now;
 }
 
 static size_t place_of_root(uint64_t root)
@@ -63,7 +77,7 @@ static uint64_t space_now(int *forgotten)
 
 	spaces.current = root;
 	spaces.home += spaces.home == 0 ? root : 0;
-	spaces.is_old = spaces.stored != NULL && root < ROOT_PAGES && !(spaces.stored[root / 8] >> root % 8 & 1);
+	spaces.is_old = root < ROOT_PAGES && !(spaces.stored[root / 8] >> root % 8 & 1);
 	*forgotten = 0;
 	if (!is_new && (root >= ROOT_PAGES || spaces.watched[root / 8] >> root % 8 & 1))
 		return spaces.known[at].tag;
@@ -86,7 +100,7 @@ static inline void space_stored(uint64_t physical)
 {
 	uint64_t page = physical >> 12;
 
-	if (spaces.stored != NULL && page < ROOT_PAGES && (physical & 0xfff) < 8)
+	if (page < ROOT_PAGES && (physical & 0xfff) < 8)
 		spaces.stored[page / 8] |= (uint8_t)(1u << page % 8);
 	if (page < ROOT_PAGES && spaces.watched[page / 8] >> page % 8 & 1 && page != spaces.current &&
 	    (physical & 0xfff) < 0x800)
