@@ -212,7 +212,10 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     )
     in_measure = counted_in(judged, shown.measure)
     if in_measure is None:
-        raise UsageError(f"{judged.baseline} has no {shown.measure}.", "Measure it: --by path --processor skylake")
+        raise UsageError(
+            f"{judged.baseline} has no {shown.measure}.",
+            "Measure it, in 64-bit mode of x86: --by path --processor skylake",
+        )
     if env.json:
         env.print(document(judged, in_measure))
     else:

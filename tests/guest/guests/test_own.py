@@ -336,6 +336,14 @@ def test_a_kernel_gets_its_root_on_the_users_disk(
         target.boot("path")
 
 
+def test_what_a_module_has_in_it_is_told(here: Path) -> None:
+    """Expected: whose init and probe, in what, and by which module. Broken: '@initramfs', which is an image of ext2."""
+    said = list[str]()
+    (here / "file").write_bytes(HYPERVISOR)
+    own.add("mine", here / "file", Given(root=Root("ext2", mib=8, block=1024), init=here / "file"), say=said.append)
+    assert "the user's init and our probe in an ext2 image of 8 MiB, by the modules @initramfs;" in said[1]
+
+
 def test_a_kernel_with_a_root_of_its_own_gets_no_module(here: Path) -> None:
     """Expected: neither an archive nor a module; it can be saved, and by path alone. Broken: 'needs a module'."""
     (here / "file").write_bytes(HYPERVISOR)

@@ -223,7 +223,8 @@ def _tell(say: Say, made: store.Manifest, read: KernelFile, files: dict[str, byt
         how = f"{inside} and {'the given' if store.OWN_PROBE in files else 'our'} probe in {what}"
         if made.modules:
             names = ", ".join(" ".join(filter(None, (each.file, each.arguments))) for each in made.modules)
-            how = f"the modules {names}"
+            archive = any(each.file == store.INITRAMFS for each in made.modules)
+            how = f"{how}, by the modules {names}" if archive else f"the modules {names}"
     say(f"{made.name}: it gets {how}; the probe's lines come by the {_PLACES[made.output]}")
     if not read.release and symbols.of_file(files.get(store.SYSTEM_MAP, read.boots)) is None:
         say(f"{made.name}: a profile will have addresses and no names: --symbols FILE gives them")
