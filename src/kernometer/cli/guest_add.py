@@ -28,6 +28,8 @@ from kernometer.targets.qemu import QemuTarget
 OURS = Path("ours")
 #: The most bytes of a disk that is copied.
 MAX_DISK = 4 << 30
+#: Of a file: what every file system has in one piece.
+_FRAGMENT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +180,8 @@ def _add_own(
 
 
 def _root(wanted: Wanted) -> own.Root:
-    """A disk is not written to: with --init it is a copy that holds what that names, and the probe. An ext2 image is
-    made for each job, but in a BSD's memory, which gets this one."""
+    """A disk is not written to: with --init it is a copy that holds what that names, and the probe; without, the probe
+    is in it already. An ext2 image is made for each job, but in a BSD's memory, which gets this one."""
     root = own.Root.of(wanted.root)
 
     def holds_bsd(_: KernelFile) -> bytes:
@@ -206,7 +208,9 @@ def _root(wanted: Wanted) -> own.Root:
         return roots.holding(content, put, str(root.disk))
 
     if wanted.probe and not wanted.init:
-        raise UsageError("What a disk holds is not changed without --init.", "Put the probe into it, or add --init.")
+        begin = linux.read_given(wanted.probe, "the probe")[:_FRAGMENT]
+        if begin not in linux.read_given(image.path, "the disk", MAX_DISK):
+            raise UsageError(f"{root.disk} is not changed, and the probe is not in it.", "Put it in, or add --init.")
     return replace(root, disk=image.path, digest=image.digest, holds=holds if wanted.init else None)
 
 

@@ -102,14 +102,25 @@ def test_openbsds_kernel_gets_what_boot_gives_it(added: str, tmp_path: Path) -> 
     assert (len(set(given[-16:-8])), given[-8:]) == (8, bytes(8))
 
 
+def test_a_probe_that_is_not_in_the_root_is_refused(tmp_path: Path) -> None:
+    """Expected: an error. Broken: a profile with the names of another program."""
+    (tmp_path / "root.ufs").write_bytes(b"the root" * 1000)
+    (tmp_path / "probe").write_bytes(b"a newer probe" * 500)
+    words = ("--root", f"disk:{tmp_path / 'root.ufs'}", "--probe", str(tmp_path / "probe"))
+    done = kernometer(tmp_path, "guest", "add", "freebsd", "--kernel", str(freebsd(tmp_path)), *words, status=2)
+    assert "the probe is not in it" in done.stderr
+
+
 @pytest.mark.guest
 @pytest.mark.slow(minutes=0.2)
 def test_freebsds_kernel_gets_what_loader_gives_it(added: str, tmp_path: Path) -> None:
     """Expected: entered in 64 bits at its own address, with the metadata and the environment, and its root in memory
     behind it. Broken: no root, or one at an address that is not mapped."""
     (tmp_path / "root.ufs").write_bytes(b"the root" * 1000)
+    (tmp_path / "probe").write_bytes(b"the root" * 500)
     words = ("--kernel", str(freebsd(tmp_path)), "--name", added, "--root", f"disk:{tmp_path / 'root.ufs'}")
-    done = kernometer(tmp_path, "guest", "add", "freebsd", *words, "--append", "kern.hz=100")
+    named = ("--probe", str(tmp_path / "probe"))  # which is in the root: a profile takes its names
+    done = kernometer(tmp_path, "guest", "add", "freebsd", *words, *named, "--append", "kern.hz=100")
     assert f"{added}: it gets its root in memory" in done.stderr
     given = told(tmp_path, added)
     metadata, end = struct.unpack_from("<II", given)
