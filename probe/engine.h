@@ -117,7 +117,9 @@ void mark_begin(unsigned region);
 void mark_end(unsigned region);
 int mark_ready(char *room); /* -1 on a processor without markers */
 #if KM_TOUCH_CODE
-void touch_markers(void); /* so that no bracket has a fault in it */
+void touch_markers(void); /* so that no marker is where a page faults */
+#else
+#define touch_markers() ((void)0)
 #endif
 
 /* wait.c ----------------------------------------------------------------------------------------------------- */

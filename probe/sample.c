@@ -252,11 +252,9 @@ void sample_row(struct engine *e, struct meter *m, void *state, struct measured 
 void measure_bracket(struct engine *e, struct measured *r)
 {
 	r->loop.batch = 1;
-#if KM_TOUCH_CODE
 	touch_markers();
-	empty_loop(NULL, 1);
-	(void)clock_cycles();
-#endif
+	if (KM_TOUCH_CODE)
+		empty_loop(NULL, 1);
 	for (int i = 0; i < 2 * LOOP_SAMPLES; i++)
 		series_add(e, &r->loop, counted(0, empty_loop, NULL, 1));
 }
