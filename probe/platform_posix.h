@@ -43,7 +43,7 @@
 #if !defined(HAVE_STATVFS_NAME) && defined(__NetBSD__)
 #define HAVE_STATVFS_NAME 1
 #endif
-#if defined(__OpenBSD__) || defined(__FreeBSD__)
+#if !defined(KM_TOUCH_CODE) && (defined(__OpenBSD__) || defined(__FreeBSD__))
 #define KM_TOUCH_CODE 1
 #endif
 #if !defined(HAVE_VFORK) && defined(__APPLE__)

@@ -88,6 +88,15 @@ def test_message_queues_are_opened_anew_where_a_child_has_none(built: Any, stran
     assert set(Path("/dev/mqueue").glob("kernometer-*")) == before
 
 
+@pytest.mark.parametrize("row", ["syscall/getppid@", "syscall/getppid@cold"])
+def test_markers_are_touched_where_each_page_of_code_faults(built: Any, tmp_path: Path, row: str) -> None:
+    """Expected: a row as it is elsewhere. Broken: a crash, or a figure of a fault; OpenBSD's code cannot be read."""
+    (run,) = of_type(measured(built("-DKM_TOUCH_CODE=1"), tmp_path, "--by", "path", row), "run")
+    (other,) = of_type(measured(built(), tmp_path, "--by", "path", row), "run")
+    for key in ("samples", "loop_cost"):
+        assert len(run[key]) == len(other[key])
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [
