@@ -40,6 +40,12 @@
 #ifndef KM_SHARED_ANONYMOUS /* MAP_PRIVATE where such a mapping succeeds but is not shared after fork */
 #define KM_SHARED_ANONYMOUS MAP_SHARED
 #endif
+#ifndef KM_FUTEX_CALL /* 1 where libc has futex(2), and it needs no syscall(2) */
+#define KM_FUTEX_CALL 0
+#endif
+#ifndef KM_SETTLE /* s, of idling before a guest is saved: until a kernel has done what it does after it has booted */
+#define KM_SETTLE 0
+#endif
 #ifndef KM_TOUCH_CODE /* 1 where each page of a program faults when it is first executed: BSDs map few around it */
 #define KM_TOUCH_CODE 0
 #endif

@@ -409,12 +409,20 @@ void *km_map_shared(size_t bytes)
 KM_LACKS(void *, km_map_shared, (size_t bytes KM_UNUSED), NULL)
 #endif
 
+#if HAVE_FUTEX && KM_FUTEX_CALL
+#include <sys/futex.h>
+#endif
 #if HAVE_FUTEX && !defined(SYS_futex) && defined(SYS_futex_time64) /* without a time limit they are the same */
 #define SYS_futex SYS_futex_time64
 #endif
 enum { IPC_FUTEX_WAIT = 0, IPC_FUTEX_WAKE = 1 };
 
-#if HAVE_FUTEX && HAVE_SYSCALL
+#if HAVE_FUTEX && KM_FUTEX_CALL
+int km_futex_wait(volatile uint32_t *word, uint32_t seen)
+{
+	return futex(word, FUTEX_WAIT, (int)seen, NULL, NULL);
+}
+#elif HAVE_FUTEX && HAVE_SYSCALL
 int km_futex_wait(volatile uint32_t *word, uint32_t seen)
 {
 	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAIT, seen, NULL, NULL, 0);
@@ -423,7 +431,12 @@ int km_futex_wait(volatile uint32_t *word, uint32_t seen)
 KM_LACKS(int, km_futex_wait, (volatile uint32_t *word KM_UNUSED, uint32_t seen KM_UNUSED), -1)
 #endif
 
-#if HAVE_FUTEX && HAVE_SYSCALL
+#if HAVE_FUTEX && KM_FUTEX_CALL
+int km_futex_wake(volatile uint32_t *word)
+{
+	return futex(word, FUTEX_WAKE, 1, NULL, NULL);
+}
+#elif HAVE_FUTEX && HAVE_SYSCALL
 int km_futex_wake(volatile uint32_t *word)
 {
 	return (int)syscall(SYS_futex, word, IPC_FUTEX_WAKE, 1, NULL, NULL, 0);

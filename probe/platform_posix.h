@@ -43,6 +43,13 @@
 #if !defined(HAVE_STATVFS_NAME) && defined(__NetBSD__)
 #define HAVE_STATVFS_NAME 1
 #endif
+#if !defined(HAVE_FUTEX) && defined(__OpenBSD__)
+#define HAVE_FUTEX 1
+#define KM_FUTEX_CALL 1
+#endif
+#if !defined(KM_SETTLE) && defined(__OpenBSD__)
+#define KM_SETTLE 5 /* a thread clears an eighth of the free memory, whenever a row's processes wait */
+#endif
 #if !defined(KM_TOUCH_CODE) && (defined(__OpenBSD__) || defined(__FreeBSD__))
 #define KM_TOUCH_CODE 1
 #endif

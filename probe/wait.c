@@ -23,6 +23,8 @@ int wait_for_command(void)
 		return 1;
 	}
 	memset(room, ' ', ROOM); /* all of it is in memory now */
+	if (KM_SETTLE > 0)
+		sleep(KM_SETTLE);
 	snprintf(room, ROOM, "#kernometer ready %d\n", ROOM);
 	while (*first == '#')
 		if (mark_ready(room) != 0) {

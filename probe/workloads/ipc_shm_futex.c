@@ -118,7 +118,7 @@ const struct workload ipc_shm_futex = {
 	.inside = "in each of the two processes one store, one wake, at most one wait, and the switches between them",
 	.subtracts = "two wakes of nobody and two waits for a word that has changed, within one process (the same four "
 		     "calls, no switch)",
-	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | CAP_SYSCALL,
+	.needs = CAP_FUTEX | CAP_SHARED_MAP | CAP_MMAP | (KM_FUTEX_CALL ? 0 : CAP_SYSCALL),
 	.points = KM_POINTS({ .profile = QUICK, .path_n = 100, .place = SAME_CPU },
 			    { .profile = FULL, .place = OTHER_CPU }),
 	.setup = shm_futex_setup,
