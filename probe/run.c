@@ -404,12 +404,9 @@ static void cold_call(struct engine *e)
 
 	if (e->o->by == BY_TIME && e->clock->ns_per_tick == 0)
 		clock_measure(e->clock, 0);
-#if KM_TOUCH_CODE
 	touch_markers();
-#endif
 	for (int i = 0; i < CLOCK_READS; i++) /* warms the clock: only the call is cold */
 		(void)e->clock->read();
-	touch_markers();
 	t = measure_once(e, NULL, state, 1, 0);
 	verify_and_end(e, state);
 	puts(decimal_text(text, t));
