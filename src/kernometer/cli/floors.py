@@ -13,7 +13,7 @@ from kernometer.campaign.plan import Plan
 from kernometer.cli.arguments import targets as split_targets
 from kernometer.cli.commands.experiments import LABEL, SHOWN
 from kernometer.cli.env import Env
-from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes
+from kernometer.cli.planning import plan_for, print_commands, program_for, tell_notes, with_processor
 from kernometer.cli.progress import progress, tell_errors
 from kernometer.cli.show_comparisons import known_layouts
 from kernometer.errors import Status, UsageError
@@ -34,6 +34,7 @@ def command(
     jobs: int | None,
     label: str,
     every: bool,
+    processor: str,
     dry_run: bool,
 ) -> Status:
     failed = False
@@ -42,6 +43,7 @@ def command(
         guests = _guests(stack, split_targets(specs))
         if guests:
             plan = plan_for(guests[0], "path", profile, words, None, program_for(*guests, unit_costs=False))
+            plan = with_processor(plan, processor, env.store())
             rotated = [target for guest in guests for target in guest.rotated(rotations)]
             images = {guest.guest.image for guest in guests}
             if dry_run:

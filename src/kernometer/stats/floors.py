@@ -6,7 +6,7 @@ A floor is computed from stored sessions of one kernel on rotated machines (othe
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kernometer.results.model import Result
@@ -47,6 +47,7 @@ class Layout:
     machines: tuple[str, ...]
     rows: Mapping[str, RowSpread]
     path_definition: int = 0
+    results: tuple[Result, ...] = ()  #: those of the sessions that counted a memory system
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,24 @@ def _layout(group: Sequence[Result]) -> Layout | None:
         probe=group[0].probe,
         machines=tuple(sorted({result.session.machine for result in group})),
         rows=rows,
+        results=tuple(result for result in group if result.memories),
+    )
+
+
+def in_measure(layout: Layout, rows_of: Callable[[Result], Mapping[str, float]]) -> Layout:
+    """The same kernel's values of another measure, which `rows_of` makes of a session that counted a memory system."""
+    values: dict[str, dict[str, list[float]]] = {}
+    for result in layout.results:
+        for row, value in rows_of(result).items():
+            values.setdefault(row, {}).setdefault(result.session.machine, []).append(value)
+    every = {row: [value for of_machine in of_row.values() for value in of_machine] for row, of_row in values.items()}
+    return replace(
+        layout,
+        rows={
+            row: RowSpread(min(every[row]), max(every[row]), len(of_row))
+            for row, of_row in values.items()
+            if len(of_row) >= MIN_MACHINES and min(every[row]) > 0
+        },
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import median_low
 
@@ -62,7 +62,13 @@ def compare_counts(a: Side, b: Side, *, delta: float, floors: Sequence[Layout] =
     used = Floors(dict.fromkeys(names, 0.0), measured.means) if alike else measured
     apart = _told_apart(a, b) if itself else None
     rows = tuple(_row(row, a, b, delta, used, apart) for row in names)
-    words = (EXACT,) if itself else (SAME_LAYOUT,) if alike else (FLOORED, *_stand_ins(a, b, measured))
+    words = (
+        (EXACT,)
+        if itself
+        else (SAME_LAYOUT,)
+        if alike
+        else (FLOORED, *stand_ins(((a.name, a.results), (b.name, b.results)), measured))
+    )
     modelled = all(any(result.memories for result in side.results) for side in (a, b))
     words = (*words, CYCLES_TOO if modelled else NOT_CYCLES)
     return compared(a, b, "path", delta, rows, words, conditions(a, b))
@@ -102,9 +108,9 @@ def _switches(command_line: str) -> str:
     return " ".join(word for word in command_line.split() if word.partition("=")[0] in SWITCHES.split())
 
 
-def _stand_ins(a: Side, b: Side, floors: Floors) -> tuple[str, ...]:
-    """A remark on images that use other kernels' layout floors."""
-    names = [side.name for side in (a, b) if any(result.session.image in floors.lacking for result in side.results)]
+def stand_ins(sides: Iterable[tuple[str, Sequence[Result]]], floors: Floors) -> tuple[str, ...]:
+    """A remark on the sides, each a name and its results, that use other kernels' layout floors."""
+    names = [name for name, results in sides if any(result.session.image in floors.lacking for result in results)]
     if not names:
         return ()
     others = (
@@ -151,7 +157,7 @@ def _row(row: str, a: Side, b: Side, delta: float, floors: Floors, itself: str |
     comparison = replace(comparison, ratio=costs[1] / costs[0])
     spread = max(_own_spread(side.figures_of(row), by_mean=comparison.by_mean) for side in (a, b))
     unlike = not alike_levels(of_a.levels, of_b.levels, delta)
-    return _floored(comparison, costs[1] / costs[0], spread, delta, floors, itself, unlike=unlike)
+    return floored(comparison, costs[1] / costs[0], spread, delta, floors, itself, unlike=unlike)
 
 
 def _together(figures: Sequence[RowFigure]) -> RowFigure:
@@ -165,7 +171,7 @@ def _together(figures: Sequence[RowFigure]) -> RowFigure:
     return with_values(made, 0.0)
 
 
-def _floored(
+def floored(
     row: RowComparison,
     ratio: float,
     spread: float,

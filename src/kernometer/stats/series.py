@@ -74,6 +74,7 @@ class Series:
     figures: Mapping[str, RowFigure]  #: of the baseline
     comparisons: Mapping[str, Comparison]  #: by system, without the baseline and those without a session
     changes: tuple[Change, ...]  #: the largest first
+    floors: tuple[Layout, ...] = ()  #: by path, the known layouts
 
     @property
     def results(self) -> list[Result]:
@@ -120,6 +121,7 @@ def series(
         figures=_figures(first),
         comparisons=comparisons,
         changes=_changes(rows, steps, neighbours, comparisons if first in steps[:1] else {}),
+        floors=tuple(floors),
     )
 
 

@@ -23,8 +23,10 @@ from kernometer.report.matrix.view import ALONE, SIGNS, Cell, MatrixView, view
 from kernometer.report.words.names import lines, short_names
 from kernometer.report.write.html import breakable
 from kernometer.report.write.terminal import Line, show
-from kernometer.results.model import Failure, Unsupported
+from kernometer.results.model import Failure, Result, Unsupported
+from kernometer.stats.floors import layouts
 from kernometer.stats.model import Verdict
+from kernometer.stats.path import FLOORED
 from kernometer.stats.series import Column, Series, series
 from tests.support.explain.memory import SKYLAKE, modelled
 from tests.support.explain.profiles import ROW, profiled
@@ -421,6 +423,31 @@ def test_a_matrix_in_cycles_has_the_ratios_of_the_cycles() -> None:
     assert cells(view(matrix), "syscall/getppid") == ["=", "="]
     assert cells(shown, "proc/spawn") == ["×", ""]
     assert (of.changes, shown.rows[0].figure) == ((), f"{40 + costs['walk'].cycles:.0f}")
+
+
+def test_cycles_are_judged_by_the_floor_of_their_placement_where_it_was_measured() -> None:
+    """Two kernels that differ by 1, 4 and 30 % of cycles; the first one's move by 2 % over machines (its floor of three
+    is wider). Expected: nothing, undecided, and longer; without floors, or with those of another processor, δ alone.
+    Broken: 4 % decided, which another seed makes of the same kernel."""
+    counts = {"a/near": 10_100, "a/far": 10_400, "a/longer": 13_000}
+
+    def session(at: int, moved: int, machine: str, of: str = "skylake") -> Result:
+        rows = {row: {"instructions": (count if at else 10_000) + moved} for row, count in counts.items()}
+        return modelled(f"2026112{at}T{machine}", rows, of=of, image=f"image {at}", target=SYSTEMS[at],
+                        machine=machine, board="board", state="saved")  # fmt: skip  # one call
+
+    def kinds(of: str, most: int = 200) -> list[str]:
+        rotated = [session(0, moved, f"m{moved}", of) for moved in (0, 10, most)]
+        columns = [Column(SYSTEMS[at], (session(at, 0, "m0"),)) for at in (0, 1)]
+        told = measured_in(series(columns, floors=layouts(rotated)), "cycles")
+        assert told is not None
+        other = f"layout floors: another kernel's stands in for {SYSTEMS[1]}"
+        assert told.comparisons[SYSTEMS[1]].remarks == ((FLOORED, other) if of == "skylake" else ())
+        return [row.verdict.value for row in told.comparisons[SYSTEMS[1]].rows]
+
+    assert kinds("skylake") == ["undecided", "undecided", "slower"]
+    assert kinds("skylake", most=11) == ["equivalent", "slower", "slower"]
+    assert kinds("zen3") == ["equivalent", "slower", "slower"]
 
 
 def test_a_matrix_in_lines_has_the_footprint_without_pages() -> None:

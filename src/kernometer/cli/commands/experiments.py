@@ -131,6 +131,13 @@ report and matrix find them there."""
 @options.jobs
 @click.option("--label", metavar="L", default=LABEL, show_default=True, help="Label of the sessions.")
 @click.option("--all", "every", is_flag=True, help=f"Show every row whose count moved, not only {SHOWN}.")
+@click.option(
+    "--processor",
+    metavar="NAME",
+    default="none",
+    show_default=True,
+    help="Also count this processor's caches and TLBs, for the floors of matrix --in cycles.",
+)
 @options.dry_run
 @json_option
 @done_by("floors")

@@ -11,7 +11,9 @@ from kernometer.explain.cycles import Modelled, modelled
 from kernometer.results.model import Result
 from kernometer.results.processor import Processor
 from kernometer.stats.figures import INSTRUCTIONS, Counted
+from kernometer.stats.floors import Floors, floors_for, in_measure
 from kernometer.stats.model import Comparison, RowComparison, RowFigure, Verdict
+from kernometer.stats.path import FLOORED, floored, stand_ins
 from kernometer.stats.series import Series
 
 #: By name: what it is, the words for some of it, and its value of one operation.
@@ -57,10 +59,19 @@ def measured_in(matrix: Series, measure: str) -> Series | None:
     if processor is None:
         return None
     what, _words, value = MEASURES[measure]
+    layouts = [in_measure(layout, _rows_in(processor, value)) for layout in matrix.floors]
+    sessions = {column.name: column.results for column in matrix.columns}
+    sides = {name: [(each, sessions[each]) for each in (matrix.baseline, name)] for name in matrix.comparisons}
+    floors = {name: floors_for((*a, *b), layouts) for name, ((_, a), (_, b)) in sides.items()}
     values = {name: {row: value(of_row) for row, of_row in rows.items()} for name, rows in systems.items()}
     base, told = values[matrix.baseline], (what.format(processor.name),)
     comparisons = {
-        name: replace(comparison, rows=tuple(_rows(comparison, base, values[name])), conditions=told, remarks=())
+        name: replace(
+            comparison,
+            rows=tuple(_rows(comparison, base, values[name], floors[name])),
+            conditions=told,
+            remarks=(FLOORED, *stand_ins(sides[name], floors[name])) if floors[name].rows else (),
+        )
         for name, comparison in matrix.comparisons.items()
     }
     figures = {row: _figure(figure, base[row]) for row, figure in matrix.figures.items() if row in base}
@@ -76,15 +87,23 @@ def counted_in(matrix: Series, measure: str | None) -> Counted | None:
     if processor is None:
         return None
     _title, words, value = MEASURES[measure]
+    return Counted(words.format(processor.name), _rows_in(processor, value))
+
+
+def _rows_in(processor: Processor, value: Callable[[Modelled], float]) -> Callable[[Result], dict[str, float]]:
+    """The value of each row of a session, none if that counted for another processor."""
 
     def rows(result: Result) -> dict[str, float]:
         its, modelled_rows = modelled((result,))
         return {row: value(of_row) for row, of_row in modelled_rows.items()} if its == processor else {}
 
-    return Counted(words.format(processor.name), rows)
+    return rows
 
 
-def _rows(comparison: Comparison, a: Mapping[str, float], b: Mapping[str, float]) -> Iterator[RowComparison]:
+def _rows(
+    comparison: Comparison, a: Mapping[str, float], b: Mapping[str, float], floors: Floors
+) -> Iterator[RowComparison]:
+    """Judged by the floor of its placement where that was measured, else by δ alone."""
     for row in comparison.rows:
         if row.a is None or row.b is None:
             yield row  # it failed, or is not there
@@ -93,7 +112,11 @@ def _rows(comparison: Comparison, a: Mapping[str, float], b: Mapping[str, float]
             decided = Verdict.SLOWER if ratio > 1 else Verdict.FASTER
             verdict = Verdict.EQUIVALENT if abs(math.log(ratio)) <= math.log1p(comparison.delta) else decided
             sides = (_figure(row.a, a[row.row]), _figure(row.b, b[row.row]))
-            yield RowComparison(row.row, row.workload, verdict, ratio, a=sides[0], b=sides[1])
+            judged = RowComparison(row.row, row.workload, verdict, ratio, a=sides[0], b=sides[1])
+            if row.row in floors.rows:
+                judged = replace(judged, verdict=Verdict.UNDECIDED)
+                judged = floored(judged, ratio, 0.0, comparison.delta, floors, None, unlike=False)
+            yield judged
 
 
 def _figure(figure: RowFigure, value: float) -> RowFigure:
