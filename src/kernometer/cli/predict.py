@@ -18,7 +18,7 @@ from kernometer.cli.planning import check_by, check_machines, program_for
 from kernometer.cli.progress import measured
 from kernometer.errors import TargetError, UsageError
 from kernometer.explain import prediction
-from kernometer.explain.prediction import Asked
+from kernometer.explain.prediction import Asked, Entries
 from kernometer.guests.emulator.qemu import emulated
 from kernometer.host import recorder
 from kernometer.processes import scratch
@@ -62,17 +62,20 @@ def command(
     a, b = names
     _check(names, held, by, different_machines=different_machines)
     priced = msgspec.convert(packaged("kernometer.explain", "prices.toml"), prediction.Prices)
-    ran = _in_guest if by == "path" else _here
-    asked = ran(held[a].session.target if a in held else a, words, folder, bring, limit)
-    rows = priced.rows(asked.asked.calls)
+    asked = _in_guest(names, held, words, folder, bring, limit) if by == "path" else _here(words, folder, limit)
+    rows = priced.all_rows if asked.entries else priced.rows(asked.asked.calls)
     results = {name: held.get(name) or _measured(env, name, by, rows) for name in names}
     sheets = [prediction.sheet(results[name]) for name in names]
     of_a = results[a].session
     scaled = asked.place == (of_a.image if by == "path" else of_a.host_id)
     scaled &= by == "path" or of_a.target.partition(":")[0] in ("local", "probe")  # a wrapper may be a kernel
-    predicted = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
+    if asked.entries:
+        by_entry = [prediction.entries(results[name]) for name in names]
+        predicted = prediction.divide(asked.entries, asked.asked.user, priced, *by_entry)
+    else:
+        predicted = prediction.predict(asked.asked, priced, *sheets, scaled=scaled)
     missing = sorted(rows - (sheets[0].keys() & sheets[1]))
-    by_name = Path(recorder.recorder("")[0]).name
+    by_name = "" if asked.entries else Path(recorder.recorder("")[0]).name
     view = View(a, b, by, words, asked.status, by_name, asked.witness, tuple(missing))
     env.answer(lambda: document(predicted, view), blocks(predicted, view), ensure_ascii=False)
 
@@ -102,9 +105,10 @@ class _Ran(NamedTuple):
     status: int
     place: str  #: the image or the host, as a session calls it
     witness: str  #: what another counter saw
+    entries: Entries | None = None  #: None: the calls were recorded
 
 
-def _here(_: str, words: tuple[str, ...], folder: Path | None, _bring: object, limit: float) -> _Ran:
+def _here(words: tuple[str, ...], folder: Path | None, limit: float) -> _Ran:
     """Runs the command on this host: once to warm up, then without a recorder, then with one."""
     with _copy(folder) as work:
         recorder.timed(words, work, limit)
@@ -130,7 +134,25 @@ def _copy(folder: Path | None) -> Iterator[Path]:
         yield work
 
 
-def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Iterable[str], limit: float) -> _Ran:
+def _counts_entries(name: str, held: Mapping[str, Result]) -> bool:
+    """Whether entries are counted in its rows."""
+    if name in held:
+        return bool(prediction.entries(held[name]))
+    with closing(target_of(name)) as target:
+        return isinstance(target, QemuTarget) and target.counts_entries
+
+
+def _in_guest(
+    names: tuple[str, ...],
+    held: Mapping[str, Result],
+    words: tuple[str, ...],
+    folder: Path | None,
+    bring: Iterable[str],
+    limit: float,
+) -> _Ran:
+    """Counts the command on A, by entries if those of the rows are known; else a second guest records its calls."""
+    a = names[0]
+    spec = held[a].session.target if a in held else a
     with closing(target_of(spec)) as target:
         if not isinstance(target, QemuTarget):
             raise UsageError(f"{spec} is not a guest: by path a command runs in one.", "For example qemu:linux-6.1.")
@@ -138,6 +160,11 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         words = (f"/{next(iter(brought))}", *words[1:])
         brought |= execution.folder_files(folder) if folder else {}
         counted = execution.count(target, words, brought, Deadline.after(limit))
+        place = target.place("path").image
+        same = a not in held or held[a].session.image == place
+        if same and counted.entries and all(_counts_entries(name, held) for name in names):
+            asked = Asked({}, counted.faults, counted.switches, counted.user, counted.kernel, counted.resident)
+            return _Ran(asked, counted.status, place, "", counted.entries)
         by = recorder.recorder(execution.TRACE)
         brought |= execution.program_files(by[0])
         traced = execution.count(target, (*by, *words), brought, Deadline.after(limit), execution.TRACE)
@@ -145,7 +172,7 @@ def _in_guest(spec: str, words: tuple[str, ...], folder: Path | None, bring: Ite
         if not calls:
             raise TargetError(f"{by[0]} recorded no system call in {spec}.", "It needs ptrace there.")
         asked = Asked(calls, counted.faults, counted.switches, counted.user, counted.kernel, counted.resident)
-        return _Ran(asked, counted.status, target.place("path").image, f"{counted.syscalls:,} counted by the emulator")
+        return _Ran(asked, counted.status, place, f"{counted.syscalls:,} counted by the emulator")
 
 
 def _measured(env: Env, spec: str, by: By, rows: Iterable[str]) -> Result:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -21,6 +22,12 @@ PROCESS, FAULTS, FILE_FAULTS, SWITCHES = "process", "faults", "file-faults", "sw
 #: Linux maps so many pages of a cached file at one fault, if they are there (fault_around_bytes).
 AROUND = 16
 
+
+#: Entries that a command does not ask for.
+UNASKED = ("interrupt", "other tasks")
+
+#: Of a region by path: by the entry's name (guests/plugins/entries.py) how many, and the kernel's instructions.
+Entries = Mapping[str, tuple[int, int]]
 
 #: A kind of system call, as host/recorder.py distinguishes them: name, kind, bytes moved.
 Call = tuple[str, str, int]
@@ -72,7 +79,22 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of prices.toml. `error` is the logarithm that 19 of 20 predictions do not exceed."""
 
     price: tuple[Price, ...]
-    error: dict[Literal["scaled", "plain"], float]
+    error: dict[Literal["entries", "scaled", "plain"], float]
+    programs: tuple[str, ...] = ()
+    alike: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def all_rows(self) -> frozenset[str]:
+        return frozenset((*self.programs, *(row for price in self.price for row in price.rows)))
+
+    def merged(self, entries: Entries) -> dict[str, tuple[int, int]]:
+        """Those that are alike together, by the first one's name."""
+        made: dict[str, tuple[int, int]] = {}
+        for name, (count, cost) in entries.items():
+            first = next((names[0] for names in self.alike if name in names), name)
+            known = made.get(first, (0, 0))
+            made[first] = (known[0] + count, known[1] + cost)
+        return made
 
     def find(self, name: str, kind: str = "") -> Price | None:
         """The first price of the call."""
@@ -159,6 +181,46 @@ def sheet(result: Result) -> dict[str, Cost]:
     return made
 
 
+def entries(result: Result) -> dict[str, Entries]:
+    """The entries of a session's rows; {} if they were not counted."""
+    return {events.row: events.entries for events in result.events if events.entries}
+
+
+def divide(
+    own: Entries, user: float, prices_known: Prices, a: Mapping[str, Entries], b: Mapping[str, Entries]
+) -> Prediction:
+    """The prediction for B of a command that cost `own` on A: each kind of entry is scaled by its own ratio."""
+    sides = [{row: prices_known.merged(each) for row, each in side.items()} for side in (a, b)]
+    lines, without = [], Counter[str]()
+    for name, (count, cost) in prices_known.merged(own).items():
+        ratio = _ratio(name, _each(count, cost), sides, prices_known.programs) if cost else 0
+        if ratio:
+            lines.append(Line(name, count, cost, cost * ratio))
+        elif name not in UNASKED:
+            without[name] = count
+    kernel = sum(cost for _, cost in own.values())
+    share = 1 - sum(line.a for line in lines) / kernel if kernel else 0.0
+    calls = sum(count for name, (count, _) in own.items() if name not in UNASKED and not name.startswith("fault"))
+    error = prices_known.error["entries"]
+    return _bounded(lines, without, calls, share, error, user=user, kernel=kernel, scaled=True)
+
+
+def _ratio(name: str, each: float, sides: Sequence[Mapping[str, Entries]], programs: Collection[str]) -> float:
+    """B/A of what an entry costs in the rows of `programs`, or, if none of these has it, in all: the geometric mean,
+    where a row counts less, by as much as its cost on A is greater or smaller than `each`. 0 if no row has it on both sides."""
+    a, b = ({row: _each(*entries[name]) for row, entries in side.items() if name in entries} for side in sides)
+    rows = [row for row, cost in a.items() if cost > 0 and b.get(row, 0) > 0]
+    rows = [row for row in rows if row in programs] or rows
+    weights = [min(a[row], each) / max(a[row], each) for row in rows]
+    logs = [math.log(b[row] / a[row]) for row in rows]
+    return math.exp(sum(map(mul, weights, logs)) / sum(weights)) if sum(weights) else 0.0
+
+
+def _each(count: int, cost: int) -> float:
+    """Other tasks cost, and nobody counts how often they run."""
+    return cost / max(1, count)
+
+
 def predict(asked: Asked, prices_known: Prices, a: Sheet, b: Sheet, *, scaled: bool) -> Prediction:
     """The prediction for B. `scaled`: `asked.kernel` was measured on A, and is scaled by the ratio of the prices. A
     call is priced if both sides have its rows. Faults and switches that the rows contain are not charged again."""
@@ -187,20 +249,36 @@ def predict(asked: Asked, prices_known: Prices, a: Sheet, b: Sheet, *, scaled: b
     charge((FILE_FAULTS, "", 0), *(number * asked.of_files for number in faults))
     charge((FAULTS, "", 0), *(number * (1 - asked.of_files) for number in faults))
     charge((SWITCHES, "", 0), *switches)
-    lines = tuple(sorted((line for line in sums.values() if line.count), key=lambda line: -line.b))
+    lines = [line for line in sums.values() if line.count]
     calls = sum(asked.calls.values())
     share = sum(unpriced.values()) / calls if calls else 0.0
+    kernel = asked.kernel if scaled else sum(line.a for line in lines)
+    error = prices_known.error["scaled" if scaled else "plain"]
+    return _bounded(lines, unpriced, calls, share, error, user=asked.user, kernel=kernel, scaled=scaled)
+
+
+def _bounded(
+    lines: Iterable[Line],
+    unpriced: Counter[str],
+    calls: int,
+    share: float,
+    error: float,
+    *,
+    user: float,
+    kernel: float,
+    scaled: bool,
+) -> Prediction:
+    """What the lines make of the kernel's cost; `share` of it has no price."""
+    lines = tuple(sorted(lines, key=lambda line: -line.b))
     priced_a, priced_b = sum(line.a for line in lines), sum(line.b for line in lines)
     ratio = priced_b / priced_a if priced_a > 0 else math.nan
-    kernel = asked.kernel if scaled else priced_a
     likely = [line.b / line.a for line in lines if line.a > 0] or [ratio]
-    error = prices_known.error["scaled" if scaled else "plain"]
     unknown = [(1 - share) * ratio + share * bound for bound in (min(likely), max(likely))]
     return Prediction(
         lines=lines,
         unpriced=tuple(unpriced.most_common()),
         calls=calls,
-        user=asked.user,
+        user=user,
         a=kernel,
         b=kernel * ratio,
         low=kernel * unknown[0] * math.exp(-error),

@@ -243,6 +243,7 @@ class Events(Record, kw_only=True, frozen=True, tag="events"):
     counts: dict[Name, Count]  #: sums over all regions: instructions, syscalls, cr3_writes, …
     empty: dict[Name, Count] = {}  #: likewise, of the empty bracket
     empty_regions: Count = 0
+    entries: dict[Name, tuple[Count, Count]] = {}  #: into Linux, by name: how many, and the kernel's instructions
 
 
 class Memory(Record, kw_only=True, frozen=True, tag="memory"):

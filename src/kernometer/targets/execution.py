@@ -20,11 +20,13 @@ from kernometer.guests.emulator.process import talking
 from kernometer.guests.emulator.qemu import argv
 from kernometer.guests.images import initramfs
 from kernometer.guests.inside import programs
+from kernometer.guests.plugins.entries import named
 from kernometer.processes import called, scratch
 from kernometer.targets import booting
 from kernometer.targets.base import Deadline, Job
 from kernometer.targets.booting import BULK, counts_of, explained
 from kernometer.targets.qemu import QemuTarget
+from kernometer.targets.side_by_side import side_by_side, slots
 
 #: The number of the region, the runner's file, and the command's directories in the guest: twice.c.
 REGION, RUNNER, WORK, WARM = "1", "bin/twice", "work", "warm"
@@ -46,6 +48,7 @@ class Execution(msgspec.Struct, frozen=True):
     user: int = 0  #: instructions
     kernel: int = 0
     syscalls: int = 0  #: the command's own
+    entries: dict[str, tuple[int, int]] = {}  #: into Linux, by name: how many, and the kernel's instructions
     trace: tuple[str, ...] = ()  #: the recorder's lines
 
 
@@ -109,7 +112,7 @@ def count(
         with talking(argv(boot), folder, 0) as (process, _):
             try:
                 come = booting.records(process, BULK, job, until, booting.Watch(folder, target.name))
-                lines = [line for line in come if line is not None]
+                lines = list(side_by_side((come,), slots(), until, target.name))
             except TargetError as error:
                 raise explained(error, folder, target.name) from error
         region = counts_of(folder).get(REGION)
@@ -121,7 +124,14 @@ def count(
         raise TargetError(f"{target.name}: the runner's answer cannot be read: {error}.") from error
     user, kernel, calls = (region.counts[event] for event in ("user", "kernel", "syscalls"))
     written = tuple(line[1:].decode("utf-8", "replace") for line in lines[1:])
-    return msgspec.structs.replace(ended, user=user, kernel=kernel, syscalls=calls - RUNNERS_CALLS, trace=written)
+    return msgspec.structs.replace(
+        ended,
+        user=user,
+        kernel=kernel,
+        syscalls=calls - RUNNERS_CALLS,
+        entries=named(region.entries),
+        trace=written,
+    )
 
 
 def _fitting(files: Mapping[str, bytes]) -> dict[str, bytes]:

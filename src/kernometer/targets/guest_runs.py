@@ -158,7 +158,7 @@ class Guests:
             lines: list[bytes] = []
             boot = self.boot(call.arguments, self._phase)
             recorded = profiling.recorded(counted, self.job.profiled, boot.recorded, middle)
-            boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded)
+            boot = replace(boot, plugin=self.profiler(), events=Path(TRACE), recorded=recorded, entries=False)
             told = (*self._kit(call.needs).given.arguments, *call.arguments)
             guest = self._emulated(boot, (self._probe, *told), call.needs, booting.records, trace_of)
             trace = yield from _kept(guest, lines)

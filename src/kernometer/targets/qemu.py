@@ -114,6 +114,11 @@ class QemuTarget(Target):
         return self.guest.architecture.is_x86 and self.plugin is not None and plugins.reads_pages()
 
     @property
+    def counts_entries(self) -> bool:
+        """Into Linux: where the plugin can read registers."""
+        return self.counts_memory and self.guest.has_init and not trio.is_trio(self.guest)
+
+    @property
     def _machine(self) -> Machine:
         return self.variant.machine(self.guest.manifest.machine)
 
@@ -179,6 +184,7 @@ class QemuTarget(Target):
             plugin=self.plugin if counted else stops,
             events=Path(EVENTS) if counted else None,
             recorded=f"memory={geometry}" if counted and geometry and self.counts_memory else "",
+            entries=counted and self.counts_entries,
             phase=phase,
         )
 

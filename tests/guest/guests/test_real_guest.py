@@ -12,6 +12,7 @@ import pytest
 
 from kernometer.campaign.plan import plan_of
 from kernometer.errors import TargetError
+from kernometer.explain.prediction import UNASKED
 from kernometer.guests import store
 from kernometer.targets import booting, build
 from kernometer.targets.base import Deadline, Job
@@ -148,6 +149,27 @@ def test_the_event_vector_is_what_the_operation_is_known_to_do(agreement: Agreem
     assert events["counts"]["cr3_writes"] == 2 * len(run["samples"])
     run, events = agreement["sig/catch"]
     assert events["counts"]["fpu_saves"] >= len(run["samples"])
+
+
+@pytest.mark.guest
+def test_each_of_the_kernel_s_instructions_belongs_to_one_entry(agreement: Agreement) -> None:
+    """Expected: the entries sum to the kernel's count; system calls by name, page faults as many as the guest's kernel
+    counted, and a message's wait is in its `read`. Broken: a fault or an interrupt within a call ends the call, or a
+    switch charges the next task with the last one's entry."""
+    for row, (run, events) in agreement.items():
+        entries = events["entries"]
+        assert sum(cost for _, cost in entries.values()) == events["counts"]["kernel"], row
+        faults = sum(count for name, (count, _) in entries.items() if name.startswith("fault"))
+        calls = sum(count for name, (count, _) in entries.items() if name not in UNASKED) - faults
+        assert calls == events["counts"]["syscalls"], row
+        if row.partition("@")[0] in (*ALONE, *FAULTING):
+            assert faults == run["happened"]["faults"], row
+    run, events = agreement["syscall/getppid"]
+    assert events["entries"]["getppid"] == [len(run["samples"]), events["counts"]["kernel"]]
+    assert set(agreement["mem/fault-cow"][1]["entries"]) >= {"fault, copy"}
+    run, events = agreement["ctx/pipe-pair@same-cpu"]
+    assert events["entries"]["write"][0] == 2 * len(run["samples"])
+    assert events["entries"]["read"][0] in (2 * len(run["samples"]), 2 * len(run["samples"]) + 1)  # the partner's first
 
 
 @pytest.mark.guest

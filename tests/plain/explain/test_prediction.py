@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from kernometer.campaign.plan import definitions
-from kernometer.explain.prediction import Asked, Call, Cost, Prices, predict
+from kernometer.explain.prediction import Asked, Call, Cost, Entries, Prices, divide, predict
 from kernometer.tables import packaged
 
 LIST = """
@@ -143,3 +143,65 @@ def test_the_price_list_names_rows_of_the_catalogue_by_time_and_by_path() -> Non
         known = {row.row for one in definitions(by, "full") for row in one.rows}
         assert rows <= known
     assert all(price.cost_on(dict.fromkeys(rows, Cost(1)), 10**9) is not None for price in ALL.price)
+
+
+ENTRIES = """
+price = []
+programs = ["shell", "cc"]
+alike = [["open", "openat"]]
+[error]
+entries = 0.1
+"""
+DIVIDED = msgspec.toml.decode(ENTRIES, type=Prices)
+ON_A: dict[str, Entries] = {
+    "shell": {"open": (10, 1000), "fault": (10, 1000)},
+    "cc": {"fault": (10, 100_000)},
+    "one": {"open": (10, 1000), "close": (10, 500)},
+}
+ON_B: dict[str, Entries] = {
+    "shell": {"openat": (5, 1000), "fault": (10, 3000)},
+    "cc": {"fault": (10, 50_000)},
+    "one": {"open": (10, 9000), "close": (10, 250)},
+}
+
+
+def test_each_entry_is_scaled_by_its_own_ratio() -> None:
+    """Expected: an open twice as dear, as in the program's row, under either name; a close, which no program's row has,
+    half. Broken: one ratio for all, or a row of one operation against a program."""
+    own = {"openat": (3, 600), "close": (3, 150)}
+    found = divide(own, 1000, DIVIDED, ON_A, ON_B)
+    assert {line.what: line.b for line in found.lines} == pytest.approx({"open": 1200, "close": 75})
+    assert (found.a, found.b, found.calls) == pytest.approx((750, 1275, 6))
+    assert (found.low, found.high) == pytest.approx((1275 * math.exp(-0.1), 1275 * math.exp(0.1)))
+    assert (found.unpriced, found.scaled) == ((), True)
+
+
+@pytest.mark.parametrize(("each", "shares"), [(100, (1.0, 0.01)), (10_000, (0.01, 1.0)), (1000, (0.1, 0.1))])
+def test_rows_count_by_how_near_their_cost_is(each: int, shares: tuple[float, float]) -> None:
+    """Expected: a cheap fault changes like the cheap row's, one in between by the mean. Broken: a mean of all rows."""
+    found = divide({"fault": (1, each)}, 0, DIVIDED, ON_A, ON_B)
+    mean = (shares[0] * math.log(3) + shares[1] * math.log(0.5)) / sum(shares)
+    assert found.b / each == pytest.approx(math.exp(mean))
+
+
+def test_what_no_row_has_is_scaled_like_the_rest() -> None:
+    """Expected: what no row has changes by the ratio of the rest, and widens the interval; a call is listed. Broken: it
+    stays as on A in silence."""
+    own = {"open": (3, 600), "ioctl": (2, 100), "interrupt": (1, 200), "other tasks": (0, 100)}
+    found = divide(own, 0, DIVIDED, ON_A, ON_B)
+    assert (found.a, found.b, found.priced_a) == pytest.approx((1000, 2000, 600))
+    assert found.unpriced == (("ioctl", 2),)
+    own["close"] = (1, 1000)
+    found = divide(own, 0, DIVIDED, ON_A, ON_B)
+    assert found.low < found.b * math.exp(-0.1)
+    assert found.high > found.b * math.exp(0.1)
+
+
+def test_entries_without_any_row_are_not_predicted() -> None:
+    """Expected: not a number. Broken: B equals A."""
+    assert math.isnan(divide({"ioctl": (1, 100)}, 0, DIVIDED, ON_A, {}).b)
+
+
+def test_the_rows_of_programs_are_in_the_catalogue() -> None:
+    """Expected: each exists by path. Broken: a renamed row, whose entries lose their price in silence."""
+    assert ALL.all_rows <= {row.row for one in definitions("path", "full") for row in one.rows}

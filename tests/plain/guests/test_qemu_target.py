@@ -50,6 +50,7 @@ def test_lines_between_the_markers_and_then_events(boots: Boots, tmp_path: Path)
             "counts": {"instructions": 403, "syscalls": 1},
             "empty": {"instructions": 360},
             "empty_regions": 10,
+            "entries": {},
         }
     ]
     assert left_behind(tmp_path) == []

@@ -155,6 +155,7 @@ class Boot:
     plugin: Path | None = None
     events: Path | None = None  #: the plugin's output, if it has one
     recorded: str = ""  #: further arguments of the plugin: what it records
+    entries: bool = False  #: whether it counts entries into the kernel, which is Linux
     phase: Phase = ""
     debugger: Path | None = None  #: the debugger's socket; a TCP one would be open to every local user
     devices: tuple[str, ...] = ()  #: further arguments: drives and network cards
@@ -207,7 +208,11 @@ def argv(boot: Boot) -> tuple[str, ...]:
         words += ["-chardev", f"file,id=bulk,path={boot.bulk}"]
         words += ["-device", f"isa-debugcon,iobase={BULK_PORT:#x},chardev=bulk"]
     if boot.plugin is not None:
-        arguments = (f"out={boot.events}" if boot.events is not None else "", boot.recorded)
+        arguments = (
+            f"out={boot.events}" if boot.events is not None else "",
+            boot.recorded,
+            "entries=on" * boot.entries,
+        )
         words += ["-plugin", ",".join((str(boot.plugin), *filter(None, arguments)))]
     if boot.phase or boot.typed:
         words += ["-chardev", f"socket,id=monitor,fd={MONITOR}", "-mon", "chardev=monitor,mode=control"]

@@ -18,7 +18,7 @@ from kernometer.guests.emulator.qemu import PROGRAM, QemuVersion
 Kind = Literal["events", "profile", "stop"]
 FLAGS = ("-std=c99", "-D_XOPEN_SOURCE=700", "-O2", "-fPIC", "-fvisibility=hidden", "-shared")
 
-EXPORTED = (b"cpu_physical_memory_rw", b"x86_cpu_gdb_read_register")
+EXPORTED = (b"cpu_memory_rw_debug", b"cpu_physical_memory_rw", b"x86_cpu_gdb_read_register")
 #: The first QEMU with each number of the plugin interface (QEMU, include/qemu/qemu-plugin.h, QEMU_PLUGIN_VERSION).
 API_SINCE = (((9, 2), 4), ((9, 1), 3), ((9, 0), 2), ((4, 2), 1))
 

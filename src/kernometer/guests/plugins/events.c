@@ -6,7 +6,8 @@
  * region. Nothing here affects the guest: its own counts are the same with and without the plugin.
  *
  * Arguments: out=PATH, where it writes a JSON object when QEMU ends; memory=GEOMETRY, to count what a processor's
- * caches, TLBs and predictors would do too (memory.h). */
+ * caches, TLBs and predictors would do too (memory.h); entries=on, to count by entries into Linux too (entries.h). */
+#include "entries.h"
 #include "memory.h"
 #include "processors.h"
 #include "qemu_api.h"
@@ -27,6 +28,7 @@ struct region {
 	uint64_t at_begin[MAX_COUNTERS], sum[MAX_COUNTERS];
 	struct strings strings_at_begin, strings;
 	uint64_t memory_at_begin[MEMORY_COUNTS], curves_at_begin[CURVE_COUNTS], servers_at_begin;
+	struct entry_counts entries_at_begin, entries;
 	struct execution *each; /* every complete region, in order, up to MAX_EACH */
 };
 
@@ -75,6 +77,8 @@ static void at_begin(unsigned int vcpu, void *userdata)
 	}
 	region->strings_at_begin = strings;
 	strings_begin();
+	if (entries.on)
+		region->entries_at_begin = entries.counts;
 	counts(vcpu, region->at_begin);
 }
 
@@ -124,12 +128,17 @@ static void at_end(unsigned int vcpu, void *userdata)
 	region->complete++;
 	for (i = 0; processor->names[i] != NULL; i++)
 		region->sum[i] += now[i] - region->at_begin[i];
+	for (i = 0; entries.on && i < (int)ENTRIES; i++) {
+		region->entries.number[i] += entries.counts.number[i] - region->entries_at_begin.number[i];
+		region->entries.instructions[i] +=
+			entries.counts.instructions[i] - region->entries_at_begin.instructions[i];
+	}
 	region->strings.started += strings.started - region->strings_at_begin.started;
 	region->strings.bytes += strings.bytes - region->strings_at_begin.bytes;
 }
 
-/* `first` of its block. */
-static void instrument(struct qemu_plugin_insn *insn, int ring, int first)
+/* `block`: what it begins, or NULL. */
+static void instrument(struct qemu_plugin_insn *insn, int ring, const enum block *block)
 {
 	unsigned char bytes[MAX_INSN + 3] = { 0 };
 	size_t n = copy_bytes(insn, bytes, MAX_INSN);
@@ -146,7 +155,9 @@ static void instrument(struct qemu_plugin_insn *insn, int ring, int first)
 	if (processor->names == x86_names)
 		strings_instrument(insn, bytes, kernel);
 	if (memory_on)
-		memory_instrument(insn, bytes, kernel, first);
+		memory_instrument(insn, bytes, kernel, block != NULL);
+	if (entries.on)
+		entries_instrument(insn, bytes, kernel, block);
 	/* last, so that a branch that led to the end of a region is of it */
 	if (marker >> 16 == MARK_BEGIN || marker >> 16 == MARK_END)
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, marker >> 16 == MARK_BEGIN ? at_begin : at_end,
@@ -157,10 +168,11 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	size_t i, n = qemu_plugin_tb_n_insns(tb);
 	int ring = ring_of_translation();
+	enum block block = entries.on && n > 0 ? block_of(tb, n, ring) : USER_BLOCK;
 
 	(void)id;
 	for (i = 0; i < n; i++)
-		instrument(qemu_plugin_tb_get_insn(tb, i), ring, i == 0);
+		instrument(qemu_plugin_tb_get_insn(tb, i), ring, i == 0 ? &block : NULL);
 }
 
 /* One number of every execution, by its place within `struct execution`. */
@@ -204,6 +216,21 @@ static void write_memory(FILE *to, const struct region *region)
 	fputs("}", to);
 }
 
+static void write_entries(FILE *to, const struct entry_counts *of)
+{
+	const char *separator = "";
+	unsigned int i;
+
+	fputs(", \"entries\": {", to);
+	for (i = 0; i < ENTRIES; i++) {
+		if (of->number[i] == 0 && of->instructions[i] == 0)
+			continue;
+		fprintf(to, "%s\"%u\": [%" PRIu64 ", %" PRIu64 "]", separator, i, of->number[i], of->instructions[i]);
+		separator = ", ";
+	}
+	fputs("}", to);
+}
+
 static void write_region(FILE *to, unsigned int id, const struct region *region, const char *separator)
 {
 	int i;
@@ -223,6 +250,8 @@ static void write_region(FILE *to, unsigned int id, const struct region *region,
 	write_each(to, region, ", ", "repeated", offsetof(struct execution, repeated));
 	if (memory_on)
 		write_memory(to, region);
+	if (entries.on)
+		write_entries(to, &region->entries);
 	fputs("}", to);
 }
 
@@ -247,9 +276,14 @@ static void on_exit_of_qemu(qemu_plugin_id_t plugin_id, void *userdata)
 		fprintf(stderr, "events plugin: %s: %s\n", file_name, strerror(errno));
 }
 
+static int has_x86_registers(const struct processor *p)
+{
+	return p->names == x86_names && has_registers();
+}
+
 static int can_walk(const struct processor *p)
 {
-	return p->names == x86_names && has_registers() && cpu_physical_memory_rw != NULL;
+	return has_x86_registers(p) && cpu_physical_memory_rw != NULL;
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
@@ -266,6 +300,10 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			file_name = strdup(argv[i] + 4);
 		if (strncmp(argv[i], "memory=", 7) == 0 && !(can_walk(processor) && memory_open(argv[i] + 7))) {
 			fprintf(stderr, "events plugin: no memory system %s here\n", argv[i]);
+			return -1;
+		}
+		if (strcmp(argv[i], "entries=on") == 0 && !(has_x86_registers(processor) && entries_open())) {
+			fputs("events plugin: no registers can be read here\n", stderr);
 			return -1;
 		}
 	}

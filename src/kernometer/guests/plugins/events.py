@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from kernometer.errors import TargetError
+from kernometer.guests.plugins import entries
 from kernometer.results.model import Events, Failure, Memory, Workload
 
 #: 2,048 regions with the samples of a row each, in decimal, need less.
@@ -34,6 +35,8 @@ class Region(msgspec.Struct, frozen=True):
     each: tuple[Count, ...]  #: instructions from begin marker to end marker, of every execution
     repeated: tuple[Count, ...]  #: what QEMU counts beyond them, since each iteration of a string instruction is one
     memory: dict[str, tuple[Count, ...]] = {}  #: what was counted of the memory system, of every execution
+
+    entries: dict[str, tuple[Count, Count]] = {}  #: by number: entries.h
 
     def middle(self) -> list[int]:
         """The numbers of the executions whose instructions are in the middle half of all."""
@@ -110,6 +113,7 @@ class Rows:
                 counts=region.counts,
                 empty=empty.counts if empty else {},
                 empty_regions=empty.complete if empty else 0,
+                entries=entries.named(region.entries),
             )
             if region.memory:
                 yield self._memory(row, region, empty, regions)

@@ -76,6 +76,7 @@ __attribute__((weak)) GByteArray *g_byte_array_new(void);
 __attribute__((weak)) GByteArray *g_byte_array_set_size(GByteArray *, unsigned int);
 __attribute__((weak)) int cpu_breakpoint_insert(void *cpu, uint64_t address, int flags, void **breakpoint);
 __attribute__((weak)) void cpu_exit(void *cpu);
+__attribute__((weak)) int cpu_memory_rw_debug(void *cpu, uint64_t address, void *, uint64_t bytes, bool is_write);
 __attribute__((weak)) void cpu_physical_memory_rw(uint64_t address, void *, uint64_t bytes, bool is_write);
 
 #define REGISTER_RSP 7

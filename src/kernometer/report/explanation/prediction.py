@@ -26,7 +26,7 @@ class View:
     by: By
     command: tuple[str, ...]
     status: int  #: of the command, negative for a signal
-    recorder: str
+    recorder: str  #: "": the emulator counted entries
     witness: str  #: how many calls another counter saw, in words
     missing: tuple[str, ...]  #: rows that A or B lacks
 
@@ -56,7 +56,7 @@ def blocks(costs: Prediction, view: View) -> Iterator[Block]:
         for line in costs.lines
     ]
     yield Grid(
-        ("price", "count", "A", "B", "B/A"),
+        ("price" if view.recorder else "entry", "count", "A", "B", "B/A"),
         (
             (what, count, format_value(a, unit), format_value(b, unit), more)
             for what, count, a, b, more in (*prices, ("all prices", "", costs.priced_a, costs.priced_b, ""))
@@ -80,7 +80,8 @@ def _facts(costs: Prediction, view: View) -> Iterator[str]:
     how = f"exited with status {view.status}" if view.status >= 0 else f"was killed by signal {-view.status}"
     yield f"Ended     it {how}"
     witness = f"; {view.witness}" if view.witness else ""
-    yield f"Calls     {costs.calls:,} recorded by {view.recorder}{witness}"
+    who = f"recorded by {view.recorder}{witness}" if view.recorder else "counted by the emulator"
+    yield f"Calls     {costs.calls:,} {who}"
     if view.by == "path":
         yield "Costs     in instructions"
     if not costs.scaled:
