@@ -206,8 +206,8 @@ def divide(
 
 
 def _ratio(name: str, each: float, sides: Sequence[Mapping[str, Entries]], programs: Collection[str]) -> float:
-    """B/A of what an entry costs in the rows of `programs`, or, if none of these has it, in all: the geometric mean,
-    where a row counts less, by as much as its cost on A is greater or smaller than `each`. 0 if no row has it on both sides."""
+    """B/A of what an entry costs in the rows of `programs` or, if none of these has it, in all; 0 if no row has it on
+    both sides. It is the geometric mean; a row whose cost on A is k times `each`, or a k-th of it, counts 1/k."""
     a, b = ({row: _each(*entries[name]) for row, entries in side.items() if name in entries} for side in sides)
     rows = [row for row, cost in a.items() if cost > 0 and b.get(row, 0) > 0]
     rows = [row for row in rows if row in programs] or rows
