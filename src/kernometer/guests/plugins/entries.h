@@ -19,7 +19,7 @@
 #define MAX_TASKS 4096u
 #define STACK_OF(pointer) ((pointer) >> 14) /* Linux's THREAD_SIZE */
 
-/* entries.py names them in this order. OTHER: tasks that have not been in user mode, of the kernel for the most part. */
+/* entries.py names them in this order. OTHER: tasks that have not been in user mode; most are the kernel's. */
 enum entry { FAULT_READ = CALLS, FAULT_WRITE, FAULT_COPY, INTERRUPT, OTHER, OPEN_NEW, FSTAT_EMPTY, ENTRIES };
 
 /* What a flag makes another call: with O_CREAT a file is made, with AT_EMPTY_PATH no name is looked up. Registers have
