@@ -115,8 +115,9 @@ class QemuTarget(Target):
 
     @property
     def counts_entries(self) -> bool:
-        """Into Linux: where the plugin can read registers."""
-        return self.counts_memory and self.guest.has_init and not trio.is_trio(self.guest)
+        """Into Linux, where the plugin can read registers; most other kernels begin with modules."""
+        linux = self.guest.has_init and not self.guest.manifest.modules and not trio.is_trio(self.guest)
+        return self.counts_memory and linux
 
     @property
     def _machine(self) -> Machine:
