@@ -1,4 +1,4 @@
-"""How far `kernometer predict` is off: twelve programs on many Linux guests by path, each kernel left out in turn.
+"""How far `kernometer predict` is off: eleven programs on many Linux guests by path, each kernel left out in turn.
 
     python -m studies.predict_check --rows | --store DIR --label L [--guests linux-6.1,linux-6.12] [--kept FILE]
 
@@ -89,15 +89,6 @@ done
 gawk '{ n[$2] += length($1) } END { for (k in n) print k, n[k] | "sort -n" }' tree/part?/*.txt >table
 gawk -F: '/the/ { while (("busybox wc -c " FILENAME) | getline x) y = x } END { print y }' words
 """
-PERL = """use strict; my %n;
-for my $f (glob 'tree/part*/*.txt') {
-    open my $in, '<', $f or die; while (<$in>) { $n{$1}++ if /(\\d+)/ } close $in;
-    my @s = stat $f; open my $to, '>', "$f.new" or die; print $to "$_\\n" for sort keys %n; close $to;
-    rename "$f.new", $f or die; %n = () if $s[7] % 3;
-}
-for (1 .. 8) { defined(my $child = fork) or die; exit 0 unless $child; waitpid $child, 0 }
-mkdir 'made' or die; print scalar(`busybox ls tree`);
-"""
 INSERT = "insert into t(b) values ('{}');\n"
 COMMITS = "create table t(a integer primary key, b text);\n" + "".join(
     INSERT.format(str(n).zfill(20 + n % 90)) for n in range(60)
@@ -129,7 +120,6 @@ NEW = {
     "sqlite3's commits": ("sqlite3", "commits", ".read commits.sql"),
     "find and grep": ("busybox", "sh", "search"),
     "sed and gawk": ("busybox", "sh", "edit"),
-    "perl": ("perl", "script.pl"),
 }
 PROGRAMS = {**TRAINING, **NEW}
 #: What is brought into the guest besides: programs with their libraries, directories.
@@ -155,7 +145,7 @@ def make_work(folder: Path) -> Path:
     (folder / "script").write_text(SCRIPT)
     (folder / "serve").write_text(SERVE)
     (folder / "work.sql").write_text(SQL)
-    new = {"build.mk": BUILD, "nginx.conf": NGINX, "load": LOAD, "search": SEARCH, "edit": EDIT, "script.pl": PERL}
+    new = {"build.mk": BUILD, "nginx.conf": NGINX, "load": LOAD, "search": SEARCH, "edit": EDIT}
     for name, text in {**new, "commits.sql": COMMITS}.items():
         (folder / name).write_text(text)
     headers = ("stdio", "stdlib", "string", "unistd", "errno", "fcntl", "signal", "time", "math", "pthread")
@@ -274,7 +264,7 @@ def order(name: str) -> list[int]:
 def shown(errors: Sequence[float]) -> str:
     """The median and the greatest, for a table."""
     percent = [100 * abs(each) for each in errors]
-    return f"{median(percent):.1f} % | {max(percent):.1f} %" if percent else "| "
+    return f"{median(percent):.1f} % | {max(percent):.1f} %" if percent else "– | –"
 
 
 def table(head: str, divided: Sequence[Case], scaled: Sequence[Case], by: Callable[[Case], str]) -> None:

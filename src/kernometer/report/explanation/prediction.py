@@ -91,7 +91,7 @@ def _facts(costs: Prediction, view: View) -> Iterator[str]:
 def _without(costs: Prediction, view: View) -> Iterator[str]:
     shown = some([f"{name} {count:,}" for name, count in costs.unpriced], UNPRICED, " kinds")
     yield f"{format_percent(costs.unpriced_share)} of the calls have no price{f': {shown}' if shown else '.'}"
-    if costs.scaled and costs.a > 0:
+    if costs.scaled and costs.a > 0 and costs.priced_a != costs.a:
         explained = format_percent(costs.priced_a / costs.a)
         yield f"The prices explain {explained} of the kernel's cost on A; the rest is scaled with them."
     if costs.scaled and costs.priced_a > costs.a:  # rows cost less than a program's calls, as docs/predict.md shows
