@@ -17,10 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+
+def outside_of_programs(counts: dict[str, float]) -> float:
+    return counts["instructions"] - counts["user"] + counts.get("server_instructions", 0.0)
+
+
 #: By measure: of an operation of one system, from what `modelled` says of it.
 MEASURES: dict[str, Callable[[dict[str, Any]], float]] = {
     "instructions": lambda of: of["memory"]["instructions"],
-    "kernel": lambda of: of["memory"]["instructions"] - of["memory"]["user"] + of["memory"]["server_instructions"],
+    "kernel": lambda of: (
+        of["memory"]["instructions"] - of["memory"]["user"] + of["memory"].get("server_instructions", 0)
+    ),
     "cycles": lambda of: of["cycles"]["value"],
 }
 #: Of families whose operations the kernel has no part in.

@@ -34,7 +34,7 @@ MEASURES: Mapping[str, tuple[str, str, Callable[[Modelled], float]]] = {
         lambda of_row: sum(count for kind, count in of_row.footprint.items() if kind.endswith("_lines")),
     ),
     "kernel": (
-        "Instructions of one operation apart from its programs: the kernel's, and its servers' where they are counted",
+        "Instructions of one operation apart from its programs: the kernel's and its servers'",
         "instructions of the kernel",
         lambda of_row: (
             of_row.counts["instructions"]
