@@ -232,8 +232,9 @@ def _at_console(env: Env, wanted: Wanted) -> None:
         )
     guest = at_console.add(wanted.name, wanted.system, wanted.versions[0], wanted.variant("guest"))
     _say_added(env, guest)
-    env.say(f"{guest.name}: booting it, to save it where a probe waits …")
+    env.say(f"{guest.name}: booting it, to save it where a probe waits, unless this image is saved …")
     QemuTarget.of_guest(guest, variant.parse(guest.name)).save()
+    env.print(f"{guest.name}: saved; measure it: kernometer run --by path --on qemu:{guest.name}")
 
 
 def _xen(env: Env, wanted: Wanted) -> None:

@@ -116,7 +116,8 @@ def check_machines(sides: Mapping[str, Collection[str]]) -> None:
             for name, machines_of in sides.items()
         )
         raise UsageError(
-            f"These are not of one machine ({shown}).", "To compare them all the same: --different-machines."
+            f"These are not of one machine ({shown}).",
+            "Give one the other's, as in qemu:NAME+machine=pc+memory=1024, or compare them so: --different-machines.",
         )
 
 

@@ -89,7 +89,9 @@ def _file(name: str, what: str) -> Callable[[_F], _F]:
     help="For linux: a tree in which it is built, for its kernel, System.map and modules, in place of packages.",
 )
 @_file("--kernel", "For openbsd and freebsd: a kernel's file (bsd.rd, kernel) in place of a disk's image.")
-@click.option("--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}].")
+@click.option(
+    "--name", metavar="NAME", default="", help=f"The name of the guest from a file [default: {MINE}, or the system's]."
+)
 @click.option("--as", "label", metavar="'NAME VERSION'", default="", help="What that kernel is, in results and lists.")
 @click.option(
     "--arch",
