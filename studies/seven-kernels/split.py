@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Splits the differences between kernels into what holds for every operation and what depends on the operation.
 
-usage: split MEASURE MATRIX.json
+usage: split MEASURE MATRIX.json [SYSTEM…]
 
 MEASURE: instructions, kernel (apart from the programs and their C libraries) or cycles. MATRIX.json: of `kernometer
-matrix --json`, whose sessions counted a processor's memory system. Used are the operations that all its systems
-measured. Their logarithms are an analysis of variance of two ways without repetition, as counts are exact: of the
-squares about each operation's mean, the *kernel's* part is what one factor a kernel explains; the rest is the
-*interaction*: a kernel that is good at one operation and bad at another.
+matrix --json`, whose sessions counted a processor's memory system. SYSTEM…: only these of its systems, without `qemu:`.
+
+Used are the operations that all of them measured. Their logarithms are an analysis of variance of two ways without
+repetition, as counts are exact: of the squares about each operation's mean, the *kernel's* part is what one factor a
+kernel explains; the rest is the *interaction*: a kernel that is good at one operation and bad at another.
 """
 
 import json
@@ -34,13 +35,13 @@ MEASURES: dict[str, Callable[[dict[str, Any]], float]] = {
 PROGRAMS = ("cpu",)
 
 
-def logarithms(matrix: dict[str, Any], measure: str) -> dict[str, dict[str, float]]:
-    """By operation and system, of the operations that all systems measured."""
-    names = [system["name"] for system in matrix["systems"]]
+def logarithms(matrix: dict[str, Any], measure: str, names: list[str]) -> dict[str, dict[str, float]]:
+    """By operation and system, of the operations that all of them measured."""
     rows = {}
     for row in matrix["rows"]:
         of = {name: MEASURES[measure](counts) for name, counts in (row.get("modelled") or {}).items()}
-        if row["family"] not in PROGRAMS and len(of) == len(names) and min(of.values()) > 0:
+        of = {name: value for name, value in of.items() if name in names and value > 0}
+        if row["family"] not in PROGRAMS and len(of) == len(names):
             rows[row["row"]] = {name: math.log(of[name]) for name in names}
     return rows
 
@@ -92,14 +93,15 @@ def most(leads: dict[str, float]) -> str:
 
 
 def main() -> None:
-    measure, path = sys.argv[1:]
+    measure, path, *only = sys.argv[1:]
     matrix = json.loads(Path(path).read_text())
-    rows = logarithms(matrix, measure)
+    names = [f"qemu:{name}" for name in only] or [system["name"] for system in matrix["systems"]]
+    rows = logarithms(matrix, measure, names)
     families(rows)
     systems(rows, matrix["baseline"])
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in MEASURES:
+    if len(sys.argv) < 3 or sys.argv[1] not in MEASURES:
         sys.exit(__doc__)
     main()

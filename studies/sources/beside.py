@@ -7,7 +7,7 @@ usage: beside PUBLISHED.json TABLE A:B OURS.json[,OURS.json…] SYSTEM…
 PUBLISHED.json: of `kernometer show published/NAME --json`. A:B are two of its systems; B/A is B's cost to A's, as
 printed. OURS.json: of `kernometer matrix --json`, or of `show published/NAME --json` (its systems are NAME:SYSTEM).
 SYSTEM is a column: a system of OURS, or X/Y for the ratio of two; with :cycles or :tagged at its end in cycles of the
-modelled processor, with an untagged or a tagged TLB.
+modelled processor, with an untagged or a tagged TLB, with :kernel in instructions apart from the programs.
 """
 
 import json
@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-#: How a column's name ends whose figures are cycles.
-CYCLES = (":cycles", ":tagged")
+#: How a column's name ends whose figures are not all instructions.
+MEASURES = (":cycles", ":tagged", ":kernel")
 #: The programs in a guest that stand in for the host's.
 STAND_INS = {
     "sh/script-1": "sh/script-busybox-1",
@@ -28,8 +28,8 @@ STAND_INS = {
 
 
 def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
-    """(row, system) to figure; a system's cycles are those of SYSTEM:cycles and SYSTEM:tagged. A matrix has the
-    baseline's figures beside the cells of the others."""
+    """(row, system) to figure; a system's cycles are those of SYSTEM:cycles and SYSTEM:tagged, its kernel's
+    instructions of SYSTEM:kernel. A matrix has the baseline's figures beside the cells of the others."""
     if "paper" in ours:
         name = ours["paper"]["name"]
         return {
@@ -44,8 +44,13 @@ def figures(ours: dict[str, Any]) -> dict[tuple[str, str], float]:
             there |= {
                 (row["row"], f"{name}:cycles"): cycles["value"],
                 (row["row"], f"{name}:tagged"): cycles["tagged"]["value"],
+                (row["row"], f"{name}:kernel"): outside_of_programs(modelled["memory"]),
             }
     return {(row, name.removeprefix("qemu:")): value for (row, name), value in there.items()}
+
+
+def outside_of_programs(counts: dict[str, float]) -> float:
+    return counts["instructions"] - counts["user"] + counts.get("server_instructions", 0.0)
 
 
 def number(value: float) -> str:
@@ -53,13 +58,15 @@ def number(value: float) -> str:
 
 
 def cell(known: dict[tuple[str, str], float], row: str, system: str) -> str:
-    end = next((end for end in CYCLES if system.endswith(end)), "")
+    end = next((end for end in MEASURES if system.endswith(end)), "")
     names = [name + end for name in system.removesuffix(end).split("/")]
     values = [known[row, name] for name in names if (row, name) in known]
     if len(values) <= system.count("/"):
         return "–"
     if len(values) == 1:
         return number(values[0])
+    if min(values) <= 0:
+        return "–"
     quotient = values[0] / values[1]
     return f"{quotient:.4g}" if 0.95 < quotient < 1.25 else f"{quotient:.3g}"
 
