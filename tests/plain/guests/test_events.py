@@ -22,6 +22,14 @@ def test_the_middle_half_counts_and_equal_ones_with_it() -> None:
     assert of.typical() == {"instructions": [10] * 5, "walks": [1] * 5}
 
 
+def test_of_few_executions_those_with_the_median_are_typical() -> None:
+    """Expected: the figure's own, of three and of two. Broken, as it was: the first one is among them, in which each
+    process of a ring met its pages for the first time, and a hop of 96 processes had 12 times the cycles of one of 8."""
+    of = region((430, 79, 79), walks=(90, 1, 1))
+    assert of.typical() == {"instructions": [79, 79], "walks": [1, 1]}
+    assert region((430, 79), walks=(90, 1)).typical() == {"instructions": [79], "walks": [1]}
+
+
 def test_the_footprint_is_of_the_median_iteration() -> None:
     """Expected: that of the lower median. Broken: of the first, which touches more."""
     of = region((50, 10, 12, 11), user_code_lines=(9, 1, 3, 2), kernel_data_pages=(8, 4, 6, 5))

@@ -24,6 +24,8 @@ EMPTY = "0"  #: the region of the empty bracket
 _RUN = b'{"type":"run"'
 
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+#: Executions that have no middle half.
+FEW = 4
 
 
 class Region(msgspec.Struct, frozen=True):
@@ -39,7 +41,10 @@ class Region(msgspec.Struct, frozen=True):
     entries: dict[str, tuple[Count, Count]] = {}  #: by number: entries.h
 
     def middle(self) -> list[int]:
-        """The numbers of the executions whose instructions are in the middle half of all."""
+        """The numbers of the executions whose instructions are in the middle half of all; of fewer than four, those
+        with the (lower) median, since the first one may be the only one that finds nothing warm."""
+        if len(self.each) < FEW:
+            return [at for at, count in enumerate(self.each) if count == median_low(self.each)]
         ranked = sorted(self.each)
         low, high = ranked[len(ranked) // 4], ranked[-1 - len(ranked) // 4]
         return [at for at, count in enumerate(self.each) if low <= count <= high]
