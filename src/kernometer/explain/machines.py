@@ -58,9 +58,9 @@ def factors(result: Result) -> tuple[str, str]:
 
 
 def study(results: Iterable[Result]) -> Study | None:
-    """The split over sessions that are all by time or all by path; None without two kernels and two machines. One
-    machine is enough if a kernel has two sessions by time: the rest is then known beside the kernel's part. Raises
-    ResultError for counts of two definitions."""
+    """The split over sessions that are all by time or all by path; None without two kernels and two machines, or where
+    each kernel has a machine of its own. One machine is enough if a kernel has two sessions by time: the rest is then
+    known beside the kernel's part. Raises ResultError for counts of two definitions."""
     ordered = sorted(results, key=lambda result: result.session.started)
     cells: dict[tuple[str, str], list[Result]] = {}
     hosts: dict[str, str] = {}  #: by id, the first name under which it was measured
@@ -72,7 +72,8 @@ def study(results: Iterable[Result]) -> Study | None:
     kernels, machines = (tuple(dict.fromkeys(cell[n] for cell in cells)) for n in (0, 1))
     by = {result.session.by for result in ordered}
     repeated = by == {"time"} and any(len(sessions) > 1 for sessions in cells.values())
-    if len(kernels) < 2 or len(by) > 1 or not (len(machines) > 1 or repeated):
+    crossed = len(machines) > 1 and len(cells) > len(kernels)
+    if len(kernels) < 2 or len(by) > 1 or not (crossed or repeated):
         return None
     check_definition(ordered)
     costs = {cell: _costs(sessions) for cell, sessions in cells.items()}

@@ -116,7 +116,7 @@ def test_on_one_machine_by_time_the_kernels_part_stands_beside_the_rest() -> Non
     assert any("On one machine" in note for note in shown.notes)
 
 
-@pytest.mark.parametrize("targets", [("a", "b"), ("a", "a+cpu=Nehalem"), ("a",)])
+@pytest.mark.parametrize("targets", [("a", "b"), ("a", "a+cpu=Nehalem"), ("a",), ("a", "b+machine=pc")])
 def test_one_kernel_or_one_machine_is_no_study(targets: tuple[str, ...]) -> None:
     assert study([guest(target, 100) for target in targets]) is None
 
