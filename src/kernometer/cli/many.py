@@ -214,7 +214,7 @@ def judge(env: Env, columns: Sequence[Column], shown: Shown) -> Status:
     if in_measure is None:
         raise UsageError(
             f"{judged.baseline} has no {shown.measure}.",
-            "Measure it, in 64-bit mode of x86: --by path --processor skylake",
+            "Measure it, on x86: --by path --processor skylake",
         )
     if env.json:
         env.print(document(judged, in_measure))
