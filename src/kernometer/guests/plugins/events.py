@@ -41,10 +41,10 @@ class Region(msgspec.Struct, frozen=True):
     entries: dict[str, tuple[Count, Count]] = {}  #: by number: entries.h
 
     def middle(self) -> list[int]:
-        """The numbers of the executions whose instructions are in the middle half of all; of fewer than four, those
-        with the (lower) median, since the first one may be the only one that finds nothing warm."""
+        """The numbers of the executions whose instructions are in the middle half of all; of fewer than four, of all
+        but the first, which finds nothing warm, and may have the median of instructions all the same."""
         if len(self.each) < FEW:
-            return [at for at, count in enumerate(self.each) if count == median_low(self.each)]
+            return [*range(1, len(self.each))] or [0]
         ranked = sorted(self.each)
         low, high = ranked[len(ranked) // 4], ranked[-1 - len(ranked) // 4]
         return [at for at, count in enumerate(self.each) if low <= count <= high]
