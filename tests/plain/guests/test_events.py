@@ -50,7 +50,7 @@ def test_a_record_has_the_baseline_only_of_a_figure_that_is_less_it() -> None:
         rows.see(msgspec.json.encode(make.run(row=name, workload=name)))
     regions = {
         "0": region((25, 25, 99), walks=(0, 0, 7)),
-        "2": region((100, 100), walks=(4, 4)),
+        "2": region((100, 100, 100), walks=(9, 4, 4)),
         "3": region((40,), walks=(1,)),
         "4": region((60,), walks=(2,)),
         "5": region((1,), walks=(9,)),
