@@ -131,38 +131,6 @@ def debian_kernels() -> Study:
     )
 
 
-def seven_kernels() -> Study:
-    document = _matrix("seven-kernels", "label:seven", "--different-machines")
-    rows = {row["row"]: row["modelled"] for row in document["rows"]}
-    first, *others = [system["name"] for system in document["systems"]]
-
-    def of_kernel(row: str, system: str) -> float | None:
-        counts = rows[row].get(system, {}).get("memory")
-        return counts and counts["instructions"] - counts["user"] + counts["server_instructions"]
-
-    def line(row: str) -> list[str]:
-        base = of_kernel(row, first) or 0.0
-        each = (of_kernel(row, name) for name in others)
-        return [f"{base:,.0f}", *("–" if value is None else f"{value / base:.2f}" for value in each)]
-
-    [operation, kernel] = _found(
-        r"(\d+) % of what distinguishes the three depends on the operation, (\d+) % on the kernel",
-        _flat(_read("seven-kernels/README.md")),
-    )
-    return Study(
-        "seven-kernels",
-        "Seven kernels on one machine",
-        "Which kernel has the shorter paths?",
-        f"Of what distinguishes Linux 6.1, FreeBSD and OpenBSD {operation} % depends on the operation and {kernel} % "
-        "on the kernel. The kernel's own instructions, as ratios to Linux 6.1's:",
-        _table(
-            ("instructions", *(name.removeprefix("qemu:").removesuffix("+machine=pc") for name in (first, *others))),
-            [[said, *line(row)] for row, said in ROWS.items()],
-        ),
-        _command("seven-kernels/README.md", "kernometer matrix"),
-    )
-
-
 def structures() -> Study:
     document = _matrix("trio-structures", "label:structures", "--in", "cycles", "--different-machines")
     rows = {row["row"]: row for row in document["rows"]}
@@ -354,7 +322,6 @@ def bisect_linux() -> Study:
 
 ALL: tuple[Callable[[], Study], ...] = (
     debian_kernels,
-    seven_kernels,
     architectures,
     structures,
     reliability,
