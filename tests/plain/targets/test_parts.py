@@ -32,6 +32,7 @@ def test_an_images_format_is_known_by_its_head(tmp_path: Path, head: bytes, foun
     ("head", "words"),
     [
         (b"\xfd7zXZ\0...", "unxz"),
+        (b"\x7fELF\2\1\1", "--kernel FILE"),
         (b"\x1f\x8b...", "gunzip"),
         (b"", "Fetch the image again"),
         (QCOW2[:8] + struct.pack(">Q", 4096) + QCOW2[16:], "qemu-img convert"),

@@ -63,6 +63,11 @@ def image(path: Path) -> Image:
     for beginning, program in COMPRESSED:
         if head.startswith(beginning):
             raise UsageError(f"{path} is compressed.", f"Unpack it first: {program}.")
+    if head.startswith(b"\x7fELF"):
+        raise UsageError(
+            f"{path} is an ELF file: a kernel or a program, and no disk.",
+            "A kernel is added by 'guest add SYSTEM --kernel FILE', or by 'guest add kernel FILE'.",
+        )
     kind = next((name for beginning, name in FORMATS if head.startswith(beginning)), "raw")
     if kind == "qcow2" and _leads_elsewhere(head):
         raise UsageError(
