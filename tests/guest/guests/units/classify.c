@@ -39,6 +39,7 @@ void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, e
 
 int main(int argc, char **argv)
 {
+	const enum block begins = USER_BLOCK;
 	char name[64], hex[2 * MAX_INSN + 2];
 	int lines = 0;
 
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
 		found = "nothing";
 		found_all[0] = '\0';
 		marked = NULL;
-		instrument(NULL, LONG_MODE, 1);
+		instrument(NULL, LONG_MODE, &begins);
 		if (marked != NULL)
 			found = marked == at_begin ? "begin" : "end";
 		if (strcmp(found, name) != 0)
