@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from kernometer.guests import plugins
 from kernometer.guests.plugins.events import Region, Rows, recounted
 from kernometer.results.model import Baseline, Events, Failure, Memory, Run
 from tests.support.results import make
@@ -147,3 +149,17 @@ def test_what_cannot_be_paired_is_a_failure(found: Region) -> None:
     [failure] = corrected([line("a/b", (80, 80))], known("a/b"), {"0": region((9, 9)), "2": found})
     assert isinstance(failure, Failure)
     assert "Run it again" in failure.text
+
+
+def test_each_emulator_is_asked_what_it_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of one name, one after the other in PATH. Expected: each one's own answer. Broken, as it was: the first one's
+    for both, and a run after it counted no entries and no caches."""
+    for name, content in (("script", b"#!/bin/sh\n"), ("qemu", b"\0%s\0" % b"\0\0".join(plugins.EXPORTED))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "emulator").write_bytes(content)
+        (tmp_path / name / "emulator").chmod(0o755)
+    answers = []
+    for name in ("script", "qemu"):
+        monkeypatch.setenv("PATH", str(tmp_path / name))
+        answers.append(plugins.reads_pages("emulator"))
+    assert answers == [False, True]

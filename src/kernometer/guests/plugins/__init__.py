@@ -31,13 +31,15 @@ def api_of(version: QemuVersion) -> int:
     raise MissingError(f"QEMU {version} has no plugin interface.", "Install QEMU 4.2 or newer.")
 
 
-@functools.cache
 def reads_pages(program: str = PROGRAM) -> bool:
     """Whether this emulator lets a plugin read registers and page tables: programs that load modules, as Debian's and
     Ubuntu's do, export the functions that qemu_api.h names."""
     path = shutil.which(program)
-    if path is None:
-        return False
+    return path is not None and _exports(path)
+
+
+@functools.cache
+def _exports(path: str) -> bool:
     with Path(path).open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return all(content.find(b"\0%s\0" % name) >= 0 for name in EXPORTED)
 
