@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kernometer.errors import Status
+from kernometer.explain.cycles import kernel_instructions
 
 ROOT = Path(__file__).parents[1]
 STUDIES = ROOT / "studies"
@@ -140,7 +141,7 @@ def seven_kernels() -> Study:
 
     def of_kernel(row: str, system: str) -> float | None:
         counts = rows[row].get(system, {}).get("memory")
-        return float(counts["instructions"] - counts["user"] + counts["server_instructions"]) if counts else None
+        return kernel_instructions(counts) if counts else None
 
     def line(row: str) -> list[str]:
         base = of_kernel(row, first) or 0.0

@@ -26,9 +26,7 @@ def outside_of_programs(counts: dict[str, float]) -> float:
 #: By measure: of an operation of one system, from what `modelled` says of it.
 MEASURES: dict[str, Callable[[dict[str, Any]], float]] = {
     "instructions": lambda of: of["memory"]["instructions"],
-    "kernel": lambda of: (
-        of["memory"]["instructions"] - of["memory"]["user"] + of["memory"].get("server_instructions", 0)
-    ),
+    "kernel": lambda of: outside_of_programs(of["memory"]),
     "cycles": lambda of: of["cycles"]["value"],
 }
 #: Of families whose operations the kernel has no part in.

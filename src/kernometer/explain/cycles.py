@@ -89,6 +89,11 @@ def cycles(counts: Mapping[str, float], processor: Processor, *, tagged: bool = 
     return Cycles(sum(parts.values()), min(least, most), max(least, most), parts)
 
 
+def kernel_instructions(counts: Mapping[str, float]) -> float:
+    """Of these counts of one operation, the instructions apart from its programs: the kernel's and its servers'."""
+    return counts["instructions"] - counts.get("user", 0.0) + counts.get("server_instructions", 0.0)
+
+
 def processor_of(result: Result) -> Processor | None:
     """Whose memory system the session counted; None if it counted none, or what its processor has no cost of. An older
     session has fewer kinds of counts, and fewer costs."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from kernometer.explain.cycles import Modelled, modelled
+from kernometer.explain.cycles import Modelled, kernel_instructions, modelled
 from kernometer.results.model import Result
 from kernometer.results.processor import Processor
 from kernometer.stats.figures import INSTRUCTIONS, Counted
@@ -36,11 +36,7 @@ MEASURES: Mapping[str, tuple[str, str, Callable[[Modelled], float]]] = {
     "kernel": (
         "Instructions of one operation apart from its programs: the kernel's and its servers'",
         "instructions of the kernel",
-        lambda of_row: (
-            of_row.counts["instructions"]
-            - of_row.counts.get("user", 0.0)
-            + of_row.counts.get("server_instructions", 0.0)
-        ),
+        lambda of_row: kernel_instructions(of_row.counts),
     ),
 }
 
